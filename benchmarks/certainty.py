@@ -1,4 +1,4 @@
-"""Is the certainty of a choice calibrated? Studies are repeated, and each is held against the others.
+"""Is the confidence in a choice calibrated? Studies are repeated, and each is compared with the others.
 
 Usage, from the folder of the sources, with ``.venv`` active::
 
@@ -7,13 +7,15 @@ Usage, from the folder of the sources, with ``.venv`` active::
     python benchmarks/certainty.py compare RESULTS RESULTS...    # those of one study in one folder
     python benchmarks/certainty.py cost STUDY OUTPUT [RUNS]      # time and spread, with blocks and without
 
-For every choice of every study: in how many of the other studies was the same chosen, or the choice at most
-5% worse than the best there? ``--mpi NAME`` names the MPI library of ``measured``; ``--picture FILE`` draws
-the reliability diagram. Among choices called at least 95% certain, the last column must be at least 95%.
+For every choice of every study: how many of the other studies have the same choice, and in how many is the
+choice at most 5% worse than their best algorithm? ``--mpi NAME`` names the MPI library of ``measured``;
+``--picture FILE`` draws the reliability diagram. Among choices with a stated confidence of at least 95%, the
+last column must be at least 95%.
 
-``cost`` runs the study with one block for each case, as a usual benchmark measures, and with its blocks, in
-turns. The spread is the standard deviation of a case's delay between such studies. Averaging n of them
-divides the spread by the square root of n, so the time for the same spread is time times spread squared.
+``cost`` runs the study alternately with one block for each case, as a usual benchmark measures, and with its
+own number of blocks. The spread is the standard deviation of a case's delay between such studies. Averaging n
+of them divides the spread by the square root of n, so the time needed for a given spread is proportional to
+time × spread².
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ from offbeat.results.read import Results, read_study
 from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.select.choose import Choice, Selection, select
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.load import load
+from offbeat.study.load import load, resolved_toml
 from offbeat.units import counted
 
 TOLERANCE = 0.05
 FEWEST = 5
-"""A point of the diagram stands for so many choices at least."""
+"""Each point of the diagram represents at least this many choices."""
 
 BINS = ((0.95, 1.01), (0.75, 0.95), (0.5, 0.75), (0.0, 0.5))
 
@@ -71,26 +73,26 @@ def truth(chance: np.random.Generator, spread: float) -> np.ndarray:
 
 
 def measured_once(true: np.ndarray, noise: dict[str, float], chance: np.random.Generator) -> np.ndarray:
-    """One study of a cell: logarithms of delays, blocks × repetitions × patterns × algorithms."""
+    """One study of a configuration: logarithms of delays, blocks × repetitions × patterns × algorithms."""
     size = (BLOCKS, 1, *true.shape)
-    found = np.zeros((BLOCKS, EACH, *true.shape)) + true
-    found += chance.normal(0, noise.get("shared", 0.0), (BLOCKS, 1, 1, 1))
-    found += chance.normal(0, noise.get("launch", 0.0), size)
-    found += noise.get("mode", 0.0) * (chance.random(size) < 1 / 3)
-    found += noise.get("algorithm_mode", 0.0) * (chance.random((BLOCKS, 1, 1, true.shape[1])) < 1 / 3)
-    found += np.linspace(0, noise.get("drift", 0.0), BLOCKS)[:, None, None, None]
+    times_s = np.zeros((BLOCKS, EACH, *true.shape)) + true
+    times_s += chance.normal(0, noise.get("shared", 0.0), (BLOCKS, 1, 1, 1))
+    times_s += chance.normal(0, noise.get("launch", 0.0), size)
+    times_s += noise.get("mode", 0.0) * (chance.random(size) < 1 / 3)
+    times_s += noise.get("algorithm_mode", 0.0) * (chance.random((BLOCKS, 1, 1, true.shape[1])) < 1 / 3)
+    times_s += np.linspace(0, noise.get("drift", 0.0), BLOCKS)[:, None, None, None]
     is_disturbed = chance.random(size) < noise.get("disturbed", 0.0)
-    found += np.where(is_disturbed, chance.exponential(0.7, size), 0)
-    scatter = chance.normal(0, 0.08, found.shape)
+    times_s += np.where(is_disturbed, chance.exponential(0.7, size), 0)
+    scatter = chance.normal(0, 0.08, times_s.shape)
     rho = noise.get("correlation", 0.0)
     for number in range(1, EACH):
         scatter[:, number] = rho * scatter[:, number - 1] + np.sqrt(1 - rho**2) * scatter[:, number]
-    is_out = chance.random(found.shape) < noise.get("outliers", 0.0)
-    return found + scatter + np.where(is_out, chance.exponential(1.0, found.shape), 0)
+    is_out = chance.random(times_s.shape) < noise.get("outliers", 0.0)
+    return times_s + scatter + np.where(is_out, chance.exponential(1.0, times_s.shape), 0)
 
 
 def results_of(cells: Sequence[np.ndarray]) -> Results:
-    """What a study of these cells would have on disk; a cell is as :func:`measured_once` gives it."""
+    """The results of a study of these configurations, each as :func:`measured_once` returns it."""
     rows, repetitions = [], []
     for number, cell in enumerate(np.exp(one) for one in cells):
         for i, pattern in enumerate(PATTERNS):
@@ -151,17 +153,17 @@ def said_and_seen(selections: Sequence[Selection]) -> Iterator[tuple[float, floa
         others = [other for number, other in enumerate(by_study) if number != place]
         for cell, choice in chosen.items():
             again = [other[cell] for other in others if cell in other]
-            sure = choice.certainty
-            if sure is None or not again:
+            confidence = choice.certainty
+            if confidence is None or not again:
                 continue
             losses = np.array([_loss(choice, other) for other in again])
             same = np.mean([choice.algorithm == other.algorithm for other in again])
             yield (
-                sure.same_choice,
-                sure.within_tolerance,
+                confidence.same_choice,
+                confidence.within_tolerance,
                 float(same),
                 float(np.mean(losses <= TOLERANCE)),
-                float(np.mean(losses <= sure.plausible_loss + 1e-9)),
+                float(np.mean(losses <= confidence.plausible_loss + 1e-9)),
             )
 
 
@@ -172,24 +174,24 @@ def _loss(choice: Choice, other: Choice) -> float:
     return other.scores[choice.algorithm] / min(other.scores.values()) - 1
 
 
-def print_table(name: str, seen: np.ndarray) -> None:
-    """What was said of choices beside what the other studies found, by how certain they were called."""
-    print(f"\n{name}: {len(seen)} choices", flush=True)
+def print_table(name: str, observed: np.ndarray) -> None:
+    """Stated confidence and the shares in the other studies, by ranges of confidence."""
+    print(f"\n{name}: {len(observed)} choices", flush=True)
     print("  called          choices   said   same in other studies   same or within 5%")
     for kind, column in (("same choice", 0), ("within 5%", 1)):
         for low, high in BINS:
-            rows = seen[(seen[:, column] >= low) & (seen[:, column] < high)]
+            rows = observed[(observed[:, column] >= low) & (observed[:, column] < high)]
             if len(rows):
                 called = f"{kind} {'≥' if high > 1 else ''}{100 * low:.0f}%" + (
                     "" if high > 1 else f"–{100 * high:.0f}%"
                 )
                 means = rows.mean(axis=0)
                 print(f"  {called:20s} {len(rows):5d} {means[column]:6.1%} {means[2]:15.1%} {means[3]:19.1%}")
-    print(f"  loss at most the plausible one: {seen[:, 4].mean():.1%} of the pairs of studies")
+    print(f"  loss at most the plausible one: {observed[:, 4].mean():.1%} of the pairs of studies")
 
 
 def draw(named: dict[str, np.ndarray], file: Path) -> None:
-    """The reliability diagram: what was said against what the other studies found."""
+    """The reliability diagram: the stated confidence against the share in the other studies."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -218,19 +220,21 @@ def draw(named: dict[str, np.ndarray], file: Path) -> None:
 
 
 def simulated(studies: int = 12, cells: int = 12, repeats: int = 3) -> dict[str, np.ndarray]:
-    """Repeated studies of cells with a known truth, under each kind of noise."""
-    found = {}
+    """Repeated studies of configurations with a known truth, under each kind of noise."""
+    by_name = {}
     for name, noise in NOISES.items():
         chance = np.random.default_rng(1)
-        seen = []
+        observed = []
         for _ in range(repeats):
             true = [truth(chance, (0.02, 0.1, 0.3)[number % 3]) for number in range(cells)]
-            made = [results_of([measured_once(one, noise, chance) for one in true]) for _ in range(studies)]
-            selections = [select(one, within=TOLERANCE, bootstrap=400) for one in made]
-            seen += list(said_and_seen(selections))
-        found[name] = np.array(seen)
-        print_table(name, found[name])
-    return found
+            study_results = [
+                results_of([measured_once(one, noise, chance) for one in true]) for _ in range(studies)
+            ]
+            selections = [select(one, within=TOLERANCE, bootstrap=400) for one in study_results]
+            observed += list(said_and_seen(selections))
+        by_name[name] = np.array(observed)
+        print_table(name, by_name[name])
+    return by_name
 
 
 def run(study: Path, directory: Path, mpi: str) -> None:
@@ -248,12 +252,12 @@ def measured(study: Path, output: Path, runs: int, mpi: str) -> list[Path]:
 
 
 def cost(study: Path, output: Path, runs: int, mpi: str) -> None:
-    """What blocks cost and gain: a study with one block for each case, and with its own, in turns."""
+    """Time and spread of a study with one block for each case and with its own number of blocks."""
     output.mkdir(parents=True, exist_ok=True)
     planned = load(study)
     studies = {"one": output / "one.toml", "blocks": output / "blocks.toml"}
-    studies["blocks"].write_text(planned.resolved_toml())
-    studies["one"].write_text(re.sub(r"(?m)^blocks = \d+", "blocks = 1", planned.resolved_toml()))
+    studies["blocks"].write_text(resolved_toml(planned.study))
+    studies["one"].write_text(re.sub(r"(?m)^blocks = \d+", "blocks = 1", resolved_toml(planned.study)))
     taken_s: dict[str, list[float]] = {name: [] for name in studies}
     directories: dict[str, list[Path]] = {name: [] for name in studies}
     for number in range(1, runs + 1):
@@ -263,7 +267,7 @@ def cost(study: Path, output: Path, runs: int, mpi: str) -> None:
             run(file, directories[name][-1], mpi)
             taken_s[name].append(time.monotonic() - began)
     seconds = {name: float(np.median(values)) for name, values in taken_s.items()}
-    spread = {name: spread_between(found) for name, found in directories.items()}
+    spread = {name: spread_between(folders) for name, folders in directories.items()}
     print("             seconds  spread  half-width")
     for name in studies:
         within = half_width(directories[name])
@@ -289,40 +293,40 @@ def half_width(directories: Sequence[Path]) -> float:
 
 
 def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
-    """What the studies in these directories say of each other, those in one folder together."""
-    found = {}
+    """Compares the studies in these directories with each other; those in one folder are one group."""
+    by_name = {}
     for folder in dict.fromkeys(directory.parent for directory in directories):
         studies = [read_study(directory) for directory in directories if directory.parent == folder]
-        seen = np.array(list(said_and_seen([select(one, within=TOLERANCE) for one in studies])))
-        if not len(seen):
-            sys.exit(f"nothing to compare in {folder}: no choice has a certainty and stands in two studies")
+        observed = np.array(list(said_and_seen([select(one, within=TOLERANCE) for one in studies])))
+        if not len(observed):
+            sys.exit(f"nothing to compare in {folder}: no choice with a confidence is in two studies")
         library, nodes = studies[0].cases["library"][0], max(1, studies[0].cases["nodes"].max())
         name = f"{library}, {counted(nodes, 'node')}"
-        print_table(f"{name}, {len(studies)} studies", seen)
-        found[name] = seen
-    return found
+        print_table(f"{name}, {len(studies)} studies", observed)
+        by_name[name] = observed
+    return by_name
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Is the certainty of choices calibrated?")
+    parser = argparse.ArgumentParser(description="Is the confidence in choices calibrated?")
     parser.add_argument("mode", choices=("simulated", "measured", "compare", "cost"))
     parser.add_argument("words", nargs="*")
     parser.add_argument("--mpi", default="")
     parser.add_argument("--picture", type=Path)
-    given = parser.parse_args()
-    if given.mode == "simulated":
+    options = parser.parse_args()
+    if options.mode == "simulated":
         found = simulated()
-    elif given.mode == "compare":
-        found = compare([Path(word) for word in given.words])
-    elif given.mode == "cost":
-        study, output, *runs = given.words
-        cost(Path(study), Path(output), int(runs[0]) if runs else 10, given.mpi)
+    elif options.mode == "compare":
+        found = compare([Path(word) for word in options.words])
+    elif options.mode == "cost":
+        study, output, *runs = options.words
+        cost(Path(study), Path(output), int(runs[0]) if runs else 10, options.mpi)
         return
     else:
-        study, output, *runs = given.words
-        found = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, given.mpi))
-    if given.picture:
-        draw(found, given.picture)
+        study, output, *runs = options.words
+        found = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, options.mpi))
+    if options.picture:
+        draw(found, options.picture)
 
 
 if __name__ == "__main__":

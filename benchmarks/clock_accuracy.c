@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How wrong each method is right after a sync and later, between processes whose virtual clocks run apart by
- * a known rate: rank 1 of MPI_COMM_WORLD prints a line of JSON for each sync and age. Usage (2 processes):
- * accuracy ROUNDS AGE_MS CHECKS METHOD:EXCHANGES:FIT_POINTS... In each of ROUNDS rounds all clocks are
- * synchronised in turn, and the bound of each is checked CHECKS times until AGE_MS later. Ends with status 1
- * where a bound was broken.
+ * The error of each method right after a sync and later, between processes whose virtual clocks have known
+ * rates: rank 1 of MPI_COMM_WORLD prints a line of JSON for each sync and age. Usage (2 processes):
+ * accuracy ROUNDS AGE_MS CHECKS METHOD:EXCHANGES:FIT_POINTS... Each of ROUNDS rounds synchronises all clocks
+ * one after another, and checks the bound of each CHECKS times until AGE_MS later. The exit status is 1 if a
+ * bound was exceeded.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "clock/virtual_clock.h"
@@ -80,8 +80,8 @@ static void print(const contestant *one, int round, int64_t physical_ns) {
         (long long)facts.duration_ns, (long long)facts.best_round_trip_ns, facts.contradictions);
 }
 
-/* Synchronises all clocks, then checks them until they are so old. The order turns from round to round, so
- * that none is always the first after the pause. */
+/* Synchronises all clocks, then checks them up to the given age. The order rotates from round to round, so
+ * that no clock is always the first after the pause. */
 static void play_round(contestant *all, int count, int rank, int round, int64_t age_ns, int64_t most_checks) {
     for (int i = 0; i < count; i++) {
         contestant *one = &all[(i + round) % count];

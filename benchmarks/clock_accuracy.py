@@ -1,15 +1,15 @@
-"""How wrong the shared clock is right after a sync and one second later, method against method.
+"""The error of the shared clock right after a sync and one second later, for several methods.
 
 Usage: python benchmarks/clock_accuracy.py [MPI] [ROUNDS] [CHECKS]
 
-Two processes have virtual clocks that run 35 ppm apart and wander, so that the truth is known to the
-nanosecond. In each of ROUNDS rounds (default 60) the default method, offset only, HCA3 and JK are
-synchronised in turn: each with as many ping-pongs as the default had in a first try, and with ten times as
-many. Prints each one's error at once and a second later, the ratio to the default's, and how often any bound
-was broken in at least CHECKS checks of each clock (default 10,000). The rounds are dealt out to four
-launches, as where things lie in memory favours one clock or another by some nanoseconds as long as a launch
-lasts. A launch's rounds up to the fourth do not count: the default begins without a history, as all do.
-Offset only stops by itself when ping-pongs bring nothing.
+Two processes have virtual clocks whose rates differ by 35 ppm and wander, so that the true time is known to
+the nanosecond. Each of ROUNDS rounds (default 60) synchronises the default method, offset only, HCA3 and JK
+one after another: each with as many ping-pongs as the default method used in a first attempt, and with ten
+times as many. Printed are the error of each method right after the sync and a second later, the ratio to the
+default's error, and how often a bound was exceeded in at least CHECKS checks of each clock (default 10,000).
+The rounds are distributed over four launches, because the layout of a launch's memory favours one clock or
+another by some nanoseconds. The first four rounds of a launch do not count, because the default method begins
+without a history, like all methods. Offset only stops by itself when further ping-pongs do not improve it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def compiled(installation: Installation, folder: Path) -> Path:
     program, library = folder / SOURCE.stem, installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
     includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    words: list[str | Path] = [
+    arguments: list[str | Path] = [
         "cc",
         "-O2",
         SOURCE,
@@ -56,7 +56,7 @@ def compiled(installation: Installation, folder: Path) -> Path:
         *rpaths,
         "-lpthread",
     ]
-    subprocess.run(words, check=True)
+    subprocess.run(arguments, check=True)
     return program
 
 
@@ -64,11 +64,11 @@ def play(
     installation: Installation, program: Path, rounds: int, age_ms: int, checks: int, clocks: Sequence[str]
 ) -> list[Record]:
     launch = command(installation, program, 2)
-    words = [*launch.argv, str(rounds), str(age_ms), str(checks), *clocks]
-    done = subprocess.run(words, env=launch.environment, stdout=subprocess.PIPE, text=True, check=False)
+    arguments = [*launch.argv, str(rounds), str(age_ms), str(checks), *clocks]
+    done = subprocess.run(arguments, env=launch.environment, stdout=subprocess.PIPE, text=True, check=False)
     records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if not records or "checks" not in records[-1]:
-        sys.exit(f"{' '.join(words)} ended with {done.returncode}")
+        sys.exit(f"{' '.join(arguments)} ended with {done.returncode}")
     return records
 
 

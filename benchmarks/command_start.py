@@ -1,11 +1,11 @@
-"""How much CPU commands take from their start to their end, beside the limits that they must keep.
+"""The CPU time of commands from their start to their end, compared with the limits that they must keep.
 
 Usage: python benchmarks/command_start.py [RUNS]
 
-Each command runs RUNS times (default 7); printed is the least user and system time, with what Python alone
-and the packages for the command line alone take in the same run. The study is as large as the tutorial's: 378
-cases of 40 repetitions on four processes, with delays that are drawn, so that no MPI library is needed. Ends
-with 1 where a limit is broken.
+Each command runs RUNS times (default 7). Printed is the smallest user and system time, together with the
+times of Python alone and of the packages for the command line alone in the same run. The study is as large as
+the tutorial's: 378 cases of 40 repetitions on four processes; its delays are random, so that no MPI library
+is needed. The exit status is 1 if a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def _samples(generator: np.random.Generator) -> Samples:
     )
 
 
-def cpu_s(runs: int, *words: str) -> float:
+def cpu_s(runs: int, *arguments: str) -> float:
     """The least user and system time of a Python command over some runs."""
     least = float("inf")
     for _ in range(runs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *words], check=True, capture_output=True)
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         least = min(least, used)
@@ -122,8 +122,8 @@ def main(runs: str = "7") -> None:
             print(f"{cpu_s(int(runs), '-c', program):5.2f}      –  python -c '{program}'", flush=True)
         broken = []
         for command, limit_s in SECONDS.items():
-            words = [str(study) if word == "STUDY" else word for word in command.split()]
-            used_s = cpu_s(int(runs), "-m", "offbeat", *words)
+            arguments = [str(study) if word == "STUDY" else word for word in command.split()]
+            used_s = cpu_s(int(runs), "-m", "offbeat", *arguments)
             print(f"{used_s:5.2f}  {limit_s:5.2f}  offbeat {command}", flush=True)
             broken += [command] if used_s > limit_s else []
     if broken:

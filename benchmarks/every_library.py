@@ -1,11 +1,11 @@
-"""The whole way on every MPI library of this machine: study, selection, tuning file, proof.
+"""All steps on every MPI library of this machine: study, selection, tuning file, verification.
 
 Usage: python benchmarks/every_library.py [MPI ...]
 
-Runs the study of three collectives on four processes with all algorithms, on each installation named
+Runs the study of three collectives on four processes with all algorithms, on each named installation
 (default: all that 'offbeat doctor' finds), writes its tuning file, and prints how many (algorithm, size)
-pairs were proved, deduplicated, wrong, refused or quarantined, and in how many cells the library was seen to
-obey its file.
+pairs were proved, duplicates, wrong, refused or quarantined, and in how many configurations the library
+obeyed its file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def one_library(mpi: str, scratch: Path) -> None:
     _, seconds = offbeat("run", study, "--mpi", mpi, "--output", results)
     offbeat("select", results)
     offbeat("export", results)
-    said, _ = offbeat("verify", results, check=False)
+    output, _ = offbeat("verify", results, check=False)
     counts = verdict_counts(results)
     cases = lines(results, "cases.jsonl")
     complete = sum(case["status"] == "measured" for case in cases)
@@ -34,12 +34,16 @@ def one_library(mpi: str, scratch: Path) -> None:
     print("  verdicts: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]))
     commutative = sum(bool(verdict["commutative_only"]) for verdict in lines(results, "verdicts.jsonl"))
     print(f"  wrong with a non-commutative operation alone: {commutative}")
-    print("  " + next((line for line in said.splitlines() if " obeys in " in line), said.strip()), flush=True)
+    print(
+        "  " + next((line for line in output.splitlines() if " obeys in " in line), output.strip()),
+        flush=True,
+    )
 
 
-def main(*wanted: str) -> None:
-    names = wanted or [
-        found["name"] for found in json.loads(offbeat("doctor", "--json", "-")[0])["survey"]["installations"]
+def main(*only: str) -> None:
+    names = only or [
+        installation["name"]
+        for installation in json.loads(offbeat("doctor", "--json", "-")[0])["survey"]["installations"]
     ]
     for name in names:
         with TemporaryDirectory() as scratch:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts under bursts of load, by MPIX_Harmonize and by Algorithm 1 as the paper has it, in turns.
+ * Starts under bursts of load, alternating between MPIX_Harmonize and the paper's Algorithm 1.
  *
- * Usage: harmonize_bursts EPOCH_NS PERIOD_NS LENGTH_NS PHASE_NS PHASES, all processes on one machine: there
- * CLOCK_MONOTONIC tells who really left when. harmonize_bursts.py makes the bursts: LENGTH_NS from EPOCH_NS
- * on, every PERIOD_NS. Rank 0 prints for each phase and start: method, whether a burst was on, whether all
- * processes called the start good, the exit skew, and the slack, in nanoseconds; and how long each phase
- * took.
+ * Usage: harmonize_bursts EPOCH_NS PERIOD_NS LENGTH_NS PHASE_NS PHASES. All processes are on one machine,
+ * where CLOCK_MONOTONIC shows when each process really left. harmonize_bursts.py creates the bursts:
+ * LENGTH_NS from EPOCH_NS on, every PERIOD_NS. Rank 0 prints for each phase and start: method, whether a
+ * burst was on, whether all processes called the start good, the exit skew, and the slack, in nanoseconds;
+ * and how long each phase took.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <offbeat/harmonize.h>
@@ -20,7 +20,7 @@ typedef struct schedule {
     int64_t epoch_ns, period_ns, length_ns, phase_ns;
 } schedule;
 
-/* What this process knows of its starts. */
+/* This process's record of its starts. */
 typedef struct log {
     int count;
     int64_t *entered_ns, *left_ns, *slack_ns;

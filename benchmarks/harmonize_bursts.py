@@ -1,12 +1,12 @@
-"""Harmonised starts under bursts of load, against a plain implementation of the paper's Algorithm 1.
+"""Harmonised starts under bursts of load, compared with a direct implementation of the paper's Algorithm 1.
 
 Usage: python benchmarks/harmonize_bursts.py [MPI] [P] [SECONDS]
 
-Every 250 ms, as many processes as there are cores compute for 60 ms. Meanwhile P processes (default: the
-cores) start again and again, by MPIX_Harmonize and by Algorithm 1 in turns of half a second, SECONDS in all
-(default 12). Both see the same bursts, and the machine's own clock tells who left when. Prints the starts
-that all processes called good, a second; how far apart the processes really left in them; and what a burst
-did to the slack.
+Every 250 ms, as many processes as there are cores compute for 60 ms. During the bursts and between them, P
+processes (default: one for each core) start repeatedly for SECONDS (default 12), alternating between
+MPIX_Harmonize and Algorithm 1 every half second. Both methods have the same bursts. The machine's own clock
+shows when each process really left. Printed are the starts per second that all processes called good, how far
+apart the processes really left in these starts, and the effect of a burst on the slack.
 
 Schuchart, Hunold and Bosilca, "MPI Process Synchronization in Space and Time", EuroMPI 2023, section 5.2.
 """
@@ -101,10 +101,14 @@ def run(installation: Installation, p: int, phases: int) -> str:
         program = compiled(installation, Path(folder))
         launch = command(installation, program, p)
         epoch_ns = time.monotonic_ns()
-        words = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]
+        arguments = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]
         with bursts_of_load(epoch_ns, len(os.sched_getaffinity(0))):
             done = subprocess.run(
-                [*launch.argv, *words], env=launch.environment, stdout=subprocess.PIPE, text=True, check=True
+                [*launch.argv, *arguments],
+                env=launch.environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
             )
     return done.stdout
 

@@ -1,5 +1,5 @@
-"""A study killed at random moments and resumed each time, against one left alone: the same cases, none
-measured twice.
+"""A study that is killed at random moments and resumed each time, compared with an uninterrupted one: both
+have the same cases, and no case is measured twice.
 
 Usage: python benchmarks/killed_study.py [MPI] [KILLS] [SEED]
 
@@ -31,8 +31,8 @@ def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
         _, whole_s = offbeat("run", study, "--mpi", mpi, "--output", alone)
         for number in range(int(kills)):
             moment_s = draw.uniform(0.2, whole_s / 3)
-            words = [sys.executable, "-m", "offbeat", "run", study, "--mpi", mpi, "--output", killed]
-            process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            arguments = [sys.executable, "-m", "offbeat", "run", study, "--mpi", mpi, "--output", killed]
+            process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 process.wait(moment_s)
                 how = "had ended by itself"
@@ -48,7 +48,7 @@ def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
         one, other = case_ids(alone), case_ids(killed)
         twice = sum(count > 1 for count in other.values())
         print(
-            f"left alone: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice,"
+            f"uninterrupted: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice,"
             f" {len(one.keys() ^ other.keys())} different"
         )
         sys.exit(0 if one == other else 1)

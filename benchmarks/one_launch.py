@@ -1,9 +1,10 @@
-"""One launch for all algorithms against one launch an algorithm: the wall time of the same study, as a ratio.
+"""One launch for all algorithms compared with one launch for each algorithm: the ratio of the wall times of
+the same study.
 
 Usage: python benchmarks/one_launch.py [MPI] [REPEATS]
 
-MPI is an installation prefix or a name that 'offbeat doctor' prints (default: auto; it should be Open MPI or
-MPICH, which can switch while they run). Both ways run in turn, REPEATS times (default 3).
+MPI is an installation prefix or a name that 'offbeat doctor' prints (default: auto). It should be Open MPI or
+MPICH, which can switch algorithms at run time. Both kinds of study alternate, REPEATS times (default 3).
 """
 
 from __future__ import annotations

@@ -1,23 +1,25 @@
-"""Whether 'offbeat predict' ranks algorithms as the application really finishes with them.
+"""Whether 'offbeat predict' ranks algorithms by the run times that the application really has with them.
 
 Usage: python benchmarks/predict_ranking.py [simulated|real|both] [MPI]
 
-simulated: an application like FT on 32 × 32 processes of the platform 'paper'. Each rank computes, for a time
-that differs by a fixed imbalance and a little noise, then all enter an alltoall of 32 KiB: arrivals of a call
-are the exits of the one before plus computing. It is simulated with every algorithm, so that the truth is
-known; the run with one of them is written as a trace, of which 'offbeat trace pattern' makes a scenario and a
-replay, 'offbeat run --engine sim' a study, and 'offbeat predict' a ranking. Twice: for Open MPI's algorithms
-and for MPICH's.
+simulated: an application like FT on 32 × 32 processes of the platform 'paper'. Each rank computes for a time
+that differs by a fixed imbalance and a little noise, then all ranks enter an alltoall of 32 KiB: the arrivals
+of a call are the exits of the previous call plus the computing times. The application is simulated with every
+algorithm, so that the true run times are known. The run with one of the algorithms is written as a trace;
+from this trace, 'offbeat trace pattern' extracts a scenario and a replay, 'offbeat run --engine sim'
+simulates a study, and 'offbeat predict' predicts a ranking. This is done for Open MPI's algorithms and for
+MPICH's.
 
-real: offbeat-ft with an injected imbalance on 2 ranks of this machine and MPI (default: auto), traced with
-the library's own decisions, studied, predicted, and then run with each algorithm in turn. Run times of 2
-ranks on 2 cores can differ more by what else the machine does than by the algorithm: of several traces that
-of the median run is taken, and only pairs of algorithms that the runs tell apart (p < 5% in a rank test) say
-something about an order.
+real: offbeat-ft with an injected imbalance on 2 ranks of this machine and MPI (default: auto). It is traced
+with the library's own decisions, a study is measured, run times are predicted, and the program runs with each
+algorithm one after another. Run times of 2 ranks on 2 cores can depend more on other load than on the
+algorithm. Therefore the trace of the median run is used, and only pairs of algorithms count whose run times
+differ significantly (p < 5% in a rank test).
 
 Prints, for each condition, how the expected order compares with the real one: how many of the pairs that
-really differ (simulated: by more than 0.1%) are expected in the right order, Kendall's tau of all (1: the
-same, ties taken as such), what taking the expected fastest costs, and by how much expected times are off.
+really differ (simulated: by more than 0.1%) are expected in the right order, Kendall's tau over all pairs (1:
+the same order, equal times counted as equal), the loss from choosing the expected fastest algorithm, and the
+error of the expected times.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5
 TRACED = "pairwise"
 REAL_RUNS, TRACES = 9, 5
 SAME = 1e-3
-"""Simulated run times that differ by a smaller share are ties."""
+"""Simulated run times that differ by a smaller share count as equal."""
 
 STUDY = """\
 name = "ranking"
@@ -91,7 +93,7 @@ def main(which: str = "both", mpi: str = "auto") -> None:
 
 
 def simulated(folder: Path, family: str) -> None:
-    """The whole way with an application whose run time with every algorithm is known."""
+    """All steps with an application whose run time with every algorithm is known."""
     folder.mkdir()
     work = computing()
     truth: dict[str, float] = {}
@@ -104,9 +106,9 @@ def simulated(folder: Path, family: str) -> None:
         truth[known.name] = float(exits[-1].max())
         if known.name == TRACED:
             write_trace(folder / "trace", arrivals, exits)
-    found = predicted(folder, P, SIZE, "sim", family)
+    prediction = predicted(folder, P, SIZE, "sim", family)
     print(f"\nsimulated, {family}'s alltoall on 32 × 32, traced with {TRACED}:")
-    report(found, {name: [time_s] for name, time_s in truth.items()})
+    report(prediction, {name: [time_s] for name, time_s in truth.items()})
 
 
 def computing() -> NDArray[np.float64]:
@@ -130,7 +132,7 @@ def application(
 
 
 def write_trace(folder: Path, arrivals: NDArray[np.float64], exits: NDArray[np.float64]) -> None:
-    """The trace that this run would have left."""
+    """Write the trace of this run."""
     folder.mkdir()
     enter, leave = (np.rint(1e9 * times).astype(np.int64) for times in (arrivals, exits))
     for rank, one in enumerate(made.files(P)):
@@ -161,12 +163,12 @@ def predicted(
     study.write_text(STUDY.format(engine=engine, family=family, p=p, size=size, skew_s=f"{skew_s:.9f}"))
     offbeat("run", study, "--output", folder / "results", *mpi)
     offbeat("predict", folder / "trace", folder / "results", *chosen, "--json", folder / "predicted.json")
-    found: dict[str, object] = json.loads((folder / "predicted.json").read_text(encoding="utf-8"))
-    return found
+    document: dict[str, object] = json.loads((folder / "predicted.json").read_text(encoding="utf-8"))
+    return document
 
 
 def real(folder: Path, mpi: str) -> None:
-    """The whole way with FT on this machine."""
+    """All steps with FT on this machine."""
     folder.mkdir()
     installation = choose(mpi)
     build_native(installation)
@@ -179,28 +181,28 @@ def real(folder: Path, mpi: str) -> None:
     print(f"\nreal, {installation.version_text} on 2 ranks of this machine:")
     trace_the_median(folder, *where, "--", *launch.argv)
     size = 64**3 * 16 // 4
-    found = predicted(folder, 2, size, "mpi", "openmpi", *where)
+    prediction = predicted(folder, 2, size, "mpi", "openmpi", *where)
     measured = [Algorithm(**one) for one in lines(folder / "results", "algorithms.jsonl")]  # type: ignore[arg-type]
     steering = library_of(installation).steering()
-    expected = {one["name"] for one in found["expected"]}  # type: ignore[attr-defined]
+    expected = {one["name"] for one in prediction["expected"]}  # type: ignore[attr-defined]
     runs: dict[str, list[float]] = {one.name: [] for one in measured if one.name in expected}
     for _ in range(REAL_RUNS):
         for algorithm in measured:
             if algorithm.name in runs:
                 forced = steering.launch_environment(algorithm) | steering.environment(installation)
                 runs[algorithm.name].append(ft_time_s(command(installation, ft, 2, environment=forced)))
-    report(found, runs)
+    report(prediction, runs)
 
 
-def trace_the_median(folder: Path, *words: str) -> None:
+def trace_the_median(folder: Path, *arguments: str) -> None:
     """Trace the application several times, and keep the trace of the run whose time is the median."""
     times = {}
     for number in range(TRACES):
         trace = folder / f"trace-{number}"
-        said, _ = offbeat("trace", "run", "--output", trace, *words)
-        times[trace] = float(json.loads(said[said.index("{") :])["time_s"])
-    kept = sorted(times, key=lambda trace: times[trace])[TRACES // 2]
-    kept.rename(folder / "trace")
+        output, _ = offbeat("trace", "run", "--output", trace, *arguments)
+        times[trace] = float(json.loads(output[output.index("{") :])["time_s"])
+    median_trace = sorted(times, key=lambda trace: times[trace])[TRACES // 2]
+    median_trace.rename(folder / "trace")
     print(
         f"  traced {TRACES} times: {', '.join(f'{time:.4f} s' for time in sorted(times.values()))}",
         flush=True,
@@ -220,12 +222,12 @@ def ft_time_s(launch: object) -> float:
     return float(json.loads(done.stdout[done.stdout.index("{") :])["time_s"])
 
 
-def report(found: Mapping[str, object], runs: Mapping[str, list[float]]) -> None:
+def report(document: Mapping[str, object], runs: Mapping[str, list[float]]) -> None:
     """Both orders side by side, and how well each condition's agrees with the real one."""
-    conditions = [str(name) for name in found["conditions"]]  # type: ignore[attr-defined]
+    conditions = [str(name) for name in document["conditions"]]  # type: ignore[attr-defined]
     expected = {
         one["name"]: {name: one["run_s"][name]["time_s"] for name in conditions if one["run_s"][name]}
-        for one in found["expected"]  # type: ignore[attr-defined]
+        for one in document["expected"]  # type: ignore[attr-defined]
         if one["name"] in runs
     }
     truth = {name: float(np.median(times)) for name, times in runs.items()}
@@ -249,9 +251,9 @@ def compare(
     names = list(expected)
     pairs = [(a, b) for a in names for b in names if truth[a] < truth[b] and differ(runs[a], runs[b])]
     right = sum(expected[a] < expected[b] for a, b in pairs)
-    really, said = (np.array([of[name] for name in names]) for of in (truth, expected))
-    tau = stats.kendalltau(rounded(really), rounded(said)).statistic
-    first, off = names[int(np.argmin(said))], np.abs(said / really - 1)
+    really, predicted_s = (np.array([of[name] for name in names]) for of in (truth, expected))
+    tau = stats.kendalltau(rounded(really), rounded(predicted_s)).statistic
+    first, off = names[int(np.argmin(predicted_s))], np.abs(predicted_s / really - 1)
     print(
         f"  {condition:<9} {right} of {len(pairs)} pairs right, tau {tau:+.2f}; expects {first}, which takes"
         f" {truth[first] / really.min() - 1:.2%} more than the fastest; run times are off by"
@@ -260,14 +262,14 @@ def compare(
 
 
 def differ(first: list[float], second: list[float]) -> bool:
-    """Whether runs tell two algorithms apart; exact ones do if they differ by more than SAME."""
+    """Whether the run times of two algorithms differ significantly; exact ones, by more than SAME."""
     if len(first) == 1:
         return abs(first[0] / second[0] - 1) > SAME
     return bool(stats.mannwhitneyu(first, second).pvalue < 0.05)
 
 
 def rounded(times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms in steps of SAME, so that what is as good as equal is equal."""
+    """Logarithms in steps of SAME, so that nearly equal times are equal."""
     return np.rint(np.log(times_s) / SAME)
 
 

@@ -2,13 +2,13 @@
 
 Usage: python benchmarks/simulator_scaling.py [--largest 65536] [--sizes 8,1024,1048576] [-o scaling.png]
 
-Algorithms of Open MPI on the paper's cluster with as many nodes of 32 cores as it takes: reduce and allreduce
-up to the largest p, alltoall up to 1,024 ranks. Printed are, for each, the CPU time of building the schedule,
-of evaluating a call in step, routes included, and of one under random arrivals with a skew of 1.5 times its
-runtime; the most memory that the process had, Python included; and that of the schedule. -o draws the times
-and the memory against p for the size in the middle. Each case is measured in a process of its own.
+Algorithms of Open MPI on the paper's cluster, with as many nodes of 32 cores as needed: reduce and allreduce
+up to the largest p, alltoall up to 1,024 ranks. Printed are for each: the CPU time of building the schedule,
+of evaluating a call without delays (routes included), and of evaluating one under random arrivals with a skew
+of 1.5 times its runtime; the peak memory of the process, Python included; and the memory of the schedule. -o
+draws times and memory against p for the middle size. Each case is measured in a separate process.
 
-The exit status is 1 where alltoall takes 1 GiB or more.
+The exit status is 1 if alltoall takes 1 GiB or more.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """CPU seconds and bytes; the evaluations are those of the call in step and of the skewed one."""
+    """CPU seconds and bytes; the evaluations are those of the call without delays and of the skewed one."""
 
     case: Case
     messages: int
@@ -89,10 +89,10 @@ def main() -> None:
         f"{'algorithm':30}{'p':>7}{'bytes':>9}{'messages':>10}{'build s':>9}{'in step s':>11}"
         f"{'skewed s':>10}  {'evaluation':26}{'schedule MiB':>12}{'process MiB':>13}"
     )
-    found = [measured_apart(case) for case in cases(sizes, words.largest)]
+    measurements = [measured_apart(case) for case in cases(sizes, words.largest)]
     if words.output:
-        draw([cost for cost in found if cost.case.bytes == sizes[len(sizes) // 2]], words.output)
-    most = max((cost.process_bytes for cost in found if cost.case.collective == "alltoall"), default=0)
+        draw([cost for cost in measurements if cost.case.bytes == sizes[len(sizes) // 2]], words.output)
+    most = max((cost.process_bytes for cost in measurements if cost.case.collective == "alltoall"), default=0)
     print(f"alltoall took up to {most / 2**20:.0f} MiB; less than {ALLTOALL_BYTES / 2**20:.0f} are promised")
     sys.exit(most >= ALLTOALL_BYTES)
 

@@ -123,22 +123,31 @@ class _CollectiveComparison:
         self._node_of_rank: Nodes = platform.node_of_rank(p, nodes=max(1, p // PPN), ppn=min(p, PPN))
         self._network = platform.network(p, node_of_rank=self._node_of_rank)
         smpi_names = answers.algorithms(collective)
-        self._both = [known for known in algorithms(collective, FAMILY) if known.name in smpi_names]
+        self._both = [
+            simulated_algorithm
+            for simulated_algorithm in algorithms(collective, FAMILY)
+            if simulated_algorithm.name in smpi_names
+        ]
 
     def compare(self) -> Iterator[Comparison]:
         """All algorithms, one after another."""
         skews_s = {size: self._skew_s(size) for size in self._settings.sizes}
-        for known in self._both:
-            if not self._settings.algorithms or known.name in self._settings.algorithms:
-                print(f"{self.collective} {known.name}, p = {self.p}", file=sys.stderr, flush=True)
-                yield from self._compare(known, skews_s)
+        for simulated_algorithm in self._both:
+            if not self._settings.algorithms or simulated_algorithm.name in self._settings.algorithms:
+                print(
+                    f"{self.collective} {simulated_algorithm.name}, p = {self.p}", file=sys.stderr, flush=True
+                )
+                yield from self._compare(simulated_algorithm, skews_s)
 
-    def _compare(self, known: SimulatedAlgorithm, skews_s: dict[int, float]) -> Iterator[Comparison]:
+    def _compare(
+        self, simulated_algorithm: SimulatedAlgorithm, skews_s: dict[int, float]
+    ) -> Iterator[Comparison]:
         """Cases in an order that is the same for all algorithms, until SMPI's budget is spent."""
         configurations = list(itertools.product(self._settings.sizes, range(len(SHAPES))))
         random.Random(f"{self.collective} {self.p}").shuffle(configurations)
         simulated = {
-            size: self._simulate(known, size, self._delays_s(skew_s)) for size, skew_s in skews_s.items()
+            size: self._simulate(simulated_algorithm, size, self._delays_s(skew_s))
+            for size, skew_s in skews_s.items()
         }
         spent_s, abandoned = 0.0, ""
         for size, shape in configurations:
@@ -146,10 +155,12 @@ class _CollectiveComparison:
                 continue
             answer = Answer(lost=abandoned)
             if not abandoned and spent_s < self._settings.budget_s:
-                answer = self._answers.ask(*self._smpi_call(known.name, size, shape, skews_s[size]))
+                answer = self._answers.ask(
+                    *self._smpi_call(simulated_algorithm.name, size, shape, skews_s[size])
+                )
                 spent_s += 0.0 if answer.lost else answer.cpu_s
                 abandoned = answer.lost if HUNG in answer.lost else ""
-            yield self._case(known.name, size, shape, skews_s[size], simulated[size], answer)
+            yield self._case(simulated_algorithm.name, size, shape, skews_s[size], simulated[size], answer)
 
     def _case(
         self, algorithm: str, size: int, shape: int, skew_s: float, simulated: SimulatorResult, smpi: Answer
@@ -190,14 +201,14 @@ class _CollectiveComparison:
         return self._node_of_rank, call, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
 
     def _simulate(
-        self, known: SimulatedAlgorithm, size: int, delays_s: NDArray[np.float64]
+        self, simulated_algorithm: SimulatedAlgorithm, size: int, delays_s: NDArray[np.float64]
     ) -> SimulatorResult:
         began = time.process_time()
         try:
-            schedule = self._schedule(known, size)
+            schedule = self._schedule(simulated_algorithm, size)
         except ValueError as refusal:
             return SimulatorResult(last_delays_s=np.zeros(0), evaluations=[], refused=str(refusal))
-        elements = float(size if known.scales else 1)
+        elements = float(size if simulated_algorithm.scales else 1)
         _simulator.evaluate(schedule, self._network, np.zeros((0, self.p)), elements)  # computes the routes
         build_s = time.process_time() - began
         began, times = time.process_time(), 0
@@ -212,14 +223,17 @@ class _CollectiveComparison:
             build_s=build_s,
         )
 
-    def _schedule(self, known: SimulatedAlgorithm, size: int) -> _simulator.Schedule:
-        count = 1 if known.scales else size
-        call = (known.collective, known.family, known.name)
+    def _schedule(self, simulated_algorithm: SimulatedAlgorithm, size: int) -> _simulator.Schedule:
+        count = 1 if simulated_algorithm.scales else size
+        call = (simulated_algorithm.collective, simulated_algorithm.family, simulated_algorithm.name)
         return _simulator.Schedule(*call, {}, self.p, 0, count, 1, self._node_of_rank.tolist())
 
     def _skew_s(self, size: int) -> float:
         """The factor times the mean runtime without delay in the simulator."""
-        results = [self._simulate(known, size, np.zeros((1, self.p))) for known in self._both]
+        results = [
+            self._simulate(simulated_algorithm, size, np.zeros((1, self.p)))
+            for simulated_algorithm in self._both
+        ]
         runtimes = [float(result.last_delays_s[0]) for result in results if not result.refused]
         return float(f"{SKEW_FACTOR * np.mean(runtimes):.{SKEW_DIGITS}g}")
 

@@ -41,11 +41,11 @@ def write_study(folder: Path, text: str = THREE_COLLECTIVES) -> Path:
     return path
 
 
-def offbeat(*words: str | Path, check: bool = True, timeout_s: float = 1800.0) -> tuple[str, float]:
+def offbeat(*arguments: str | Path, check: bool = True, timeout_s: float = 1800.0) -> tuple[str, float]:
     """Run the offbeat of this Python; its standard output, and the wall time in seconds."""
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout_s,
@@ -53,9 +53,8 @@ def offbeat(*words: str | Path, check: bool = True, timeout_s: float = 1800.0) -
         check=False,
     )
     if check and done.returncode:
-        sys.exit(
-            f"offbeat {' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-        )
+        command = " ".join(map(str, arguments))
+        sys.exit(f"offbeat {command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout + ("" if check else done.stderr), time.monotonic() - began
 
 

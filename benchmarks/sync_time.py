@@ -42,8 +42,8 @@ def compiled(folder: Path) -> Path:
 
 
 def syncs(program: Path, method: str, sizes: list[int]) -> list[dict[str, int]]:
-    words = [program, method, THERE_NS, BACK_NS, JITTER_NS, *sizes]
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True, check=True)
+    arguments = [program, method, THERE_NS, BACK_NS, JITTER_NS, *sizes]
+    done = subprocess.run([str(word) for word in arguments], stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

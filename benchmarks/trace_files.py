@@ -1,6 +1,5 @@
-"""Traces that no tracer wrote, byte by byte after ``native/trace/format.h``: of applications that are
-simulated, and of calls that are known beforehand, so that readers can be held against them. The tests of
-traces write theirs with it, too.
+"""Synthetic traces, written byte by byte after ``native/trace/format.h``: of simulated applications, and of
+calls that are known beforehand. Benchmarks and the tests of traces use them.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ DRIFT_LIMIT, WANDER = 1 / 2490, 50e-18
 
 
 def definition(kind: int, body: bytes) -> bytes:
-    """A definition with its beginning."""
+    """A definition with its header."""
     body += bytes(-len(body) % 8)
     return struct.pack("<IHH", 8 + len(body), kind, 0) + body
 
@@ -74,7 +73,7 @@ def communicator(
     parent: int = 0,
     remote: Sequence[int] = (),
 ) -> bytes:
-    """A communicator as one of its members has it; with a parent, MPI_Comm_split made it of that.
+    """A communicator as one of its members records it; MPI_Comm_split created it from its parent, if any.
 
     Several of the same members differ by ``ordinal``: 0 for the first, and MPI_COMM_WORLD is one of them.
     ``remote`` are the members of an inter-communicator's other group.
@@ -96,12 +95,14 @@ def communicator(
         0,
         0,
     )
-    made = definition(form.COMMUNICATOR, packed)
+    packed_definition = definition(form.COMMUNICATOR, packed)
     if rank == min([*members, *remote]):
         for is_remote, group in enumerate((members, remote) if remote else (members,)):
             ranks = struct.pack(f"<{len(group)}i", *group)
-            made += definition(form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks)
-    return made
+            packed_definition += definition(
+                form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks
+            )
+    return packed_definition
 
 
 def name(number: int, text: str) -> bytes:
@@ -110,7 +111,7 @@ def name(number: int, text: str) -> bytes:
 
 
 def freed(number: int, calls: int) -> bytes:
-    """That a communicator was freed after so many calls on it, recorded or not; that is one call more."""
+    """A communicator was freed after this many calls on it, recorded or not; freeing is one more call."""
     return definition(form.COMMUNICATOR_END, struct.pack("<IIqQ", number, 0, 0, calls + 1))
 
 
@@ -127,10 +128,10 @@ def point(
     rate: float = 0.0,
     *,
     same: bool = False,
-    anew: bool = False,
+    replaces: bool = False,
 ) -> bytes:
     """A moment on the local and the shared clock; ``same`` where both are one clock."""
-    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, anew)
+    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, replaces)
     return definition(form.CLOCK_POINT, packed)
 
 
@@ -193,7 +194,7 @@ class MadeFile:
         self.message_lanes.setdefault(lane, []).append(message)
 
     def write(self, folder: Path) -> Path:
-        """Write the file into a folder that is there."""
+        """Write the file into an existing folder."""
         pages = [definition_page(block) for block in pieces_of(self.definitions)]
         pages += [page for lane, rows in self.lanes.items() for page in record_pages(lane, rows)]
         pages += [page for lane, rows in self.message_lanes.items() for page in message_pages(lane, rows)]
@@ -202,7 +203,7 @@ class MadeFile:
         return path
 
     def begin(self, pages: int) -> bytes:
-        """The header, padded to a page, of a file of so many pages."""
+        """The header, padded to a page, of a file with this many pages."""
         head = np.zeros((), form.HEADER)
         values = {
             "magic": form.MAGIC,
@@ -263,29 +264,29 @@ def _pages(
     kind: int, lane: int, rows: list[tuple[Any, ...]], dtype: np.dtype[Any], rows_a_page: int
 ) -> list[bytes]:
     head = struct.pack("<II", kind, lane) + bytes(56)
-    made = []
+    collected = []
     for begin in range(0, len(rows), rows_a_page):
         body = np.array(rows[begin : begin + rows_a_page], dtype=dtype).tobytes()
-        made.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
-    return made
+        collected.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
+    return collected
 
 
 def files(p: int, *, points: bool = True) -> list[MadeFile]:
     """A file a rank, with functions, MPI_COMM_WORLD and MPI_COMM_SELF, code in memory, and one clock."""
-    made = []
+    collected = []
     for rank in range(p):
         start = CODE  # every process has the program at the same place; tests that want others say so
         definitions = [function(one) for one in FUNCTIONS]
         definitions += [communicator(1, range(p), rank), communicator(2, [rank], rank)]
         definitions += [mapping(start, start + 0x10000, CODE_OFFSET, "/usr/bin/app")]
         definitions += [point(1, 1, same=True)] if points else []
-        made.append(MadeFile(rank, p, definitions))
-    return made
+        collected.append(MadeFile(rank, p, definitions))
+    return collected
 
 
-def write(folder: Path, made: Iterable[MadeFile]) -> Path:
-    """Write files into a folder, which is made where it is missing."""
+def write(folder: Path, made_files: Iterable[MadeFile]) -> Path:
+    """Write files into a folder, which is created if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    for one in made:
+    for one in made_files:
         one.write(folder)
     return folder

@@ -1,15 +1,17 @@
-"""What a traced call costs: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
+"""The overhead of tracing a call: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
 
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
 
-Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (the library's own function)
-take turns in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the
-median of the ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three
-kinds of runs that take turns themselves: with the tracer; with the least that any tracer can do, two
-readings of the time and nothing else, which is the limit; and with neither, which must be 1 or the
-measurement is worth nothing.
-Then the nanoseconds that a record takes, from calls on one process alone, and the bytes of the file a record.
-Meant: 5 % at most in the median where the limit leaves room for it, and at most 64 bytes.
+Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
+not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the
+same cores. Three kinds of runs alternate as well: with the tracer; with two readings of the time and nothing
+else, which is the least that any tracer needs (the limit); and with neither, where the ratio must be 1,
+otherwise the measurement is invalid. Printed is for each the median over batches of the ratio of the two
+times, with its 95% interval from resampled batches. Between two ranks the ratio includes the overhead of
+both.
+
+Also printed are the nanoseconds per record, from calls on one process alone, and the bytes per record. The
+aim is a median overhead of at most 5%, where the limit is well below, and at most 64 bytes.
 """
 
 from __future__ import annotations
@@ -33,44 +35,48 @@ CALLS_BEFORE = 200_000  # as in the program
 RESAMPLES = 2000
 
 Pairs = dict[str, np.ndarray]
-"""Name → (batches, 2): nanoseconds a call that is seen and one that is not."""
+"""Name → (batches, 2): nanoseconds of a recorded call and of one that is not recorded."""
 
 
-def compiled(installation: Installation, source: Path, made: Path, *options: str) -> Path:
+def compiled(installation: Installation, source: Path, output: Path, *options: str) -> Path:
     library = installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    words = ["cc", "-O2", *options, source, "-o", made, f"-I{installation.include}", library, *rpaths]
-    subprocess.run([str(word) for word in words], check=True)
-    return made
+    arguments = ["cc", "-O2", *options, source, "-o", output, f"-I{installation.include}", library, *rpaths]
+    subprocess.run([str(word) for word in arguments], check=True)
+    return output
 
 
-def run(installation: Installation, program: Path, assigned: list[str], words: list[str]) -> Pairs:
-    launch = command(installation, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
+def run(installation: Installation, program: Path, assigned: list[str], arguments: list[str]) -> Pairs:
+    launch = command(installation, ["/usr/bin/env", *assigned, str(program), *arguments], 2, steerable=False)
     done = subprocess.run(launch.argv, env=launch.environment, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, list[list[float]]] = {}
+    pairs_ns: dict[str, list[list[float]]] = {}
     for line in done.stdout.splitlines():
         name, *numbers = line.split()
-        found.setdefault(name, []).append([float(number) for number in numbers])
-    return {name: np.array(pairs) for name, pairs in found.items()}
+        pairs_ns.setdefault(name, []).append([float(number) for number in numbers])
+    return {name: np.array(pairs) for name, pairs in pairs_ns.items()}
 
 
 def in_turns(
-    installation: Installation, program: Path, trace: Path, preloads: dict[str, Path | None], words: list[str]
+    installation: Installation,
+    program: Path,
+    trace: Path,
+    preloads: dict[str, Path | None],
+    arguments: list[str],
 ) -> dict[str, Pairs]:
-    """What each library in front of the program costs; in turns, as another run may be given other cores."""
+    """The measured times with each preloaded library. Runs alternate, as each may get other cores."""
     runs: dict[str, list[Pairs]] = {name: [] for name in preloads}
     for name, preload in [*preloads.items()] * ROUNDS:
         rmtree(trace, ignore_errors=True)
         assigned = [f"LD_PRELOAD={preload}", f"OFFBEAT_TRACE_DIR={trace}"] if preload else []
-        runs[name].append(run(installation, program, assigned, words))
+        runs[name].append(run(installation, program, assigned, arguments))
     return {
-        name: {kind: np.concatenate([each[kind] for each in found]) for kind in found[0]}
-        for name, found in runs.items()
+        name: {kind: np.concatenate([each[kind] for each in kinds]) for kind in kinds[0]}
+        for name, kinds in runs.items()
     }
 
 
 def ratio(pairs: np.ndarray) -> str:
-    """The median of seen over unseen, with its interval."""
+    """The median of the ratio of recorded to unrecorded calls, with its interval."""
     ratios = pairs[:, 0] / pairs[:, 1]
     drawn = np.random.default_rng(1).choice(ratios, (RESAMPLES, len(ratios)))
     low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
@@ -86,15 +92,15 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
         program = compiled(installation, SOURCE, folder / "trace_overhead")
         limit = compiled(installation, LIMIT, folder / "limit.so", "-shared", "-fPIC")
         preloads = {"nothing": None, "limit": limit, "tracer": tracer}  # the tracer last: its file is read
-        found = in_turns(installation, program, folder / "trace", preloads, words)
+        by_library = in_turns(installation, program, folder / "trace", preloads, words)
         file_bytes = (folder / "trace" / "rank-000000.trace").stat().st_size
     records = 2 * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
-    alone_ns = found["tracer"]["alone"][:, 0] - found["tracer"]["alone"][:, 1]
+    alone_ns = by_library["tracer"]["alone"][:, 0] - by_library["tracer"]["alone"][:, 1]
     print(f"{installation.version_text}, two ranks, MPI_Allreduce of 8 B")
-    print(f"without the tracer: {np.median(found['nothing']['pair'][:, 1]):.0f} ns a call")
-    print(f"with the tracer over without: {ratio(found['tracer']['pair'])}")
-    print(f"the limit, two readings of the time and nothing else: {ratio(found['limit']['pair'])}")
-    print(f"the same without either, which should be 1: {ratio(found['nothing']['pair'])}")
+    print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns a call")
+    print(f"with the tracer over without: {ratio(by_library['tracer']['pair'])}")
+    print(f"the limit, two readings of the time and nothing else: {ratio(by_library['limit']['pair'])}")
+    print(f"the same with neither, which should be 1: {ratio(by_library['nothing']['pair'])}")
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
         f" and {file_bytes / records:.2f} bytes"

@@ -1,6 +1,6 @@
 /*
- * The least that a tracer can do: reads the time before a call and after it, and keeps both where they cost
- * nothing. Put in front of the MPI library by LD_PRELOAD, it is the limit of trace_overhead.py.
+ * The least that a tracer can do: reads the time before a call and after it, and stores both in two
+ * variables. Preloaded with LD_PRELOAD, it is the limit of trace_overhead.py.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -1,12 +1,12 @@
-"""How fast a large trace is summed up, and how much memory that takes.
+"""How fast 'offbeat trace summary' reads a large trace, and how much memory it needs.
 
 Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER]
 
-Makes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes a record, in a temporary folder
-within FOLDER (default: that of the system), of four call sites on MPI_COMM_WORLD and on rows of it, each rank
-late by its own pattern and noise. Then 'offbeat trace summary' reads it in its own process. Prints records
-per second, the peak of that process's memory, and whether every call was found. The trace is removed, also
-where the benchmark is stopped.
+Writes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes per record, into a temporary
+folder within FOLDER (default: that of the system). The trace has four call sites on MPI_COMM_WORLD and on
+rows of it; each rank is late by its own pattern and noise. 'offbeat trace summary' then reads the trace in a
+separate process. Printed are records per second, the peak memory of that process, and whether every call was
+found. The trace is removed at the end, also if the benchmark is interrupted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGES_AT_ONCE = 200
 
 
 def write_rank(folder: Path, one: made.MadeFile, rounds: int) -> None:
-    """Stream a rank's records into its file: it never stands in memory."""
+    """Stream a rank's records into its file, which is never in memory as a whole."""
     calls = rounds * CALLS_A_ROUND
     pages = -(-calls // form.RECORDS_A_PAGE)
     blocks = [made.definition_page(block) for block in made.pieces_of(one.definitions)]
@@ -75,9 +75,9 @@ def raw_pages(rows: np.ndarray) -> bytes:
     return pages.tobytes()
 
 
-def make(folder: Path, wanted: int, ranks: int) -> int:
-    """Write the trace; how many rounds of calls each rank made."""
-    rounds = max(1, wanted // ranks // CALLS_A_ROUND)
+def make(folder: Path, records: int, ranks: int) -> int:
+    """Write the trace; returns the number of rounds of calls of each rank."""
+    rounds = max(1, records // ranks // CALLS_A_ROUND)
     for one in made.files(ranks):
         row = range(one.rank // ROW * ROW, min(one.rank // ROW * ROW + ROW, ranks))
         again = int(len(row) == ranks)  # a row of all ranks is not MPI_COMM_WORLD
@@ -87,26 +87,26 @@ def make(folder: Path, wanted: int, ranks: int) -> int:
 
 
 def main() -> None:
-    wanted, ranks = _asked()
+    requested, ranks = _asked()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with TemporaryDirectory(dir=sys.argv[3] if len(sys.argv) > 3 else None) as temporary:
         folder = Path(temporary) / "trace"
         folder.mkdir()
-        rounds = make(folder, wanted, ranks)
+        rounds = make(folder, requested, ranks)
         size = sum(path.stat().st_size for path in folder.iterdir())
         total = rounds * CALLS_A_ROUND * ranks
         print(f"{total} records of {ranks} ranks, {size / 1e9:.2f} GB")
         answer = Path(temporary) / "summary.json"
         began = time.monotonic()
-        words = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
+        subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
         seconds = time.monotonic() - began
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-        found = json.loads(answer.read_text(encoding="utf-8"))
-        whole = sum(row["whole"] for row in found["rows"])
+        document = json.loads(answer.read_text(encoding="utf-8"))
+        whole = sum(row["whole"] for row in document["rows"])
         expected = rounds * (3 + -(-ranks // ROW))
         print(f"{seconds:.1f} s, {total / seconds / 1e6:.2f} million records/s, peak {peak / 2**20:.0f} MiB")
-        print(f"calls on all ranks: {whole} of {expected}; records: {found['records']} of {total}")
+        print(f"calls on all ranks: {whole} of {expected}; records: {document['records']} of {total}")
 
 
 def _asked() -> tuple[int, int]:

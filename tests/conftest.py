@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import hypothesis
 import pytest
 from real_libraries import LIBRARIES, installed, lacking, real_installation
 
+from offbeat.errors import RunFailed
 from offbeat.mpi import build, find
 from offbeat.mpi.installation import Installation
 
@@ -22,14 +24,41 @@ here and not by a fixture, as libraries are looked for while tests are collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--library NAME``: of tests that are the same for each MPI library, those for this one."""
+    """``--library NAME``: of the tests that run for each MPI library, only those for this one."""
     parser.addoption("--library", choices=list(LIBRARIES), help="leave out tests of the other MPI libraries")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests whose parameters name another library than ``--library``."""
-    if not (library := config.getoption("library")):
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Build the native parts before tests run side by side, so that no two tests compile the same sources."""
+    kept = os.environ.get("OFFBEAT_TEST_CACHE")
+    config = session.config
+    if not kept or not config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
         return
+    only = config.getoption("library")
+    for mpi in filter(None, map(installed, [only] if only else LIBRARIES)):
+        with contextlib.suppress(RunFailed):  # the tests say so
+            build.build_native(mpi, Path(kept).absolute())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select by ``--library``; begin with the files that take long, so that short ones fill the end of a run.
+
+    The second only where tests run side by side.
+    """
+    if library := config.getoption("library"):
+        _leave_out_other_libraries(config, items, library)
+    if hasattr(config, "workerinput"):
+        long = {item.path for item in items if _takes_long(item)}
+        items.sort(key=lambda item: item.path not in long)
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    uses = getattr(item, "fixturenames", ())
+    return "mpi_installation" in uses or item.get_closest_marker("slow") is not None
+
+
+def _leave_out_other_libraries(config: pytest.Config, items: list[pytest.Item], library: str) -> None:
     others = set(LIBRARIES) - {library}
     left_out = {item for item in items if others & _text_parameters(item)}
     config.hook.pytest_deselected(items=list(left_out))
@@ -49,10 +78,10 @@ def mpi_installation(request: pytest.FixtureRequest) -> Installation:
 
 @pytest.fixture(scope="session")
 def some_mpi_installation() -> Installation:
-    """One real MPI library, for tests that are the same for all."""
+    """One real MPI library, for tests that do not depend on the library."""
     for name in LIBRARIES:
-        if found := installed(name):
-            return found
+        if installation := installed(name):
+            return installation
     lacking("any MPI library")
 
 
@@ -65,8 +94,8 @@ def mpi_driver(mpi_installation: Installation, own_cache: Path) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Native builds of this test run, out of the user's cache; OFFBEAT_TEST_CACHE names one to keep."""
-    kept = os.environ.get("OFFBEAT_TEST_CACHE")
-    cache = Path(kept).absolute() if kept else tmp_path_factory.mktemp("cache")
+    cache_folder = os.environ.get("OFFBEAT_TEST_CACHE")
+    cache = Path(cache_folder).absolute() if cache_folder else tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFBEAT_CACHE", str(cache))
         yield cache

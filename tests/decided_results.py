@@ -1,4 +1,4 @@
-"""Measured results of which a test decides how long each algorithm took: on a busy machine that is chance."""
+"""Measured results whose delays a test replaces, because measured delays on a busy machine are random."""
 
 from __future__ import annotations
 

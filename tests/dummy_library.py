@@ -25,7 +25,7 @@ DUMMY = Library(
         *map("=".join, environment.items()),
     ],
     environment=lambda installation, placement, inherited: {"DUMMY_HOME": str(installation.prefix)},
-    steering_environment=lambda installation, placement: {"DUMMY_OBEYS": "1"},
+    steering_environment={"DUMMY_OBEYS": "1"},
     forwarding_options=lambda environment: [f"--pass={name}" for name in environment],
     names_functions=lambda library: True,
     steering=OpenMpiSteering,

@@ -9,7 +9,7 @@ import pytest
 
 
 class Disk:
-    """Lets ``room`` bytes be written, then answers as a full disk does: in the middle of a write."""
+    """Accepts ``room`` bytes, then fails like a full disk, in the middle of a write."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room = 10**9

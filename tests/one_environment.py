@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from executed_calls import ExecutedCall, execution_differences, observe_executed, variable_differences
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.mpi import MpiEngine
-from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver
 from offbeat.mpi.find import choose
@@ -40,11 +40,11 @@ SITE = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OFFBEAT_YIELD": "1",
 }
-"""What this machine needs, and no user's tuning: root may launch, and more processes than cores."""
+"""Settings that this machine needs and that do no tuning: root may launch, and more processes than cores."""
 
 
 class Everywhere(Struct, frozen=True, kw_only=True):
-    """What the same call ran in four launches."""
+    """The functions, messages and variables of the same call in four launches."""
 
     proof: ExecutedCall
     measurement: ExecutedCall
@@ -52,14 +52,14 @@ class Everywhere(Struct, frozen=True, kw_only=True):
     use: ExecutedCall
 
 
-def expect_the_same(found: Everywhere) -> None:
-    """Functions and messages are the same in all four launches, and variables where they must be."""
-    assert found.proof.functions, "nothing was seen to run"
-    assert execution_differences(found.proof, found.measurement) == []
-    assert execution_differences(found.measurement, found.verification) == []
-    assert execution_differences(found.verification, found.use) == []
-    assert variable_differences(found.proof, found.measurement) == []
-    assert variable_differences(found.verification, found.use) == []
+def expect_the_same(executed: Everywhere) -> None:
+    """Functions and messages must be equal in all four launches, and some variables as well."""
+    assert executed.proof.functions, "nothing was seen to run"
+    assert execution_differences(executed.proof, executed.measurement) == []
+    assert execution_differences(executed.measurement, executed.verification) == []
+    assert execution_differences(executed.verification, executed.use) == []
+    assert variable_differences(executed.proof, executed.measurement) == []
+    assert variable_differences(executed.verification, executed.use) == []
 
 
 def everywhere(
@@ -70,7 +70,7 @@ def everywhere(
     folder: Path,
     section: MpiSection | None = None,
 ) -> Everywhere:
-    """Launch four times and look at a rule's call; ``section`` names a host file of ``folder``, if any."""
+    """Launch four times and observe a rule's call; ``section`` names a host file of ``folder``, if any."""
     section = section or MpiSection()
     case = cell(results, rule)
     steering = library_of(installation).steering()
@@ -85,12 +85,12 @@ def everywhere(
 
 
 def cell(results: Path, rule: Rule) -> Case:
-    """The measured call that a rule comes from."""
-    wanted = (rule.collective, rule.p, rule.bytes, rule.algorithm.name)
+    """The measured call of a rule."""
+    expected = (rule.collective, rule.p, rule.bytes, rule.algorithm.name)
     row = next(
         row
         for row in read_study(results).cases.to_dicts()
-        if (row["collective"], row["p"], row["bytes"], row["algorithm"]) == wanted
+        if (row["collective"], row["p"], row["bytes"], row["algorithm"]) == expected
     )
     return Case(**{name: row[name] for name in Case.__struct_fields__})
 
@@ -99,7 +99,7 @@ def cell(results: Path, rule: Rule) -> Case:
 def launches_of(
     installation: Installation, section: MpiSection, folder: Path, name: str
 ) -> Iterator[Launches]:
-    """Launches of an installation with a folder of their own."""
+    """Launches of an installation with their own folder."""
     launches = Launches(
         installation,
         build_native(installation),
@@ -138,27 +138,27 @@ def running(launches: Launches) -> Driver:
 
 
 def placing_words(installation: Installation, section: MpiSection, case: Case) -> list[str]:
-    """What a user adds to the launcher's line to place processes on several nodes."""
+    """The options with which a user places processes on several nodes."""
     if not section.hostfile:
         return []
     if installation.family == "openmpi":
-        # two processes share the core of a node, and Open MPI hands on only the variables that are named
-        crowded = ["--mca", "mpi_yield_when_idle", "1", "-x", "OFFBEAT_YIELD=1"]
+        # two processes share the core of a node, and Open MPI forwards only the variables that are named
+        oversubscribed = ["--mca", "mpi_yield_when_idle", "1", "-x", "OFFBEAT_YIELD=1"]
         placed = ["--map-by", f"ppr:{case.ppn}:node:oversubscribe"]
-        return ["--hostfile", section.hostfile, *placed, *crowded]
+        return ["--hostfile", section.hostfile, *placed, *oversubscribed]
     return ["-f", section.hostfile, "-ppn", str(case.ppn)]
 
 
 def used(
     installation: Installation, files: TuningFiles, case: Case, folder: Path, placing: Sequence[str] = ()
 ) -> ExecutedCall:
-    """What runs in a launch by the very line that ``offbeat export`` prints."""
+    """What runs in a launch with exactly the line that ``offbeat export`` prints."""
     line = next(line for line in files.usage if line.startswith(("mpirun", "mpiexec")))
-    words = [str(case.p) if word == "P" else word for word in shlex.split(line)]
-    assert words[-1] == "./application"
-    argv = [str(installation.mpirun), *placing, *words[1:-1], str(build_native(installation))]
+    arguments = [str(case.p) if word == "P" else word for word in shlex.split(line)]
+    assert arguments[-1] == "./application"
+    argv = [str(installation.mpirun), *placing, *arguments[1:-1], str(build_native(installation))]
     environment = os.environ | SITE
-    if installation.family == "intelmpi":  # what Intel's own script of variables sets
+    if installation.family == "intelmpi":  # set by Intel's own script of variables
         environment["I_MPI_ROOT"] = str(installation.prefix)
         environment["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{environment['PATH']}"
     driver = Driver(argv, environment, folder / "user.log")
@@ -169,13 +169,13 @@ def used(
 
 
 def main(results: Path, folder: Path) -> None:
-    """Print what the call of the first exported rule runs everywhere."""
+    """Print what the call of the first exported rule runs in all four launches."""
     manifest = read_manifest(results / "tuning")
     assert manifest is not None
     rule = manifest.tuning.rules[0]
     section = MpiSection(hostfile=str((results / "hostfile").absolute()))
-    found = everywhere(results, rule, manifest.tuning, choose(manifest.mpirun), folder, section)
-    print(msgspec.json.encode(found).decode())
+    executed = everywhere(results, rule, manifest.tuning, choose(manifest.mpirun), folder, section)
+    print(msgspec.json.encode(executed).decode())
 
 
 if __name__ == "__main__":

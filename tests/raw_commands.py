@@ -1,4 +1,4 @@
-"""Commands to a driver as text, also such as the front end cannot express, and made-up answers."""
+"""Commands to a driver as text, including invalid ones, and made-up answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from offbeat.mpi.driver import Driver
 from offbeat.mpi.protocol import AnswerType, Command
 
 
-def ask_raw(driver: Driver, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, Any]:
-    """Send a verb with words and keys; the fields of the answer."""
-    line = " ".join([verb, *words, *(f"{key}={value}" for key, value in values.items())])
+def ask_raw(driver: Driver, verb: str, *arguments: str, timeout_s: float, **values: object) -> dict[str, Any]:
+    """Send a verb with arguments and keys; returns the fields of the answer."""
+    line = " ".join([verb, *arguments, *(f"{key}={value}" for key, value in values.items())])
     answer: dict[str, Any] = json.loads(driver.exchange(line, timeout_s=timeout_s))
     return answer
 
@@ -22,9 +22,9 @@ def ask_raw(driver: Driver, verb: str, *words: str, timeout_s: float, **values: 
 def made_answer(command: Command[AnswerType], fields: Mapping[str, object]) -> AnswerType:
     """The answer to a command with these fields. Others are 0, false or empty; fields of other answers are
     left out."""
-    known = {field.name: field.type for field in msgspec.structs.fields(command.answer)}
+    known = {field.name: field.type for field in msgspec.structs.fields(command.answer())}
     blank = {name: (get_origin(kind) or kind)() for name, kind in known.items()}
     own = {name: value for name, value in fields.items() if name in known}
-    answer: Any = msgspec.convert(blank | own, command.answer)
+    answer: Any = msgspec.convert(blank | own, command.answer())
     result: AnswerType = answer
     return result

@@ -28,7 +28,7 @@ SWITCHES = (
 
 
 def session(profile: Path) -> Iterator[Chrome]:
-    """Chromium under its driver; skipped by name where one is missing, a failure in CI."""
+    """Chromium under its driver; if one is missing, the test is skipped by name, or fails in CI."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         reason = "missing: Debian's packages chromium and chromium-driver"
@@ -47,7 +47,7 @@ def session(profile: Path) -> Iterator[Chrome]:
 
 
 def opened(browser: Chrome, page: Path, size: tuple[int, int] = (1280, 900)) -> list[str]:
-    """Open a page as a user does from the disk; what the console and the network say about it."""
+    """Open a page from the disk, as a user does; returns the messages of the console and the network."""
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -64,5 +64,5 @@ def opened(browser: Chrome, page: Path, size: tuple[int, int] = (1280, 900)) -> 
         for event in events
         if event["method"] == "Network.requestWillBeSent"
     ]
-    strangers = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
-    return console + strangers
+    external = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
+    return console + external

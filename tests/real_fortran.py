@@ -1,4 +1,4 @@
-"""What of Fortran the real MPI libraries of this machine have, looked at file by file."""
+"""The Fortran support of the real MPI libraries of this machine, checked file by file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from real_libraries import LIBRARIES, installed, lacking
 from offbeat.mpi.installation import Installation
 
 BINDINGS = {"USE_F08": "mpi_f08.mod", "USE_MPI": "mpi.mod", "MPIF_H": "mpif.h"}
-"""Binding → the file that makes it: mpi_f08, the older module, the header."""
+"""Binding → its file: mpi_f08, the older module, the header."""
 
 
 class Fortran(Struct, frozen=True):
-    """How gfortran compiles a program for one MPI library: what stands before and behind the source."""
+    """How gfortran compiles a program for one MPI library: the arguments before and after the source."""
 
     folders: tuple[Path, ...]
     before: tuple[str, ...]
@@ -26,7 +26,7 @@ class Fortran(Struct, frozen=True):
 
     @property
     def bindings(self) -> frozenset[str]:
-        """Those of BINDINGS that are there."""
+        """The existing ones of BINDINGS."""
         return frozenset(
             name for name, file in BINDINGS.items() if any((place / file).is_file() for place in self.folders)
         )
@@ -44,23 +44,23 @@ def fortran_of(mpi: Installation) -> Fortran:
     wrapper = fortran_wrapper(mpi)
     if not wrapper:
         return _without_a_wrapper(mpi)
-    shown = subprocess.run([str(wrapper), "-show"], capture_output=True, text=True, check=True).stdout
-    folders = tuple(Path(word[2:]) for word in shlex.split(shown) if word.startswith("-I"))
+    output = subprocess.run([str(wrapper), "-show"], capture_output=True, text=True, check=True).stdout
+    folders = tuple(Path(word[2:]) for word in shlex.split(output) if word.startswith("-I"))
     return Fortran(folders, (str(wrapper),))
 
 
 def libraries_with(*bindings: str) -> list[str]:
-    """Those of LIBRARIES that have bindings, or are missing here, so that their tests end by saying so."""
-    found = []
+    """Those of LIBRARIES that have bindings, and missing ones, whose tests are skipped by name."""
+    libraries = []
     for name in LIBRARIES:
         mpi = installed(name)
         if mpi is None or fortran_of(mpi).bindings.issuperset(bindings):
-            found.append(name)
-    return found
+            libraries.append(name)
+    return libraries
 
 
 def need_gfortran() -> None:
-    """End the test where there is no compiler."""
+    """End the test if there is no compiler."""
     if not shutil.which("gfortran"):
         lacking("gfortran (Debian's package gfortran)")
 
@@ -80,7 +80,7 @@ def _without_a_wrapper(mpi: Installation) -> Fortran:
 
 
 def _version_of_gfortran() -> tuple[int, ...]:
-    """Nothing reaches it where there is none."""
+    """Never called if there is no binding."""
     if not shutil.which("gfortran"):
         return (0,)
     return _numbers(subprocess.check_output(["gfortran", "-dumpfullversion"], text=True))

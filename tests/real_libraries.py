@@ -28,16 +28,16 @@ LIBRARIES = {
 a family stands for later versions, too."""
 
 
-def lacking(what: str) -> NoReturn:
-    """This machine lacks something: skip by name, but fail in CI, where nothing may be skipped."""
+def lacking(requirement: str) -> NoReturn:
+    """Skip the test and name the missing requirement; in CI, where no test may be skipped, fail."""
     if os.environ.get("CI") == "true":
-        pytest.fail(f"missing in CI: {what}")
-    pytest.skip(f"missing here: {what}")
+        pytest.fail(f"missing in CI: {requirement}")
+    pytest.skip(f"missing here: {requirement}")
 
 
 @functools.cache
 def real_installations() -> tuple[Installation, ...]:
-    """What is on PATH, in .mpi/*, in OFFBEAT_TEST_MPI_PATH and in OFFBEAT_MPI_PATH."""
+    """The libraries on PATH, in .mpi/*, in OFFBEAT_TEST_MPI_PATH and in OFFBEAT_MPI_PATH."""
     places = [str(folder) for folder in sorted((REPOSITORY / ".mpi").glob("*"))]
     for name in ("OFFBEAT_TEST_MPI_PATH", "OFFBEAT_MPI_PATH"):
         places += [place for place in os.environ.get(name, "").split(os.pathsep) if place]
@@ -55,5 +55,5 @@ def installed(name: str) -> Installation | None:
 
 
 def real_installation(name: str) -> Installation:
-    """One of LIBRARIES on this machine; ends the test where it is missing."""
+    """One of LIBRARIES on this machine; ends the test if it is missing."""
     return installed(name) or lacking(f"{name} ({LIBRARIES[name][2]})")

@@ -1,4 +1,4 @@
-"""A file that is written appears whole or not at all, and nothing else is replaced in its stead."""
+"""A file is written completely or not at all, and no other file is replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(b"old")
     with pytest.raises(RuntimeError), atomic_writer(path) as stream:
@@ -50,7 +50,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
-    """As /dev/stdout and /dev/null are: who may do so would replace them for the whole machine."""
+    """Like /dev/stdout and /dev/null, which root would otherwise replace for the whole machine."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -63,23 +63,21 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [".", "a/b", "x" * 300])
-def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) -> None:
+def test_an_impossible_place_raises_the_systems_error(tmp_path: Path, path: str) -> None:
     with pytest.raises(OSError):
         write_atomically(tmp_path / path, b"x")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("number", "kind", "mend"),
+    ("number", "kind", "remedy"),
     [
         (errno.EACCES, BadInput, "give a file in a folder that you can write to"),
         (errno.ENOSPC, RunFailed, "free space there, or give a file on another disk"),
     ],
 )
-def test_a_refusal_names_the_file_and_what_would_mend_it(
-    number: int, kind: type[OffbeatError], mend: str
-) -> None:
-    """A full disk is nobody's bad input."""
+def test_a_refusal_names_the_file_and_a_remedy(number: int, kind: type[OffbeatError], remedy: str) -> None:
+    """A full disk is not bad input."""
     error = write_error(Path("x.json"), OSError(number, os.strerror(number)), "the report")
     assert isinstance(error, kind)
-    assert str(error) == f"cannot write the report x.json: {os.strerror(number)}; {mend}"
+    assert str(error) == f"cannot write the report x.json: {os.strerror(number)}; {remedy}"

@@ -1,4 +1,4 @@
-"""Files that are no files, are too large, or are nested too deeply, end in a sentence and not in memory."""
+"""Devices, files that are too large, and files nested too deeply end in a sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_pipe_a_device_and_a_directory_are_refused_at_once(tmp_path: Path) -> 
         read_file(tmp_path)
 
 
-def test_a_file_that_is_too_large_is_refused_with_the_limit_and_what_raises_it(
+def test_a_file_that_is_too_large_is_refused_with_the_limit_and_its_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tmp_path / "sparse").open("wb") as file:
@@ -50,7 +50,7 @@ def test_a_file_that_is_too_large_is_refused_with_the_limit_and_what_raises_it(
         read_file(tmp_path / "small")
 
 
-def test_json_that_is_nested_too_deeply_or_no_text_is_damaged_json() -> None:
+def test_json_that_is_nested_too_deeply_or_no_text_counts_as_damaged() -> None:
     with pytest.raises(msgspec.DecodeError, match="nested too deeply"):
         decode_json(b"[" * 100_000)
     with pytest.raises(msgspec.DecodeError):
@@ -58,17 +58,17 @@ def test_json_that_is_nested_too_deeply_or_no_text_is_damaged_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["run", "{}"], ["pattern", "show", "{}"], ["results", "import", "{}", "-o", "x"]]
+    "arguments", [["run", "{}"], ["pattern", "show", "{}"], ["results", "import", "{}", "-o", "x"]]
 )
-def test_no_command_waits_for_a_pipe(tmp_path: Path, words: list[str]) -> None:
+def test_no_command_waits_for_a_pipe(tmp_path: Path, arguments: list[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
-    command = [sys.executable, "-m", "offbeat", *(word.format(tmp_path / "pipe") for word in words)]
+    command = [sys.executable, "-m", "offbeat", *(word.format(tmp_path / "pipe") for word in arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == 2
     assert "is no regular file but a pipe" in done.stderr
 
 
-def test_too_low_a_limit_on_the_address_space_is_told(tmp_path: Path) -> None:
+def test_too_low_a_limit_on_the_address_space_is_reported(tmp_path: Path) -> None:
     limit = 800_000 * 1024
     done = subprocess.run(
         [sys.executable, "-m", "offbeat", "status", str(tmp_path)],

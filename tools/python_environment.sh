@@ -40,16 +40,16 @@ debian_pip() {
 # What compiles the simulator; CMake and Ninja come from PyPI where the machine has none.
 check_compiler() {
     local compiler=${CXX:-} program headers
-    local mend='Install GCC 11 or Clang 14, or later (Debian: apt-get install g++), or name one: CXX=g++-12 make ...'
+    local remedy='Install GCC 11 or Clang 14, or later (Debian: apt-get install g++), or name one: CXX=g++-12 make ...'
     for program in c++ g++ clang++; do
         [[ -z $compiler ]] && command -v "$program" >/dev/null && compiler=$program
     done
     [[ -n $compiler ]] && command -v ${compiler%% *} >/dev/null ||
-        stop "offbeat compiles its simulator, and there is no C++ compiler ${CXX:-here}. $mend"
+        stop "offbeat compiles its simulator, and there is no C++ compiler ${CXX:-here}. $remedy"
     # shellcheck disable=SC2086 # CXX may hold words: ccache g++
     printf '#include <ranges>\nint main() { return std::ranges::empty("") ? 1 : 0; }\n' |
         $compiler -std=c++20 -fsyntax-only -x c++ - 2>/dev/null ||
-        stop "offbeat compiles its simulator, and '$compiler' does not understand C++20. $mend"
+        stop "offbeat compiles its simulator, and '$compiler' does not understand C++20. $remedy"
     headers=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
     [[ -f $headers/Python.h ]] ||
         stop "offbeat compiles its simulator for Python, and the headers of '$python' are missing: there is no" \

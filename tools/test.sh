@@ -25,7 +25,7 @@ run() { .venv/bin/python -m pytest -p skipped_tests "$@" </dev/null; }
 
 # A file's tests stay in one process, as they share what they build.
 cores=$(nproc)
-side_by_side=(--numprocesses $((cores < 4 ? cores : 4)) --dist loadfile)
+side_by_side=(--numprocesses $((cores < 4 ? cores : 4)) --dist loadfile --no-loadscope-reorder)
 
 if [[ ${1:-} == --quick ]]; then
     run -q -m "not alone and not slow" --library openmpi5 "${side_by_side[@]}"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -59,13 +59,22 @@ def split(path: Path) -> tuple[str, str]:
 def places(path: Path, names: dict[str, str], phrases: dict[str, str]) -> Iterator[tuple[int, str, str]]:
     """Line, removed word, and what to write instead, of each place in a file."""
     code, prose = split(path)
-    for number, line in enumerate(code.splitlines(), 1):
+    for number, line in lines_with(code, names):
         parts = {part.lower() for part in _WORD.findall(line)}
         yield from ((number, word, names[word]) for word in sorted(parts & names.keys()))
-    for number, line in enumerate(prose.splitlines(), 1):
+    for number, line in lines_with(prose, phrases):
         for phrase, better in phrases.items():
             if re.search(rf"\b{re.escape(phrase)}\b", line, flags=re.IGNORECASE):
                 yield number, phrase, better
+
+
+def lines_with(text: str, words: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The lines that contain one of the words, if only as a part of another word, with their numbers."""
+    lowered = text.lower()
+    if present := [word.lower() for word in words if word.lower() in lowered]:
+        for number, line in enumerate(text.splitlines(), 1):
+            if any(word in line.lower() for word in present):
+                yield number, line
 
 
 def main() -> int:

@@ -61,7 +61,7 @@ def protocol() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         program, main = Path(folder) / "print", Path(folder) / "main.c"
         main.write_text(PRINT, encoding="utf-8")
-        sources = [NATIVE / "protocol" / name for name in ("protocol.c", "print.c", "json.c")]
+        sources = [NATIVE / "protocol" / name for name in ("protocol.c", "print.c", "answer.c")]
         subprocess.run(["cc", "-std=c11", f"-I{NATIVE}", main, *sources, "-o", program], check=True)
         printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     read: dict[str, Any] = json.loads(printed)

@@ -1,4 +1,4 @@
-"""The page of the platform file, with the presets."""
+"""The page of the platform file, with the built-in platforms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ model](../explanation/network-model.md) explains the values.
 Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds or text with a unit: {times}.
 Bandwidths are bytes per second or text with a unit: {bandwidths}.
 
-## Platforms that come with offbeat
+## Built-in platforms
 
 Each is a file in `src/offbeat/platform/presets/`. Every option and key that expects a platform file also
 accepts its name. `offbeat platform init --from NAME` writes a copy that you can change.
@@ -34,7 +34,7 @@ accepts its name. `offbeat platform init --from NAME` writes a copy that you can
 def page() -> str:
     """The whole page."""
     lines = [show.summary(machine.load(name)) for name in presets.names()]
-    rows = [(code(line.name), line.machine, line.joined, line.source) for line in lines]
+    rows = [(code(name), *others) for name, *others in lines]
     listed = table(("name", "nodes × cores", "joined by", "source"), rows)
     units = {"sizes": words(SIZE_UNITS), "times": words(TIME_UNITS), "bandwidths": words(BANDWIDTH_UNITS)}
     return page_of(HEAD.format(presets=listed, **units), machine.FORM)

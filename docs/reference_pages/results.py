@@ -92,19 +92,15 @@ def _algorithms() -> str:
 
 
 def _import() -> str:
-    names = {
-        **import_columns.TEXTS,
-        **import_columns.COUNTS,
-        **dict.fromkeys(import_columns.NUMBERS, ()),
-        **{f"{name}_UNIT": () for name in import_columns.TIMES},
-    }
+    times = [f"{name}_UNIT" for name in import_columns.TIMES]
+    names = [*import_columns.TEXTS, *import_columns.COUNTS, *import_columns.NUMBERS, *times]
     rows = [
         (
             code(name),
-            ", ".join(map(code, also)),
+            ", ".join(map(code, import_columns.ALTERNATIVES.get(name, ()))),
             ", ".join(map(code, import_columns.WORDS.get(name, ()))),
         )
-        for name, also in names.items()
+        for name in names
     ]
     return IMPORT.format(
         required=", ".join(map(code, import_columns.REQUIRED)),

@@ -9,7 +9,7 @@
  * verified that all processes read the same physical clock, that clock gives a much narrower interval.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 

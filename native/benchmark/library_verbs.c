@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file library_verbs.c  The commands on the library itself: hello, variables and force. */
 #define _GNU_SOURCE
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 #include "library/mpi_implementation.h"
 #include "library/variables.h"
-#include "protocol/json.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  * "hello" and exits. --protocol prints verbs and keys as JSON and exits, without MPI.
  */
 #define _GNU_SOURCE
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 #include "library/variables.h"

@@ -4,18 +4,154 @@
  * Measuring a collective: a harmonised start plus this process's delay, the collective, and two timestamps.
  *
  * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
- * Patterns", Listing 1. With a sequence (sequence.h) each repetition has the delays of one call.
+ * Patterns", Listing 1. With a sequence each repetition has the delays of one call, from a
+ * file that only rank 0 reads: each line is a call, with one delay per rank in whole nanoseconds, separated
+ * by blanks. Text after a '#' is a comment, and blank lines are skipped.
  */
-#include "benchmark/verbs.h"
-
+#define _GNU_SOURCE
 #include "benchmark/samples.h"
-#include "benchmark/sequence.h"
+#include "control/p2p_collectives.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- sequences --- */
+
+#define SEQUENCE_UNREADABLE "the sequence file could not be read"
+
+/** The delays of one process, one per call. */
+typedef struct sequence {
+    int64_t calls;
+    int64_t *delays_ns;
+} sequence;
+
+/** The delays of all processes, on rank 0: p values per call. */
+typedef struct delay_table {
+    int64_t *values;
+    size_t calls, capacity;
+    int p;
+} delay_table;
+
+/* A relative path is relative to the directory of the sample file. */
+static FILE *open_file(const offbeat_session *session, const char *path) {
+    const char *slash = session->samples ? strrchr(session->samples, '/') : NULL;
+    if (*path == '/' || !slash)
+        return fopen(path, "r");
+    char *full_path = NULL;
+    if (asprintf(&full_path, "%.*s/%s", (int)(slash - session->samples), session->samples, path) < 0)
+        offbeat_fatal("no memory for a path");
+    FILE *file = fopen(full_path, "r");
+    free(full_path);
+    return file;
+}
+
+static int64_t *next_row(delay_table *table) {
+    if (table->calls == table->capacity) {
+        table->capacity = table->capacity ? 2 * table->capacity : 64;
+        int64_t *values = realloc(table->values, table->capacity * (size_t)table->p * sizeof *values);
+        if (!values)
+            offbeat_fatal("no memory for the calls of a sequence");
+        table->values = values;
+    }
+    return table->values + table->calls * (size_t)table->p;
+}
+
+/* Parses the delays of one line. @return their number; -1 if there are invalid or too many delays */
+static int parse_line(char *line, int64_t *row, int p) {
+    char *comment = strchr(line, '#');
+    if (comment)
+        *comment = '\0';
+    int count = 0;
+    char *rest = NULL;
+    for (char *number = strtok_r(line, " \t\r\n", &rest); number; number = strtok_r(NULL, " \t\r\n", &rest)) {
+        char *end;
+        errno = 0;
+        long long delay = strtoll(number, &end, 10);
+        if (count == p || *end || errno || delay < 0 || delay > OFFBEAT_MAX_NS)
+            return -1;
+        row[count++] = delay;
+    }
+    return count;
+}
+
+/* @return NULL, or an error message (static storage) */
+static const char *read_table(FILE *file, delay_table *table) {
+    static char why[128];
+    char *line = NULL;
+    size_t capacity = 0;
+    const char *error = NULL;
+    for (long line_number = 1; !error && getline(&line, &capacity, file) > 0; line_number++) {
+        int count = parse_line(line, next_row(table), table->p);
+        if (count != 0 && count != table->p) {
+            snprintf(why, sizeof why, "line %ld of the sequence does not have %d delays in nanoseconds",
+                     line_number, table->p);
+            error = why;
+        }
+        table->calls += count == table->p;
+    }
+    free(line);
+    if (!error && ferror(file))
+        error = SEQUENCE_UNREADABLE;
+    if (!error && (table->calls == 0 || table->calls > INT_MAX))
+        error = table->calls ? "the sequence has too many calls" : "the sequence has no calls";
+    return error;
+}
+
+/* @return NULL, or an error message */
+static const char *read_file(const offbeat_session *session, const char *path, delay_table *table) {
+    FILE *file = open_file(session, path);
+    if (!file)
+        return SEQUENCE_UNREADABLE;
+    const char *error = read_table(file, table);
+    fclose(file);
+    return error;
+}
+
+/* Rank 0 sends each process its column. Its own column is the last, and remains in the buffer. */
+static void scatter_columns(const delay_table *table, int64_t *column, MPI_Comm comm) {
+    for (int rank = table->p - 1; rank >= 0; rank--) {
+        for (size_t call = 0; call < table->calls; call++)
+            column[call] = table->values[call * (size_t)table->p + (size_t)rank];
+        if (rank > 0)
+            MPI_Send(column, (int)table->calls, MPI_INT64_T, rank, OFFBEAT_TAG_SEQUENCE, comm);
+    }
+}
+
+/*
+ * Reads a file on rank 0 and sends every process its own delays. Collective.
+ * @param path relative to the directory of the sample file, unless it begins with '/'
+ * @return 0, or -1 on all processes after answering with the error
+ */
+static int read_sequence(offbeat_session *session, const char *path, sequence *own) {
+    delay_table table = {.p = session->p};
+    const char *error = session->rank == 0 ? read_file(session, path, &table) : NULL;
+    *own = (sequence){.calls = error ? 0 : (int64_t)table.calls};
+    offbeat_p2p_broadcast(&own->calls, sizeof own->calls, session->control);
+    if (own->calls > 0) {
+        own->delays_ns = malloc((size_t)own->calls * sizeof *own->delays_ns);
+        if (!own->delays_ns)
+            offbeat_fatal("no memory for the calls of a sequence");
+        if (session->rank == 0)
+            scatter_columns(&table, own->delays_ns, session->control);
+        else
+            MPI_Recv(own->delays_ns, (int)own->calls, MPI_INT64_T, 0, OFFBEAT_TAG_SEQUENCE, session->control,
+                     MPI_STATUS_IGNORE);
+    }
+    free(table.values);
+    if (error)
+        offbeat_answer_failure(&session->answer, error);
+    return own->calls > 0 ? 0 : -1;
+}
+
+/* --- the measurement --- */
 
 /** A collective with the delays of this process: constant, or those of a sequence. */
 typedef struct delayed_call {
     offbeat_call *call;
     int64_t delay_ns;
-    offbeat_sequence sequence; /* of 0 calls: the delay is constant */
+    sequence sequence; /* of 0 calls: the delay is constant */
 } delayed_call;
 
 static int repeat_call(offbeat_session *session, void *state, int64_t call, offbeat_sample *sample) {
@@ -39,7 +175,7 @@ static int repeat_call(offbeat_session *session, void *state, int64_t call, offb
 static int read_delays(offbeat_session *session, const offbeat_command *command, delayed_call *delayed) {
     delayed->delay_ns = offbeat_command_list_item(command, "delays", session->rank);
     const char *path = offbeat_command_text(command, "sequence");
-    return path ? offbeat_sequence_read(session, path, &delayed->sequence) : 0;
+    return path ? read_sequence(session, path, &delayed->sequence) : 0;
 }
 
 static void measure_call(offbeat_session *session, const offbeat_command *command, delayed_call *delayed) {
@@ -65,7 +201,7 @@ void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
         return;
     if (read_delays(session, command, &delayed) == 0) {
         measure_call(session, command, &delayed);
-        offbeat_sequence_free(&delayed.sequence);
+        free(delayed.sequence.delays_ns);
     }
     offbeat_call_free(&delayed.call);
 }

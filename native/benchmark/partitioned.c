@@ -7,7 +7,7 @@
  * figure 3, with planned ready times in place of computation: both processes start harmonised; the sender's
  * threads mark each partition as ready at the deadline plus its delay; both processes wait for completion.
  */
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "approaches/approaches.h"
 #include "benchmark/partition_threads.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file prove.c  Identifies the algorithm that a call executes, and checks its result. */
 #define _GNU_SOURCE
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 #include "library/functions.h"

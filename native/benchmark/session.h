@@ -81,4 +81,25 @@ offbeat_answer *offbeat_session_answer(offbeat_session *session);
 /** Answers a list of the numbers of all processes, in the order of their ranks. Collective. */
 void offbeat_answer_gathered(offbeat_session *session, const char *key, const int64_t *values, size_t count);
 
+/* --- the functions of the verbs, which protocol/protocol.c describes ---
+ *
+ * Every process calls the function with the same command, and rank 0 answers. */
+
+void offbeat_force(offbeat_session *session, const offbeat_command *command);
+void offbeat_list_variables(offbeat_session *session, const offbeat_command *command);
+void offbeat_check(offbeat_session *session, const offbeat_command *command);
+void offbeat_observe(offbeat_session *session, const offbeat_command *command);
+void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
+void offbeat_measure(offbeat_session *session, const offbeat_command *command);
+void offbeat_partitioned(offbeat_session *session, const offbeat_command *command);
+void offbeat_list_approaches(offbeat_session *session, const offbeat_command *command);
+void offbeat_pingpong(offbeat_session *session, const offbeat_command *command);
+void offbeat_late(offbeat_session *session, const offbeat_command *command);
+void offbeat_stream(offbeat_session *session, const offbeat_command *command);
+void offbeat_local(offbeat_session *session, const offbeat_command *command);
+void offbeat_start_by(offbeat_session *session, const offbeat_command *command);
+void offbeat_sync(offbeat_session *session, const offbeat_command *command);
+void offbeat_accuracy(offbeat_session *session, const offbeat_command *command);
+void offbeat_hello(offbeat_session *session, const offbeat_command *command);
+
 #endif

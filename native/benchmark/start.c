@@ -7,7 +7,7 @@
  * section 2 (start, timestamp, collective, timestamp) and the skew of section 2.2. As there, nothing happens
  * between the collective of one repetition and the start of the next; results are combined afterwards.
  */
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 

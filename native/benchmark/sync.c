@@ -7,7 +7,7 @@
  * harmonised start until the last process has left it. Creating the clock, which sets up connections, is not
  * included.
  */
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 

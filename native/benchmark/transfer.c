@@ -8,7 +8,7 @@
  * harmonised starts.
  */
 #define _GNU_SOURCE
-#include "benchmark/verbs.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 
@@ -23,6 +23,9 @@ typedef struct transfer {
     int from, to;
     int bytes;
     int64_t messages, repetitions, warmups;
+    int64_t delay_ns;               /**< of the receiver, in late */
+    int is_reduction;               /**< in local */
+    MPI_Request *requests;          /**< in stream */
     unsigned char *sent, *received; /**< buffers of bytes, and of bytes * messages */
     int64_t *taken_ns;              /**< one per repetition */
 } transfer;
@@ -43,6 +46,7 @@ static void free_transfer(transfer *t) {
     free(t->sent);
     free(t->received);
     free(t->taken_ns);
+    free(t->requests);
     *t = (transfer){0};
 }
 
@@ -83,9 +87,27 @@ static int prepare_pair(offbeat_session *session, const offbeat_command *command
     return 0;
 }
 
+/* Runs warm-ups and repetitions on the processes that take part. @param run returns what a repetition took */
+static void repeat(offbeat_session *session, transfer *t, int takes_part,
+                   int64_t (*run)(offbeat_session *session, const transfer *t)) {
+    for (int64_t i = -t->warmups; takes_part && i < t->repetitions; i++) {
+        int64_t taken_ns = run(session, t);
+        if (i >= 0)
+            t->taken_ns[i] = taken_ns;
+    }
+}
+
 /* Answers the list of one process's times. Collective. */
 static void answer_times(offbeat_session *session, const transfer *t, int owner, const char *key) {
     offbeat_answer_gathered(session, key, t->taken_ns, session->rank == owner ? (size_t)t->repetitions : 0);
+}
+
+/* Answers the times of one process, and frees the transfer. Collective. */
+static void answer_transfer(offbeat_session *session, transfer *t, int owner) {
+    offbeat_session_answer(session);
+    answer_times(session, t, owner, "taken_ns");
+    offbeat_answer_end(&session->answer);
+    free_transfer(t);
 }
 
 static void send_to(const transfer *t, int to, MPI_Comm comm) {
@@ -97,7 +119,7 @@ static void receive_from(const transfer *t, int from, MPI_Comm comm) {
 }
 
 /* Runs the round trips of a repetition; the time of the process that begins them counts. */
-static int64_t round_trips(const offbeat_session *session, const transfer *t) {
+static int64_t round_trips(offbeat_session *session, const transfer *t) {
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < t->messages; i++) {
         if (session->rank == t->from) {
@@ -115,23 +137,15 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
     transfer t;
     if (prepare_pair(session, command, &t) != 0)
         return;
-    if (session->rank == t.from || session->rank == t.to)
-        for (int64_t i = -t.warmups; i < t.repetitions; i++) {
-            int64_t taken_ns = round_trips(session, &t);
-            if (i >= 0)
-                t.taken_ns[i] = taken_ns;
-        }
-    offbeat_session_answer(session);
-    answer_times(session, &t, t.from, "taken_ns");
-    offbeat_answer_end(&session->answer);
-    free_transfer(&t);
+    repeat(session, &t, session->rank == t.from || session->rank == t.to, round_trips);
+    answer_transfer(session, &t, t.from);
 }
 
-/* Sends one message whose receive is posted `delay_ns` after the send. @return the duration of this process's
- * call */
-static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t, int64_t delay_ns) {
+/* Sends one message whose receive is posted later than the send. @return the duration of this process's call
+ */
+static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t) {
     offbeat_start start;
-    offbeat_session_start(session, session->rank == t->to ? delay_ns : 0, &start);
+    offbeat_session_start(session, session->rank == t->to ? t->delay_ns : 0, &start);
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     if (session->rank == t->from)
         send_to(t, t->to, session->control);
@@ -142,14 +156,10 @@ static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t
 
 void offbeat_late(offbeat_session *session, const offbeat_command *command) {
     transfer t;
-    int64_t delay_ns = offbeat_command_number(command, "delay_ns");
     if (prepare_pair(session, command, &t) != 0)
         return;
-    for (int64_t i = -t.warmups; i < t.repetitions; i++) {
-        int64_t taken_ns = send_to_late_receiver(session, &t, delay_ns);
-        if (i >= 0)
-            t.taken_ns[i] = taken_ns;
-    }
+    t.delay_ns = offbeat_command_number(command, "delay_ns");
+    repeat(session, &t, 1, send_to_late_receiver);
     offbeat_session_answer(session);
     answer_times(session, &t, t.from, "send_ns");
     answer_times(session, &t, t.to, "receive_ns");
@@ -185,18 +195,19 @@ static int find_flow(const offbeat_session *session, const offbeat_command *comm
 
 /* Posts all receives, then after the start all sends, and waits for them. @return on rank 0 the time until
  * the last message of any flow was complete */
-static int64_t run_stream(offbeat_session *session, const transfer *t, MPI_Request *requests) {
+static int64_t run_stream(offbeat_session *session, const transfer *t) {
     int count = t->from >= 0 || t->to >= 0 ? (int)t->messages : 0;
     offbeat_start start;
     for (int i = 0; t->from >= 0 && i < count; i++)
         MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
-                  OFFBEAT_TAG_TRANSFER, session->control, &requests[i]);
+                  OFFBEAT_TAG_TRANSFER, session->control, &t->requests[i]);
     offbeat_session_start(session, 0, &start);
     for (int i = 0; t->to >= 0 && i < count; i++)
-        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control, &requests[i]);
+        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control,
+                  &t->requests[i]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
-        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
     int64_t ended_ns = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns(session->clock));
     int64_t taken_ns = count ? ended_ns - start.deadline_ns : 0;
     offbeat_p2p_reduce(&taken_ns, 1, OFFBEAT_MAX, session->control);
@@ -214,26 +225,18 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
         return;
     t.from = flow.from;
     t.to = flow.to;
-    MPI_Request *requests = calloc((size_t)t.messages, sizeof(MPI_Request));
-    if (!requests)
+    t.requests = calloc((size_t)t.messages, sizeof(MPI_Request));
+    if (!t.requests)
         offbeat_fatal("no memory for the requests of a stream");
-    for (int64_t i = -t.warmups; i < t.repetitions; i++) {
-        int64_t taken_ns = run_stream(session, &t, requests);
-        if (i >= 0)
-            t.taken_ns[i] = taken_ns;
-    }
-    free(requests);
-    offbeat_session_answer(session);
-    answer_times(session, &t, 0, "taken_ns");
-    offbeat_answer_end(&session->answer);
-    free_transfer(&t);
+    repeat(session, &t, 1, run_stream);
+    answer_transfer(session, &t, 0);
 }
 
 /* Runs the reductions or copies of a repetition. */
-static int64_t run_work(const offbeat_session *session, const transfer *t, int is_reduction) {
+static int64_t run_work(offbeat_session *session, const transfer *t) {
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < t->messages; i++) {
-        if (is_reduction)
+        if (t->is_reduction)
             MPI_Reduce_local(t->sent, t->received, t->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM);
         else
             memcpy(t->received + (size_t)i * (size_t)t->bytes, t->sent, (size_t)t->bytes);
@@ -242,17 +245,10 @@ static int64_t run_work(const offbeat_session *session, const transfer *t, int i
 }
 
 void offbeat_local(offbeat_session *session, const offbeat_command *command) {
-    int is_reduction = strcmp(offbeat_command_text(command, "work"), "reduce") == 0;
     transfer t;
     if (prepare(session, command, &t) != 0)
         return;
-    for (int64_t i = -t.warmups; session->rank == 0 && i < t.repetitions; i++) {
-        int64_t taken_ns = run_work(session, &t, is_reduction);
-        if (i >= 0)
-            t.taken_ns[i] = taken_ns;
-    }
-    offbeat_session_answer(session);
-    answer_times(session, &t, 0, "taken_ns");
-    offbeat_answer_end(&session->answer);
-    free_transfer(&t);
+    t.is_reduction = strcmp(offbeat_command_text(command, "work"), "reduce") == 0;
+    repeat(session, &t, session->rank == 0, run_work);
+    answer_transfer(session, &t, 0);
 }

@@ -34,4 +34,8 @@ struct offbeat_clock {
     offbeat_sync_facts facts;
 };
 
+/** The ranks in a communicator of a group's processes; MPI_UNDEFINED for those outside of it. Local.
+ * @return an MPI error code */
+int offbeat_clock_ranks_of_group(MPI_Group group, int count, MPI_Comm comm, int *ranks);
+
 #endif

@@ -4,8 +4,8 @@
  * agree before the first synchronisation, in which they would wait for each other.
  */
 #include "clock/clock.h"
-#include "clock/options.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,94 @@ const char *offbeat_clock_error(void) {
     return error_text;
 }
 
-static int refuse(const char *sentence) {
-    snprintf(error_text, sizeof error_text, "%s", sentence);
+__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(error_text, sizeof error_text, format, values);
+    va_end(values);
     return MPI_ERR_ARG;
+}
+
+/* --- the settings: options of the call, else environment variables, else defaults --- */
+
+enum { MOST_EXCHANGES = 1000000 };
+
+typedef struct clock_settings {
+    const offbeat_sync_method *method;
+    offbeat_time_source source;
+    int exchanges, fit_points;
+} clock_settings;
+
+/* The option, else the value of an environment variable unless it is unset or empty, else the default. */
+static const char *text_setting(const char *option, const char *variable, const char *default_text) {
+    const char *value = getenv(variable);
+    if (option != NULL)
+        return option;
+    return value != NULL && *value != '\0' ? value : default_text;
+}
+
+static int set_method(const char *name, clock_settings *settings) {
+    char known[128] = "";
+    settings->method = offbeat_clock_method_named(name);
+    if (settings->method != NULL)
+        return MPI_SUCCESS;
+    for (const offbeat_sync_method *method = offbeat_clock_methods; method->name != NULL; method++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, " %s", method->name);
+    }
+    return refuse("the clock method '%.40s' is unknown; the methods are%s", name, known);
+}
+
+/* Parses a whole number from 1 to MOST_EXCHANGES. @return 0 when the text is something else */
+static int parse_exchanges(const char *text) {
+    char *end;
+    long number = strtol(text, &end, 10);
+    int is_number = *text >= '0' && *text <= '9' && *end == '\0';
+    return is_number && number >= 1 && number <= MOST_EXCHANGES ? (int)number : 0;
+}
+
+static int set_exchanges(int option, clock_settings *settings) {
+    const char *text = text_setting(NULL, "OFFBEAT_CLOCK_EXCHANGES", NULL);
+    settings->exchanges = option > 0 ? option : settings->method->exchanges;
+    if (option < 0 || option > MOST_EXCHANGES)
+        return refuse("a sync cannot have %d exchanges; use 1 to %d, or 0 for the method's default", option,
+                      MOST_EXCHANGES);
+    if (option > 0 || text == NULL)
+        return MPI_SUCCESS;
+    settings->exchanges = parse_exchanges(text);
+    if (settings->exchanges == 0)
+        return refuse("OFFBEAT_CLOCK_EXCHANGES is '%.40s'; it must be a whole number from 1 to %d", text,
+                      MOST_EXCHANGES);
+    return MPI_SUCCESS;
+}
+
+static int set_fit_points(int option, clock_settings *settings) {
+    int fits_line = settings->method->estimator == OFFBEAT_LEAST_SQUARES;
+    settings->fit_points = settings->method->fit_points;
+    if (option != 0 && !fits_line)
+        return refuse("the method %s does not fit a line and cannot have %d fit points",
+                      settings->method->name, option);
+    if (fits_line && option == 0 && settings->fit_points > settings->exchanges / 2)
+        settings->fit_points = settings->exchanges > 4 ? settings->exchanges / 2 : 2;
+    if (option != 0)
+        settings->fit_points = option;
+    if (fits_line && (settings->fit_points < 2 || settings->fit_points > settings->exchanges))
+        return refuse("the method %s cannot fit a line through %d points with %d exchanges; it needs at "
+                      "least 2 points, and an exchange for each",
+                      settings->method->name, settings->fit_points, settings->exchanges);
+    return MPI_SUCCESS;
+}
+
+/* Combines options and environment; refuses invalid ones. @param world_rank whose virtual clock to use */
+static int read_settings(const offbeat_clock_options *options, int world_rank, clock_settings *settings) {
+    const char *source = text_setting(options->source, "OFFBEAT_CLOCK_SOURCE", "CLOCK_MONOTONIC");
+    const char *method = text_setting(options->method, "OFFBEAT_CLOCK_METHOD", offbeat_clock_methods[0].name);
+    if (offbeat_clock_source_parse(source, world_rank, &settings->source, error_text, sizeof error_text) != 0)
+        return MPI_ERR_ARG;
+    int rc = set_method(method, settings);
+    if (rc == MPI_SUCCESS)
+        rc = set_exchanges(options->exchanges, settings);
+    return rc == MPI_SUCCESS ? set_fit_points(options->fit_points, settings) : rc;
 }
 
 /* --- the processes of each node --- */
@@ -30,30 +115,34 @@ static void free_members(offbeat_clock_members *members) {
     memset(members, 0, sizeof *members);
 }
 
+int offbeat_clock_ranks_of_group(MPI_Group group, int count, MPI_Comm comm, int *ranks) {
+    MPI_Group all;
+    int *group_ranks = calloc((size_t)count + 1, sizeof *group_ranks);
+    if (group_ranks == NULL)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < count; i++)
+        group_ranks[i] = i;
+    int rc = PMPI_Comm_group(comm, &all);
+    if (rc == MPI_SUCCESS) {
+        rc = PMPI_Group_translate_ranks(group, count, group_ranks, all, ranks);
+        PMPI_Group_free(&all);
+    }
+    free(group_ranks);
+    return rc;
+}
+
 /* Fills `members` with the ranks in `comm` of the processes of `subset`. Local. */
 static int translate_ranks(MPI_Comm subset, MPI_Comm comm, offbeat_clock_members *members) {
-    MPI_Group from = MPI_GROUP_NULL, to = MPI_GROUP_NULL;
-    int rc = PMPI_Comm_size(subset, &members->count);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_rank(subset, &members->index);
+    MPI_Group group;
+    int rc = PMPI_Comm_group(subset, &group);
     if (rc != MPI_SUCCESS)
         return rc;
-    int *subset_ranks = malloc((size_t)members->count * sizeof *subset_ranks);
+    PMPI_Group_size(group, &members->count);
+    PMPI_Group_rank(group, &members->index);
     members->ranks = malloc((size_t)members->count * sizeof *members->ranks);
-    for (int i = 0; subset_ranks != NULL && i < members->count; i++)
-        subset_ranks[i] = i;
-    rc = PMPI_Comm_group(subset, &from);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_group(comm, &to);
-    if (subset_ranks == NULL || members->ranks == NULL)
-        rc = MPI_ERR_NO_MEM;
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Group_translate_ranks(from, members->count, subset_ranks, to, members->ranks);
-    if (from != MPI_GROUP_NULL)
-        PMPI_Group_free(&from);
-    if (to != MPI_GROUP_NULL)
-        PMPI_Group_free(&to);
-    free(subset_ranks);
+    rc = members->ranks == NULL ? MPI_ERR_NO_MEM
+                                : offbeat_clock_ranks_of_group(group, members->count, comm, members->ranks);
+    PMPI_Group_free(&group);
     return rc;
 }
 
@@ -91,7 +180,7 @@ enum { METHOD, EXCHANGES, FIT_POINTS, ERROR_CODE, AGREED_VALUES };
 /* Whether all processes succeeded so far and have the same settings.
  * @param rc this process's MPI error code
  * @return MPI_SUCCESS, or the same MPI error code at all processes */
-static int agree(const offbeat_clock *clock, const offbeat_clock_settings *settings, int rc) {
+static int agree(const offbeat_clock *clock, const clock_settings *settings, int rc) {
     int64_t own[AGREED_VALUES] = {[ERROR_CODE] = rc}, root[AGREED_VALUES];
     if (rc == MPI_SUCCESS) {
         own[METHOD] = settings->method - offbeat_clock_methods;
@@ -99,16 +188,16 @@ static int agree(const offbeat_clock *clock, const offbeat_clock_settings *setti
         own[FIT_POINTS] = settings->fit_points;
     }
     memcpy(root, own, sizeof root);
-    int comm_rc = offbeat_clock_tree_broadcast(&clock->tree, root, AGREED_VALUES, TAG_AGREE);
+    int comm_rc = offbeat_clock_tree_broadcast(&clock->tree, root, AGREED_VALUES, MPI_INT64_T, TAG_AGREE);
     if (comm_rc != MPI_SUCCESS)
         return comm_rc;
     if (rc == MPI_SUCCESS && root[ERROR_CODE] == MPI_SUCCESS && memcmp(own, root, sizeof own) != 0)
         rc = refuse("the clock method, the number of exchanges or the number of fit points differs from "
                     "rank 0's; all processes must be given the same");
     int64_t largest_code = rc;
-    comm_rc = offbeat_clock_tree_reduce_max(&clock->tree, &largest_code, 1, TAG_AGREE);
+    comm_rc = offbeat_clock_tree_reduce(&clock->tree, &largest_code, 1, OFFBEAT_MAX, TAG_AGREE);
     if (comm_rc == MPI_SUCCESS)
-        comm_rc = offbeat_clock_tree_broadcast(&clock->tree, &largest_code, 1, TAG_AGREE);
+        comm_rc = offbeat_clock_tree_broadcast(&clock->tree, &largest_code, 1, MPI_INT64_T, TAG_AGREE);
     if (comm_rc != MPI_SUCCESS)
         return comm_rc;
     if (largest_code == MPI_ERR_ARG && rc == MPI_SUCCESS)
@@ -134,7 +223,7 @@ static int set_schedule(offbeat_clock *clock, const offbeat_sync_method *method)
     return rc;
 }
 
-static void set_state(offbeat_clock *clock, const offbeat_clock_settings *settings) {
+static void set_state(offbeat_clock *clock, const clock_settings *settings) {
     clock->source = settings->source;
     offbeat_clock_state_init(&clock->state, settings->method,
                              offbeat_clock_source_resolution_ns(&clock->source));
@@ -145,11 +234,11 @@ static void set_state(offbeat_clock *clock, const offbeat_clock_settings *settin
 
 /* Sets the clock up once it has its own communicator. */
 static int set_up(offbeat_clock *clock, const offbeat_clock_options *options) {
-    offbeat_clock_settings settings = {.method = offbeat_clock_methods};
+    clock_settings settings = {.method = offbeat_clock_methods};
     int world_rank;
     int rc = PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_clock_settings_read(options, world_rank, &settings, error_text, sizeof error_text);
+        rc = read_settings(options, world_rank, &settings);
     rc = agree(clock, &settings, rc);
     if (rc != MPI_SUCCESS)
         return rc;

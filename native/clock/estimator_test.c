@@ -204,20 +204,21 @@ static void a_polygon_contains_what_its_constraints_allow(void) {
     offbeat_clock_line centre = offbeat_clock_polygon_centroid(&polygon);
     test_assert(is_near(centre.offset_ns, 100, 1e-9) && is_near(centre.slope, 0, 1e-15),
                 "The centroid of a box is wrong.");
-    offbeat_clock_polygon_cut_above(&polygon, 0, 100);
-    offbeat_clock_polygon_cut_below(&polygon, 0, 0);
+    offbeat_clock_polygon_cut(&polygon, 0, 100, OFFBEAT_ABOVE);
+    offbeat_clock_polygon_cut(&polygon, 0, 0, OFFBEAT_BELOW);
     test_assert(polygon.count == 4, "A box that was cut along its sides has %d corners.", polygon.count);
     double half = 1e6 * OFFBEAT_DRIFT_LIMIT;
     offbeat_clock_line middle = {50, 0};
     test_assert(is_near(offbeat_clock_polygon_max_distance_ns(&polygon, middle, 1e6), 50 + half, 1e-6),
                 "The largest distance is wrong.");
     /* Cuts a triangle off, so that only offsets below 0 have the largest slope. */
-    offbeat_clock_polygon_cut_above(&polygon, 1e6, 0);
+    offbeat_clock_polygon_cut(&polygon, 1e6, 0, OFFBEAT_ABOVE);
     centre = offbeat_clock_polygon_centroid(&polygon);
     test_assert(centre.slope < 0 && polygon.count >= 3,
                 "After a cut of the large slopes the centroid is at %.1f ppm.", centre.slope * 1e6);
     offbeat_clock_polygon before = polygon;
-    test_assert(!offbeat_clock_polygon_cut_above(&polygon, 0, -1), "Contradicting constraints leave a line.");
+    test_assert(!offbeat_clock_polygon_cut(&polygon, 0, -1, OFFBEAT_ABOVE),
+                "Contradicting constraints leave a line.");
     test_assert(is_same(&before, &polygon), "A refused cut changed the polygon.");
 }
 
@@ -227,10 +228,10 @@ static void a_polygon_never_loses_the_true_line(void) {
     const offbeat_clock_line truth = {12.5, 30e-6};
     for (int i = -2000; i < 2000; i++) {
         double elapsed_ns = i * 1e5, widening_ns = 1 + elapsed_ns * elapsed_ns * 1e-15;
-        offbeat_clock_polygon_cut_above(&polygon, elapsed_ns,
-                                        truth.offset_ns + truth.slope * elapsed_ns + widening_ns);
-        offbeat_clock_polygon_cut_below(&polygon, elapsed_ns,
-                                        truth.offset_ns + truth.slope * elapsed_ns - widening_ns);
+        offbeat_clock_polygon_cut(&polygon, elapsed_ns,
+                                  truth.offset_ns + truth.slope * elapsed_ns + widening_ns, OFFBEAT_ABOVE);
+        offbeat_clock_polygon_cut(&polygon, elapsed_ns,
+                                  truth.offset_ns + truth.slope * elapsed_ns - widening_ns, OFFBEAT_BELOW);
         test_assert(polygon.count >= 3 && polygon.count <= OFFBEAT_MOST_CORNERS,
                     "The polygon has %d corners.", polygon.count);
     }
@@ -279,8 +280,8 @@ static void the_midpoint_comes_from_the_shortest_round_trips(void) {
 
 static void estimates_are_confined_to_the_polygon(void) {
     offbeat_clock_polygon polygon = offbeat_clock_polygon_box(-100, 300);
-    offbeat_clock_polygon_cut_above(&polygon, 1e6, 50);
-    offbeat_clock_polygon_cut_below(&polygon, -1e6, -250);
+    offbeat_clock_polygon_cut(&polygon, 1e6, 50, OFFBEAT_ABOVE);
+    offbeat_clock_polygon_cut(&polygon, -1e6, -250, OFFBEAT_BELOW);
     uint64_t seed = 5;
     for (int i = 0; i < 5000; i++) {
         offbeat_clock_line estimate = {2000 * (network_random(&seed) - 0.5),

@@ -104,9 +104,8 @@ static int cut(offbeat_clock_polygon *polygon, const origin *origin,
     double elapsed_ns = (double)(constraint->at_ns - origin->at_ns);
     double limit_ns = (double)(constraint->limit_ns - origin->offset_ns);
     double widening_ns = OFFBEAT_WANDER_LIMIT * elapsed_ns * elapsed_ns / 2;
-    if (is_above)
-        return offbeat_clock_polygon_cut_above(polygon, elapsed_ns, limit_ns + widening_ns);
-    return offbeat_clock_polygon_cut_below(polygon, elapsed_ns, limit_ns - widening_ns);
+    return is_above ? offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns + widening_ns, OFFBEAT_ABOVE)
+                    : offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns - widening_ns, OFFBEAT_BELOW);
 }
 
 /* A box that contains all lines that the latest constraint of each side allows. */

@@ -5,6 +5,8 @@
 #include "clock/sync_schedule.h"
 
 #include <sched.h>
+#include <stdlib.h>
+#include <time.h>
 
 int offbeat_clock_duplicate(MPI_Comm comm, MPI_Comm *duplicate) {
     *duplicate = MPI_COMM_NULL;
@@ -20,12 +22,27 @@ int offbeat_clock_duplicate(MPI_Comm comm, MPI_Comm *duplicate) {
     return rc != MPI_SUCCESS ? rc : PMPI_Comm_set_errhandler(*duplicate, MPI_ERRORS_RETURN);
 }
 
+/* Polls for a message, every 20 us at first and every 1 ms after a while. */
+static int sleep_until_message(int source, int tag, MPI_Comm comm) {
+    int has_arrived = 0;
+    int rc = PMPI_Iprobe(source, tag, comm, &has_arrived, MPI_STATUS_IGNORE);
+    for (long pause_ns = 20000; rc == MPI_SUCCESS && !has_arrived;
+         pause_ns = pause_ns < 1000000 ? pause_ns * 5 / 4 : pause_ns) {
+        nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+        rc = PMPI_Iprobe(source, tag, comm, &has_arrived, MPI_STATUS_IGNORE);
+    }
+    return rc;
+}
+
 int offbeat_clock_receive(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                           int polls_before_yield) {
-    if (polls_before_yield == OFFBEAT_CLOCK_NEVER_YIELD)
-        return PMPI_Recv(buffer, count, type, source, tag, comm, MPI_STATUS_IGNORE);
+    int rc = MPI_SUCCESS;
+    if (polls_before_yield == OFFBEAT_CLOCK_SLEEP)
+        rc = sleep_until_message(source, tag, comm);
+    if (polls_before_yield < 0)
+        return rc == MPI_SUCCESS ? PMPI_Recv(buffer, count, type, source, tag, comm, MPI_STATUS_IGNORE) : rc;
     MPI_Request request;
-    int rc = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
+    rc = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
     int done = 0;
     for (int polls = 0; rc == MPI_SUCCESS && !done; polls++) {
         if (polls > polls_before_yield) {
@@ -44,33 +61,46 @@ int offbeat_clock_tree_init(offbeat_clock_tree *tree, MPI_Comm comm, int polls_b
     return rc == MPI_SUCCESS ? PMPI_Comm_size(comm, &tree->size) : rc;
 }
 
-static int receive(const offbeat_clock_tree *tree, int64_t *values, int count, int source, int tag) {
-    return offbeat_clock_receive(values, count, MPI_INT64_T, source, tag, tree->comm,
-                                 tree->polls_before_yield);
+static int64_t reduced(int64_t a, int64_t b, offbeat_reduction reduction) {
+    switch (reduction) {
+    case OFFBEAT_MIN:
+        return a < b ? a : b;
+    case OFFBEAT_MAX:
+        return a > b ? a : b;
+    default:
+        return a + b;
+    }
 }
 
-int offbeat_clock_tree_reduce_max(const offbeat_clock_tree *tree, int64_t *values, int count, int tag) {
+int offbeat_clock_tree_reduce(const offbeat_clock_tree *tree, int64_t *values, int count,
+                              offbeat_reduction reduction, int tag) {
+    enum { FEW = 4 }; /* the harmonised start must not allocate memory */
+    int64_t few[FEW], *received = count <= FEW ? few : malloc((size_t)count * sizeof *received);
+    int rc = received != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     int span = offbeat_clock_tree_span(tree->rank, tree->size);
-    for (int distance = 1; distance < span && tree->rank + distance < tree->size; distance *= 2) {
-        int64_t received[OFFBEAT_CLOCK_MOST_TREE_VALUES];
-        int rc = receive(tree, received, count, tree->rank + distance, tag);
-        if (rc != MPI_SUCCESS)
-            return rc;
-        for (int i = 0; i < count; i++)
-            values[i] = received[i] > values[i] ? received[i] : values[i];
+    for (int distance = 1; rc == MPI_SUCCESS && distance < span && tree->rank + distance < tree->size;
+         distance *= 2) {
+        rc = offbeat_clock_receive(received, count, MPI_INT64_T, tree->rank + distance, tag, tree->comm,
+                                   tree->polls_before_yield);
+        for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
+            values[i] = reduced(values[i], received[i], reduction);
     }
-    if (tree->rank == 0)
-        return MPI_SUCCESS;
+    if (received != few)
+        free(received);
+    if (rc != MPI_SUCCESS || tree->rank == 0)
+        return rc;
     return PMPI_Send(values, count, MPI_INT64_T, offbeat_clock_tree_parent(tree->rank), tag, tree->comm);
 }
 
-int offbeat_clock_tree_broadcast(const offbeat_clock_tree *tree, int64_t *values, int count, int tag) {
+int offbeat_clock_tree_broadcast(const offbeat_clock_tree *tree, void *data, int count, MPI_Datatype type,
+                                 int tag) {
     int rc = MPI_SUCCESS;
     if (tree->rank != 0)
-        rc = receive(tree, values, count, offbeat_clock_tree_parent(tree->rank), tag);
+        rc = offbeat_clock_receive(data, count, type, offbeat_clock_tree_parent(tree->rank), tag, tree->comm,
+                                   tree->polls_before_yield);
     int distance = offbeat_clock_tree_span(tree->rank, tree->size) / 2;
     for (; rc == MPI_SUCCESS && distance > 0; distance /= 2)
         if (tree->rank + distance < tree->size)
-            rc = PMPI_Send(values, count, MPI_INT64_T, tree->rank + distance, tag, tree->comm);
+            rc = PMPI_Send(data, count, type, tree->rank + distance, tag, tree->comm);
     return rc;
 }

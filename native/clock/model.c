@@ -47,9 +47,9 @@ static void clip(offbeat_clock_polygon *polygon, const double *excess) {
         polygon->corners[i] = clipped[i];
 }
 
-/* Keeps the lines with sign x (value - limit) <= 0; most constraints remove nothing.
- * @return 0 when no line would remain */
-static int cut(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns, double sign) {
+int offbeat_clock_polygon_cut(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns,
+                              offbeat_clock_side removed) {
+    const double sign = removed == OFFBEAT_ABOVE ? 1 : -1;
     double excess[OFFBEAT_MOST_CORNERS];
     int outside = 0;
     for (int i = 0; i < polygon->count; i++) {
@@ -58,17 +58,9 @@ static int cut(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_n
     }
     if (outside == polygon->count)
         return 0;
-    if (outside > 0)
+    if (outside > 0) /* most constraints remove nothing */
         clip(polygon, excess);
     return 1;
-}
-
-int offbeat_clock_polygon_cut_above(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns) {
-    return cut(polygon, elapsed_ns, limit_ns, 1);
-}
-
-int offbeat_clock_polygon_cut_below(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns) {
-    return cut(polygon, elapsed_ns, limit_ns, -1);
 }
 
 static offbeat_clock_line mean_of_corners(const offbeat_clock_polygon *polygon) {

@@ -58,59 +58,31 @@ static int create_derived(offbeat_datatype datatype, MPI_Datatype *type) {
 }
 
 static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
-    switch (datatype) {
-    case OFFBEAT_BYTE:
-        *type = MPI_UNSIGNED_CHAR;
+    const MPI_Datatype predefined[] = {[OFFBEAT_BYTE] = MPI_UNSIGNED_CHAR,
+                                       [OFFBEAT_INT] = MPI_INT,
+                                       [OFFBEAT_LONG] = MPI_LONG,
+                                       [OFFBEAT_FLOAT] = MPI_FLOAT,
+                                       [OFFBEAT_DOUBLE] = MPI_DOUBLE};
+    if (datatype < OFFBEAT_AFFINE) {
+        *type = predefined[datatype];
         return MPI_SUCCESS;
-    case OFFBEAT_INT:
-        *type = MPI_INT;
-        return MPI_SUCCESS;
-    case OFFBEAT_LONG:
-        *type = MPI_LONG;
-        return MPI_SUCCESS;
-    case OFFBEAT_FLOAT:
-        *type = MPI_FLOAT;
-        return MPI_SUCCESS;
-    case OFFBEAT_DOUBLE:
-        *type = MPI_DOUBLE;
-        return MPI_SUCCESS;
-    default: {
-        int code = create_derived(datatype, type);
-        return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
     }
-    }
+    int code = create_derived(datatype, type);
+    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
 }
 
+/* OFFBEAT_OPS: the collective has no operation. */
 static int create_operation(offbeat_op op, offbeat_datatype datatype, MPI_Op *operation) {
-    switch (op) {
-    case OFFBEAT_SUM:
-        *operation = MPI_SUM;
-        return MPI_SUCCESS;
-    case OFFBEAT_PROD:
-        *operation = MPI_PROD;
-        return MPI_SUCCESS;
-    case OFFBEAT_MAX:
-        *operation = MPI_MAX;
-        return MPI_SUCCESS;
-    case OFFBEAT_MIN:
-        *operation = MPI_MIN;
-        return MPI_SUCCESS;
-    case OFFBEAT_BAND:
-        *operation = MPI_BAND;
-        return MPI_SUCCESS;
-    case OFFBEAT_BOR:
-        *operation = MPI_BOR;
-        return MPI_SUCCESS;
-    case OFFBEAT_BXOR:
-        *operation = MPI_BXOR;
-        return MPI_SUCCESS;
-    case OFFBEAT_COMPOSE:
+    const MPI_Op predefined[OFFBEAT_OPS + 1] = {
+        [OFFBEAT_SUM] = MPI_SUM,   [OFFBEAT_PROD] = MPI_PROD,  [OFFBEAT_MAX] = MPI_MAX,
+        [OFFBEAT_MIN] = MPI_MIN,   [OFFBEAT_BAND] = MPI_BAND,  [OFFBEAT_BOR] = MPI_BOR,
+        [OFFBEAT_BXOR] = MPI_BXOR, [OFFBEAT_OPS] = MPI_OP_NULL};
+    if (op == OFFBEAT_COMPOSE)
         return MPI_Op_create(compose_affine, 0, operation);
-    case OFFBEAT_USER_SUM:
+    if (op == OFFBEAT_USER_SUM)
         return MPI_Op_create(datatype == OFFBEAT_GAPPED ? add_gapped : add_doubles, 1, operation);
-    default: /* the collective has no operation */
-        return MPI_SUCCESS;
-    }
+    *operation = predefined[op];
+    return MPI_SUCCESS;
 }
 
 int offbeat_handles_create(offbeat_call *call) {

@@ -3,73 +3,30 @@
 
 #include <string.h>
 
-static int run_allreduce(offbeat_call *c) {
-    return MPI_Allreduce(c->arguments.send, c->arguments.receive, c->count, c->type, c->operation, c->comm);
-}
+/* The arguments of the MPI functions, by signature, before the communicator. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+#define SENT c->arguments.send, c->arguments.send_count, c->arguments.send_type,
+#define ARGUMENTS_BARRIER
+#define ARGUMENTS_BCAST c->arguments.receive, c->count, c->type, c->root,
+#define ARGUMENTS_EXCHANGE SENT c->arguments.receive, c->count, c->type,
+#define ARGUMENTS_GATHER                                                                                     \
+    SENT c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,
+#define ARGUMENTS_SCATTER ARGUMENTS_GATHER
+#define ARGUMENTS_ALLGATHERV SENT c->arguments.receive, c->counts, c->displacements, c->type,
+#define ARGUMENTS_ALLTOALLV                                                                                  \
+    c->arguments.send, c->arguments.send_counts, c->arguments.send_displacements, c->arguments.send_type,    \
+        c->arguments.receive, c->counts, c->displacements, c->type,
+#define ARGUMENTS_ALLREDUCE c->arguments.send, c->arguments.receive, c->count, c->type, c->operation,
+#define ARGUMENTS_REDUCE ARGUMENTS_ALLREDUCE c->root,
+#define ARGUMENTS_REDUCE_SCATTER c->arguments.send, c->arguments.receive, c->counts, c->type, c->operation,
+// NOLINTEND(bugprone-macro-parentheses)
 
-static int run_alltoall(offbeat_call *c) {
-    return MPI_Alltoall(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                        c->arguments.receive, c->count, c->type, c->comm);
-}
-
-static int run_alltoallv(offbeat_call *c) {
-    return MPI_Alltoallv(c->arguments.send, c->arguments.send_counts, c->arguments.send_displacements,
-                         c->arguments.send_type, c->arguments.receive, c->counts, c->displacements, c->type,
-                         c->comm);
-}
-
-static int run_allgather(offbeat_call *c) {
-    return MPI_Allgather(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                         c->arguments.receive, c->count, c->type, c->comm);
-}
-
-static int run_allgatherv(offbeat_call *c) {
-    return MPI_Allgatherv(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                          c->arguments.receive, c->counts, c->displacements, c->type, c->comm);
-}
-
-static int run_bcast(offbeat_call *c) {
-    return MPI_Bcast(c->arguments.receive, c->count, c->type, c->root, c->comm);
-}
-
-static int run_reduce(offbeat_call *c) {
-    return MPI_Reduce(c->arguments.send, c->arguments.receive, c->count, c->type, c->operation, c->root,
-                      c->comm);
-}
-
-static int run_reduce_scatter(offbeat_call *c) {
-    return MPI_Reduce_scatter(c->arguments.send, c->arguments.receive, c->counts, c->type, c->operation,
-                              c->comm);
-}
-
-static int run_reduce_scatter_block(offbeat_call *c) {
-    return MPI_Reduce_scatter_block(c->arguments.send, c->arguments.receive, c->count, c->type, c->operation,
-                                    c->comm);
-}
-
-static int run_gather(offbeat_call *c) {
-    return MPI_Gather(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                      c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,
-                      c->comm);
-}
-
-static int run_scatter(offbeat_call *c) {
-    return MPI_Scatter(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                       c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,
-                       c->comm);
-}
-
-static int run_scan(offbeat_call *c) {
-    return MPI_Scan(c->arguments.send, c->arguments.receive, c->count, c->type, c->operation, c->comm);
-}
-
-static int run_exscan(offbeat_call *c) {
-    return MPI_Exscan(c->arguments.send, c->arguments.receive, c->count, c->type, c->operation, c->comm);
-}
-
-static int run_barrier(offbeat_call *c) {
-    return MPI_Barrier(c->comm);
-}
+#define OFFBEAT_COLLECTIVE(MpiName, row_name, signature, ...)                                                \
+    static int run_##row_name(offbeat_call *c) {                                                             \
+        return MPI_##MpiName(ARGUMENTS_##signature c->comm);                                                 \
+    }
+#define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
+#include "collectives.def"
 
 #define OFFBEAT_COLLECTIVE(MpiName, row_name, signature, sent, received, content, root_role, count_kind)     \
     {.name = #row_name,                                                                                      \

@@ -1,80 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "control/p2p_collectives.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Gathered data are sent in chunks of this size. */
 enum { CHUNK_BYTES = 1 << 24 };
 
-/* Polls for a message, every 20 us at first and every 1 ms after a while. */
-static void wait_idly(int source, int tag, MPI_Comm comm) {
-    int has_arrived = 0;
-    for (long pause_ns = 20000;; pause_ns = pause_ns < 1000000 ? pause_ns * 5 / 4 : pause_ns) {
-        MPI_Iprobe(source, tag, comm, &has_arrived, MPI_STATUS_IGNORE);
-        if (has_arrived)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
-    }
-}
-
-/* The parent of a rank is the rank with its lowest set bit cleared; its children differ in one lower bit. */
-static void broadcast(void *data, size_t bytes, int waits_idly, MPI_Comm comm) {
-    int rank, p, bit = 1;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &p);
-    while (bit < p && !(rank & bit))
-        bit <<= 1;
-    if (rank) {
-        if (waits_idly)
-            wait_idly(rank - bit, OFFBEAT_TAG_BROADCAST, comm);
-        MPI_Recv(data, (int)bytes, MPI_BYTE, rank - bit, OFFBEAT_TAG_BROADCAST, comm, MPI_STATUS_IGNORE);
-    }
-    for (bit >>= 1; bit; bit >>= 1)
-        if (rank + bit < p)
-            MPI_Send(data, (int)bytes, MPI_BYTE, rank + bit, OFFBEAT_TAG_BROADCAST, comm);
+/* MPI errors are fatal, so that their codes are ignored here and below. */
+static offbeat_clock_tree tree_over(MPI_Comm comm, int polls_before_yield) {
+    offbeat_clock_tree tree;
+    offbeat_clock_tree_init(&tree, comm, polls_before_yield);
+    return tree;
 }
 
 void offbeat_p2p_broadcast(void *data, size_t bytes, MPI_Comm comm) {
-    broadcast(data, bytes, 0, comm);
+    const offbeat_clock_tree tree = tree_over(comm, OFFBEAT_CLOCK_NEVER_YIELD);
+    offbeat_clock_tree_broadcast(&tree, data, (int)bytes, MPI_BYTE, OFFBEAT_TAG_BROADCAST);
 }
 
 void offbeat_p2p_broadcast_idle_wait(void *data, size_t bytes, MPI_Comm comm) {
-    broadcast(data, bytes, 1, comm);
-}
-
-static int64_t reduced(int64_t a, int64_t b, offbeat_reduction reduction) {
-    switch (reduction) {
-    case OFFBEAT_MIN:
-        return a < b ? a : b;
-    case OFFBEAT_MAX:
-        return a > b ? a : b;
-    default:
-        return a + b;
-    }
+    const offbeat_clock_tree tree = tree_over(comm, OFFBEAT_CLOCK_SLEEP);
+    offbeat_clock_tree_broadcast(&tree, data, (int)bytes, MPI_BYTE, OFFBEAT_TAG_BROADCAST);
 }
 
 void offbeat_p2p_reduce(int64_t *values, int count, offbeat_reduction reduction, MPI_Comm comm) {
-    int rank, p;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &p);
-    int64_t *received = malloc((size_t)count * sizeof *received);
-    if (!received)
+    const offbeat_clock_tree tree = tree_over(comm, OFFBEAT_CLOCK_NEVER_YIELD);
+    if (offbeat_clock_tree_reduce(&tree, values, count, reduction, OFFBEAT_TAG_REDUCE) != MPI_SUCCESS)
         offbeat_fatal("no memory for a reduction");
-    for (int bit = 1; bit < p; bit <<= 1) {
-        if (rank & bit) {
-            MPI_Send(values, count, MPI_INT64_T, rank - bit, OFFBEAT_TAG_REDUCE, comm);
-            break;
-        }
-        if (rank + bit >= p)
-            continue;
-        MPI_Recv(received, count, MPI_INT64_T, rank + bit, OFFBEAT_TAG_REDUCE, comm, MPI_STATUS_IGNORE);
-        for (int i = 0; i < count; i++)
-            values[i] = reduced(values[i], received[i], reduction);
-    }
-    free(received);
 }
 
 void offbeat_p2p_allreduce(int64_t *values, int count, offbeat_reduction reduction, MPI_Comm comm) {

@@ -7,6 +7,8 @@
 #ifndef OFFBEAT_P2P_COLLECTIVES_H
 #define OFFBEAT_P2P_COLLECTIVES_H
 
+#include "clock/messages.h"
+
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,17 +24,13 @@ enum {
     OFFBEAT_TAG_SEQUENCE = 106,
 };
 
-typedef enum { OFFBEAT_MIN, OFFBEAT_MAX, OFFBEAT_SUM } offbeat_reduction;
-
-/** Broadcasts @p bytes, at most INT_MAX, from rank 0 along a binomial tree. */
+/** Broadcasts @p bytes, at most INT_MAX, from rank 0. */
 void offbeat_p2p_broadcast(void *data, size_t bytes, MPI_Comm comm);
 
 /** The same for long waits: the receivers sleep between polls instead of occupying a core. */
 void offbeat_p2p_broadcast_idle_wait(void *data, size_t bytes, MPI_Comm comm);
 
-/** Reduces @p count values element-wise to rank 0 along a binomial tree; elsewhere the values are
- * overwritten.
- */
+/** Reduces @p count values element-wise to rank 0; elsewhere the values are overwritten. */
 void offbeat_p2p_reduce(int64_t *values, int count, offbeat_reduction reduction, MPI_Comm comm);
 
 /** The reduction, followed by a broadcast of the result. */

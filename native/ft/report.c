@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ft/report.h"
 
-#include "protocol/json.h"
+#include "protocol/answer.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * processes may synchronise independently. An attribute on MPI_COMM_SELF, which MPI_Finalize deletes first,
  * frees the state of communicators that are never freed. Different threads may use different communicators.
  */
-#include "harmonize/start_context.h"
+#include <offbeat/harmonize.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ typedef struct comm_state {
     offbeat_clock *clock;
     offbeat_start_context *context;
     MPI_Comm comm; /* the user's communicator */
-    struct comm_state *previous, *next;
+    struct comm_state *next;
 } comm_state;
 
 /* keyval_lock is held while MPI is called; list_lock never is, as MPI may hold a lock of its own while it
@@ -46,22 +46,17 @@ static int raise_error(MPI_Comm comm, int rc) {
 
 static void add_to_list(comm_state *state) {
     pthread_mutex_lock(&list_lock);
-    state->previous = NULL;
     state->next = first_state;
-    if (first_state != NULL)
-        first_state->previous = state;
     first_state = state;
     pthread_mutex_unlock(&list_lock);
 }
 
 static void remove_from_list(comm_state *state) {
     pthread_mutex_lock(&list_lock);
-    if (state->previous != NULL)
-        state->previous->next = state->next;
-    else
-        first_state = state->next;
-    if (state->next != NULL)
-        state->next->previous = state->previous;
+    comm_state **link = &first_state;
+    while (*link != state)
+        link = &(*link)->next;
+    *link = state->next;
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -188,13 +183,13 @@ static int create_private_comm(MPI_Comm comm, MPI_Comm *private_comm) {
     return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN) : rc;
 }
 
-/* Creates clock and start context on the private communicator, which the context then owns. */
+/* Creates clock and start context, which have communicators of their own; frees the private communicator. */
 static int fill_state(MPI_Comm private_comm, comm_state *state) {
     int rc = offbeat_clock_create(private_comm, &state->clock);
     if (rc == MPI_SUCCESS)
-        return offbeat_start_context_create_on(state->clock, private_comm, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
-                                               &state->context);
-    if (rc == MPI_ERR_ARG)
+        rc = offbeat_start_context_create(state->clock, private_comm, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
+                                          &state->context);
+    else if (rc == MPI_ERR_ARG)
         fprintf(stderr, "offbeat-harmonize: %s\n", offbeat_clock_error());
     PMPI_Comm_free(&private_comm);
     return rc;

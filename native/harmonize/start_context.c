@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _POSIX_C_SOURCE 200809L
-#include "harmonize/start_context.h"
-
-#include "clock/messages.h"
-#include "harmonize/oversubscription.h"
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "harmonize/start_policy.h"
+
+#include "clock/clock.h"
+
+#include <offbeat/harmonize.h>
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-enum { TAG_FAN_IN = 1, TAG_FAN_OUT = 2 };
+enum { TAG_FAN_IN = 1, TAG_FAN_OUT = 2, TAG_CORES = 3, TAG_RESULT = 4 };
 
 /* Rounds that measure the first slack. Those that set up connections and warm caches are not counted. */
 enum { WARM_UP_ROUNDS = 2, MEASURED_ROUNDS = 8 };
@@ -66,11 +68,11 @@ static int64_t global_now_ns(const offbeat_start_context *context) {
 }
 
 static int fan_in(const offbeat_start_context *context, int64_t values[VALUES]) {
-    return offbeat_clock_tree_reduce_max(&context->tree, values, VALUES, TAG_FAN_IN);
+    return offbeat_clock_tree_reduce(&context->tree, values, VALUES, OFFBEAT_MAX, TAG_FAN_IN);
 }
 
 static int fan_out(const offbeat_start_context *context, int64_t values[VALUES]) {
-    return offbeat_clock_tree_broadcast(&context->tree, values, VALUES, TAG_FAN_OUT);
+    return offbeat_clock_tree_broadcast(&context->tree, values, VALUES, MPI_INT64_T, TAG_FAN_OUT);
 }
 
 /* Measures the time from the beginning of a fan-out until the last process has forwarded it. The fan-in of
@@ -189,6 +191,68 @@ int64_t offbeat_start_context_tolerance_ns(const offbeat_start_context *context)
     return context->tolerance_ns;
 }
 
+/* --- oversubscription --- */
+
+static offbeat_harmonize_cores own_cores(void) {
+    offbeat_harmonize_cores cores;
+    cpu_set_t sets[sizeof cores / sizeof(cpu_set_t)];
+    memset(&cores, 0, sizeof cores);
+    if (sched_getaffinity(0, sizeof sets, sets) == 0)
+        memcpy(&cores, sets, sizeof sets);
+    return cores;
+}
+
+/* The number of processes of this launch on this node, as the launcher states it; 0 when it does not. */
+static long launched_on_node(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text != NULL)
+            return strtol(text, NULL, 10);
+    }
+    return 0;
+}
+
+/* Gathers the masks on the first process of the node, which computes the result. */
+static int compute_result(const offbeat_clock_tree *node, int *is_oversubscribed) {
+    const offbeat_harmonize_cores own = own_cores();
+    if (node->rank != 0)
+        return PMPI_Send(own.words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, 0, TAG_CORES, node->comm);
+    offbeat_harmonize_cores *processes = calloc((size_t)node->size, sizeof *processes);
+    int rc = processes == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    for (int i = 1; i < node->size && rc == MPI_SUCCESS; i++)
+        rc = offbeat_clock_receive(processes[i].words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, i,
+                                   TAG_CORES, node->comm, OFFBEAT_CLOCK_POLLS_BEFORE_YIELD);
+    if (rc == MPI_SUCCESS) {
+        processes[0] = own;
+        *is_oversubscribed = offbeat_harmonize_cores_are_oversubscribed(processes, node->size);
+    }
+    free(processes);
+    return rc;
+}
+
+/* Whether this node is oversubscribed: by the communicator's processes and their affinity masks, or by all
+ * processes that the launcher says it started on the node and the node's cores, as the others spin as well.
+ * Collective. */
+static int node_is_oversubscribed(MPI_Comm comm, int *is_oversubscribed) {
+    MPI_Comm node_comm = MPI_COMM_NULL;
+    offbeat_clock_tree node;
+    *is_oversubscribed = 0;
+    int rc = PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node_comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = offbeat_clock_tree_init(&node, node_comm, OFFBEAT_CLOCK_POLLS_BEFORE_YIELD);
+    if (rc == MPI_SUCCESS)
+        rc = compute_result(&node, is_oversubscribed);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_clock_tree_broadcast(&node, is_oversubscribed, 1, MPI_INT, TAG_RESULT);
+    *is_oversubscribed |= launched_on_node() > sysconf(_SC_NPROCESSORS_ONLN);
+    int free_rc = PMPI_Comm_free(&node_comm);
+    return rc != MPI_SUCCESS ? rc : free_rc;
+}
+
+/* --- creation --- */
+
 /* Checks that the communicator has exactly the clock's processes, as a sync would wait for all of them. */
 static int check_processes(const offbeat_clock *clock, MPI_Comm comm) {
     int is_inter, relation;
@@ -239,7 +303,7 @@ static int set_up(offbeat_start_context *context, int yield) {
     if (rc == MPI_SUCCESS)
         rc = read_settings(context, &yield);
     if (rc == MPI_SUCCESS && yield == OFFBEAT_YIELD_IF_OVERSUBSCRIBED)
-        rc = offbeat_harmonize_node_is_oversubscribed(context->tree.comm, &yield);
+        rc = node_is_oversubscribed(context->tree.comm, &yield);
     if (rc != MPI_SUCCESS)
         return rc;
     set_yield(context, yield);
@@ -249,41 +313,33 @@ static int set_up(offbeat_start_context *context, int yield) {
     return rc;
 }
 
-int offbeat_start_context_create_on(offbeat_clock *clock, MPI_Comm private_comm, int yield,
-                                    offbeat_start_context **context) {
-    *context = NULL;
-    offbeat_start_context *created = calloc(1, sizeof *created);
-    if (created == NULL) {
-        PMPI_Comm_free(&private_comm);
-        return MPI_ERR_NO_MEM;
-    }
-    created->clock = clock;
-    created->tree.comm = private_comm;
-    int rc = set_up(created, yield);
-    if (rc == MPI_SUCCESS)
-        *context = created;
-    else
-        offbeat_start_context_free(&created);
-    return rc;
-}
-
 int offbeat_start_context_create(offbeat_clock *clock, MPI_Comm comm, int yield,
                                  offbeat_start_context **context) {
-    MPI_Comm private_comm;
     if (context != NULL)
         *context = NULL;
     if (clock == NULL || context == NULL || yield < OFFBEAT_YIELD_IF_OVERSUBSCRIBED || yield > 1)
         return MPI_ERR_ARG;
     int rc = check_processes(clock, comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *context = calloc(1, sizeof **context);
+    if (*context == NULL)
+        return MPI_ERR_NO_MEM;
+    (*context)->clock = clock;
+    rc = offbeat_clock_duplicate(comm, &(*context)->tree.comm);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_clock_duplicate(comm, &private_comm);
-    return rc == MPI_SUCCESS ? offbeat_start_context_create_on(clock, private_comm, yield, context) : rc;
+        rc = set_up(*context, yield);
+    if (rc != MPI_SUCCESS)
+        offbeat_start_context_free(context);
+    return rc;
 }
 
 int offbeat_start_context_free(offbeat_start_context **context) {
     if (context == NULL || *context == NULL)
         return MPI_SUCCESS;
-    int rc = PMPI_Comm_free(&(*context)->tree.comm);
+    int rc = MPI_SUCCESS;
+    if ((*context)->tree.comm != MPI_COMM_NULL)
+        rc = PMPI_Comm_free(&(*context)->tree.comm);
     free(*context);
     *context = NULL;
     return rc;

@@ -67,6 +67,34 @@ int offbeat_harmonize_resync_is_affordable(int64_t age_ns, int64_t length_ns) {
     return age_ns / (SYNC_TIME_DIVISOR - 1) >= length_ns;
 }
 
+/* --- oversubscription --- */
+
+static int is_within(const offbeat_harmonize_cores *inner, const offbeat_harmonize_cores *outer) {
+    for (int i = 0; i < OFFBEAT_HARMONIZE_CORE_WORDS; i++)
+        if (inner->words[i] & ~outer->words[i])
+            return 0;
+    return 1;
+}
+
+static int count_cores(const offbeat_harmonize_cores *cores) {
+    int count = 0;
+    for (int i = 0; i < OFFBEAT_HARMONIZE_CORE_WORDS; i++)
+        for (uint64_t word = cores->words[i]; word != 0; word &= word - 1)
+            count++;
+    return count;
+}
+
+int offbeat_harmonize_cores_are_oversubscribed(const offbeat_harmonize_cores *processes, int count) {
+    for (int i = 0; i < count; i++) {
+        int confined = 0, cores = count_cores(&processes[i]);
+        for (int j = 0; cores > 0 && j < count; j++)
+            confined += count_cores(&processes[j]) > 0 && is_within(&processes[j], &processes[i]);
+        if (confined > cores)
+            return 1;
+    }
+    return 0;
+}
+
 /* --- settings --- */
 
 enum { DEFAULT_TOLERANCE_NS = 1000 };

@@ -2,8 +2,8 @@
 /**
  * @file start_policy.h
  * The decisions of a harmonised start: how far ahead its deadline is set (the slack), when clocks are
- * synchronised again, and the settings from the environment. All times in nanoseconds. Nothing here
- * communicates.
+ * synchronised again, whether processes share cores, and the settings from the environment. All times in
+ * nanoseconds. Nothing here communicates.
  */
 #ifndef OFFBEAT_HARMONIZE_START_POLICY_H
 #define OFFBEAT_HARMONIZE_START_POLICY_H
@@ -63,6 +63,23 @@ int offbeat_harmonize_resync_helps(int64_t bound_after_sync_ns, int64_t bound_no
  * @param age_ns    time since the last sync
  * @param length_ns duration of the last sync */
 int offbeat_harmonize_resync_is_affordable(int64_t age_ns, int64_t length_ns);
+
+/* --- oversubscription: processes share cores, so that a waiting process must yield its core --- */
+
+/** Length of the affinity mask: 8192 cores. */
+enum { OFFBEAT_HARMONIZE_CORE_WORDS = 128 };
+
+/** The affinity mask of a process: the cores on which it may run, one bit each. */
+typedef struct offbeat_harmonize_cores {
+    uint64_t words[OFFBEAT_HARMONIZE_CORE_WORDS];
+} offbeat_harmonize_cores;
+
+/**
+ * Whether some of these processes together have fewer cores than processes: for each mask, counts the
+ * processes that can run only on its cores. Exact when masks are equal, nested or disjoint, as launchers set
+ * them. A process with an empty mask (its affinity is unknown) is ignored.
+ */
+int offbeat_harmonize_cores_are_oversubscribed(const offbeat_harmonize_cores *processes, int count);
 
 /* --- settings --- */
 

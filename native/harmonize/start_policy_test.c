@@ -6,7 +6,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <offbeat/harmonize.h>
 
-#include "harmonize/oversubscription.h"
 #include "harmonize/start_policy.h"
 #include "testing/assert.h"
 

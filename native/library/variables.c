@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "library/variables.h"
 
-#include "protocol/json.h"
+#include "protocol/answer.h"
 
 #include <limits.h>
 #include <mpi.h>

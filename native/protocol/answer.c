@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "protocol/answer.h"
 
-#include "protocol/json.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+void offbeat_json_text(const char *text, FILE *out) {
+    fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if (*c == '\n')
+            fputs("\\n", out);
+        else if (*c < 0x20)
+            fprintf(out, "\\u%04x", *c);
+        else
+            fputc(*c < 0x7F ? *c : '?', out);
+    }
+    fputc('"', out);
+}
 
 static void abort_on_key(const offbeat_answer *answer, const char *key, const char *fault) {
     fprintf(stderr, "offbeat: the key '%s' of the answer to '%s' %s\n", key, answer->verb->name, fault);

@@ -24,6 +24,9 @@ typedef struct offbeat_answer {
     unsigned written; /**< a bit for each key that was written */
 } offbeat_answer;
 
+/** Writes @p text as a quoted JSON string; bytes that are not ASCII become '?'. */
+void offbeat_json_text(const char *text, FILE *out);
+
 /** Answers {"ok":false,"why":...}. */
 void offbeat_answer_failure(offbeat_answer *answer, const char *why);
 

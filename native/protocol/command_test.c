@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "protocol/answer.h"
 #include "protocol/command.h"
-#include "protocol/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

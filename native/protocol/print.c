@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file print.c  The table of verbs and keys as JSON, and what it says of one key. */
-#include "protocol/json.h"
-#include "protocol/protocol.h"
+#include "protocol/answer.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <map>
@@ -24,58 +25,44 @@ namespace offbeat::smpi {
 
 namespace {
 
-int run_allgather(const Call &call, void *input, void *output) {
-    return MPI_Allgather(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+// The MPI call by the column `signature` of the table of collectives.
+
+template <auto function> int run_EXCHANGE(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
 }
 
-int run_allreduce(const Call &call, void *input, void *output) {
-    return MPI_Allreduce(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+template <auto function> int run_ALLREDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
 }
 
-int run_alltoall(const Call &call, void *input, void *output) {
-    return MPI_Alltoall(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+template <auto function> int run_BARRIER(const Call & /*call*/, void * /*input*/, void * /*output*/) {
+    return function(MPI_COMM_WORLD);
 }
 
-int run_barrier(const Call & /*call*/, void * /*input*/, void * /*output*/) {
-    return MPI_Barrier(MPI_COMM_WORLD);
+template <auto function> int run_BCAST(const Call &call, void * /*input*/, void *output) {
+    return function(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
 }
 
-int run_bcast(const Call &call, void * /*input*/, void *output) {
-    return MPI_Bcast(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
+template <auto function> int run_GATHER(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
+                    MPI_COMM_WORLD);
 }
 
-int run_exscan(const Call &call, void *input, void *output) {
-    return MPI_Exscan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+template <auto function> int run_SCATTER(const Call &call, void *input, void *output) {
+    return run_GATHER<function>(call, input, output);
 }
 
-int run_gather(const Call &call, void *input, void *output) {
-    return MPI_Gather(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                      MPI_COMM_WORLD);
+template <auto function> int run_REDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
 }
 
-int run_reduce(const Call &call, void *input, void *output) {
-    return MPI_Reduce(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter_block(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter_block(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scan(const Call &call, void *input, void *output) {
-    return MPI_Scan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scatter(const Call &call, void *input, void *output) {
-    return MPI_Scatter(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                       MPI_COMM_WORLD);
+template <auto function> int run_REDUCE_SCATTER(const Call &call, void *input, void *output) {
+    return function(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
 }
 
 #define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    {#name, Blocks::sent, Blocks::received, Result::result, Root::root, Counts::counts, run_##name},
+    {#name,      Blocks::sent,   Blocks::received,           Result::result,                                 \
+     Root::root, Counts::counts, run_##signature<MPI_##Name>},
 const Collective collectives[] = {
 #include "collectives/collectives.def"
 };
@@ -88,6 +75,9 @@ const Collective &find_collective(const std::string &name) {
     }
     throw CommandError("SMPI has no collective '" + name + "'");
 }
+
+/** The content of outputs before the call. */
+constexpr uint32_t unwritten = 0xC0FFEE;
 
 /** A collective whose algorithm can be selected in SMPI. */
 struct Selector {
@@ -248,10 +238,6 @@ size_t buffer_bytes(const Call &call, int p) {
            (has_blocks ? static_cast<size_t>(p) : 1);
 }
 
-int run_call(const Call &call, void *input, void *output) {
-    return call.collective->run(call, input, output);
-}
-
 std::vector<std::string> algorithms(const std::string &collective) {
     std::vector<std::string> names;
     const auto entry = selectors().find(collective);
@@ -276,6 +262,86 @@ void select_algorithm(const std::string &collective, const std::string &algorith
     }
     for (const auto &[name, selector] : selectors()) { // algorithms may call other collectives
         selector.set(name == collective ? algorithm : "default");
+    }
+}
+
+// --- the check of a result ---
+
+Check::Check(const Call &call, int p)
+    : call_(call), p_(p), length_(buffer_bytes(call, p) / sizeof(uint32_t)),
+      inputs_(length_ * static_cast<size_t>(p)), outputs_(length_ * static_cast<size_t>(p), unwritten) {
+    for (int rank = 0; rank < p; rank++) {
+        auto *elements = static_cast<uint32_t *>(input(rank));
+        for (size_t index = 0; index < length_; index++) {
+            elements[index] = value(rank, index);
+        }
+    }
+    // bcast has one buffer: the root's output holds the data
+    if (call.collective->result == Result::FROM_ROOT && call.collective->sent == Blocks::NO_BLOCK) {
+        std::copy_n(static_cast<uint32_t *>(input(call.root)), length_,
+                    static_cast<uint32_t *>(output(call.root)));
+    }
+}
+
+void *Check::input(int rank) {
+    return inputs_.data() + static_cast<size_t>(rank) * length_;
+}
+
+void *Check::output(int rank) {
+    return outputs_.data() + static_cast<size_t>(rank) * length_;
+}
+
+int64_t Check::count_wrong() const {
+    int64_t wrong = 0;
+    for (int rank = 0; rank < p_; rank++) {
+        const uint32_t *elements = outputs_.data() + static_cast<size_t>(rank) * length_;
+        for (size_t index = 0; index < result_length(rank); index++) {
+            wrong += elements[index] != expected(rank, index);
+        }
+    }
+    return wrong;
+}
+
+uint32_t Check::value(int rank, size_t index) {
+    const auto r = static_cast<uint32_t>(rank);
+    return 1 + r * r + 5 * static_cast<uint32_t>(index);
+}
+
+uint32_t Check::sum(int ranks, size_t index) {
+    uint32_t total = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        total += value(rank, index);
+    }
+    return total;
+}
+
+size_t Check::result_length(int rank) const {
+    const Collective &collective = *call_.collective;
+    if (collective.received == Blocks::NO_BLOCK ||
+        (collective.root == Root::ROOT_RECEIVES && rank != call_.root) ||
+        (collective.result == Result::REDUCE_BEFORE && rank == 0)) {
+        return 0;
+    }
+    const bool all_blocks = collective.received == Blocks::BLOCK_PER_RANK;
+    return static_cast<size_t>(call_.count) * (all_blocks ? static_cast<size_t>(p_) : 1);
+}
+
+uint32_t Check::expected(int rank, size_t index) const {
+    const auto n = static_cast<size_t>(call_.count);
+    const bool own_block = call_.collective->sent == Blocks::BLOCK_PER_RANK;
+    const size_t first =
+        own_block ? static_cast<size_t>(rank) * n : 0; // of what each sender has for this rank
+    switch (call_.collective->result) {
+    case Result::FROM_ROOT:
+        return value(call_.root, first + index);
+    case Result::FROM_EACH:
+        return value(static_cast<int>(index / n), first + index % n);
+    case Result::REDUCE_UPTO:
+        return sum(rank + 1, index);
+    case Result::REDUCE_BEFORE:
+        return sum(rank, index);
+    default:
+        return sum(p_, first + index);
     }
 }
 

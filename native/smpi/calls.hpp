@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * Collective calls and the selection of SMPI's algorithms.
+ * Collective calls, the check of their results on known numbers, and the selection of SMPI's algorithms.
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@ struct Collective {
     Result result;
     Root root;
     Counts counts;
-    int (*run)(const Call &call, void *input, void *output); /**< the MPI call */
+    int (*run)(const Call &call, void *input,
+               void *output); /**< the call on MPI_COMM_WORLD; returns the MPI error code */
 };
 
 /** One collective call, the same on every rank. */
@@ -54,14 +56,37 @@ Call parse_call(const Command &command, const std::string &op, int p);
 /** Size in bytes of the larger of a rank's two buffers. */
 size_t buffer_bytes(const Call &call, int p);
 
-/** Calls the collective on MPI_COMM_WORLD; returns the MPI error code. */
-int run_call(const Call &call, void *input, void *output);
-
 /** The names of SMPI's algorithms for a collective; empty if it cannot be selected. */
 std::vector<std::string> algorithms(const std::string &collective);
 
 /** Selects an algorithm for a collective, and SMPI's own selection, "default", for all others; throws
  * CommandError for an unknown algorithm. */
 void select_algorithm(const std::string &collective, const std::string &algorithm);
+
+/** The buffers of all ranks for one call on MPI_INT with MPI_SUM. */
+class Check {
+  public:
+    Check(const Call &call, int p);
+
+    [[nodiscard]] void *input(int rank);
+    [[nodiscard]] void *output(int rank);
+    /** After the call: the number of wrong elements in all outputs. */
+    [[nodiscard]] int64_t count_wrong() const;
+
+  private:
+    /** The element of a rank's input at an index. */
+    [[nodiscard]] static uint32_t value(int rank, size_t index);
+    /** The sum of the elements of the first `ranks` ranks at an index. */
+    [[nodiscard]] static uint32_t sum(int ranks, size_t index);
+    /** Number of elements of a rank's result. */
+    [[nodiscard]] size_t result_length(int rank) const;
+    [[nodiscard]] uint32_t expected(int rank, size_t index) const;
+
+    Call call_;
+    int p_;
+    size_t length_; /**< elements of each buffer */
+    std::vector<uint32_t> inputs_;
+    std::vector<uint32_t> outputs_;
+};
 
 } // namespace offbeat::smpi

@@ -58,7 +58,7 @@ void run_on_rank(Session &session, int rank) {
     simgrid::s4u::this_actor::sleep_until(session.start_s + delay_s);
     session.arrivals_s[index] = clock_s() - session.start_s;
     set_copies_data(session.copies_data);
-    const int error = run_call(session.call, input, output);
+    const int error = session.call.collective->run(session.call, input, output);
     session.exits_s[index] = clock_s() - session.start_s;
     set_copies_data(true); // creating communicators and MPI_Finalize need data
     if (error != MPI_SUCCESS) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "calls.hpp"
-#include "check.hpp"
 
 #include <simgrid/s4u/Barrier.hpp>
 

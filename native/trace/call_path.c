@@ -5,9 +5,121 @@
 #include "trace/trace_file.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
+
+/* --- the mappings of code --- */
+
+/* A mapping that is in the file. Mappings are never removed; where a later one overlaps an earlier one, the
+ * later one is valid. */
+typedef struct mapping {
+    uint64_t start, end, offset, inode;
+} mapping;
+
+static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
+static mapping *mappings;
+static size_t mapping_count, mapping_capacity;
+
+static int is_defined(const mapping *one) {
+    for (size_t i = mapping_count; i-- > 0;)
+        if (one->start < mappings[i].end && one->end > mappings[i].start)
+            return one->start == mappings[i].start && one->end == mappings[i].end &&
+                   one->offset == mappings[i].offset && one->inode == mappings[i].inode;
+    return 0;
+}
+
+static void add_mapping(const mapping *one) {
+    if (mapping_count == mapping_capacity) {
+        size_t larger = mapping_capacity == 0 ? 64 : 2 * mapping_capacity;
+        mapping *moved = realloc(mappings, larger * sizeof *moved);
+        if (moved == NULL)
+            return;
+        mappings = moved;
+        mapping_capacity = larger;
+    }
+    mappings[mapping_count++] = *one;
+}
+
+/* Parses a number and advances *text past it and the character after it. */
+static uint64_t parse_number(char **text, int base) {
+    char *end;
+    uint64_t number = strtoull(*text, &end, base);
+    *text = *end != '\0' ? end + 1 : end;
+    return number;
+}
+
+/* Advances *text past a field and the spaces after it. */
+static void skip_field(char **text) {
+    *text += strcspn(*text, " ");
+    *text += strspn(*text, " ");
+}
+
+/* A line of /proc/self/maps: "7f00-7f10 r-xp 00002000 08:01 1234   /usr/lib/libc.so.6". */
+static void process_line(char *line) {
+    mapping one;
+    line[strcspn(line, "\n")] = '\0';
+    one.start = parse_number(&line, 16);
+    one.end = parse_number(&line, 16);
+    const int is_code = strlen(line) > 4 && line[2] == 'x';
+    skip_field(&line);
+    one.offset = parse_number(&line, 16);
+    skip_field(&line);
+    one.inode = parse_number(&line, 10);
+    line += strspn(line, " ");
+    if (!is_code || is_defined(&one))
+        return;
+    offbeat_trace_mapping definition = {
+        .start = one.start, .end = one.end, .offset = one.offset, .path_bytes = (uint32_t)strlen(line)};
+    offbeat_tracer_define(OFFBEAT_TRACE_MAPPING, &definition, sizeof definition, line, definition.path_bytes);
+    add_mapping(&one);
+}
+
+/* With the lock held. */
+static void read_mappings(void) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t bytes = 0;
+    while (maps != NULL && getline(&line, &bytes, maps) > 0)
+        process_line(line);
+    free(line);
+    if (maps != NULL)
+        fclose(maps);
+}
+
+void offbeat_tracer_define_mappings(void) {
+    pthread_mutex_lock(&mappings_lock);
+    read_mappings();
+    pthread_mutex_unlock(&mappings_lock);
+}
+
+/* The latest mapping of an address. With the lock held. */
+static const mapping *mapping_of(uint64_t address) {
+    for (size_t i = mapping_count; i-- > 0;)
+        if (address >= mappings[i].start && address < mappings[i].end)
+            return &mappings[i];
+    return NULL;
+}
+
+void offbeat_tracer_find_mapping(offbeat_tracer_thread *thread, uint64_t address) {
+    pthread_mutex_lock(&mappings_lock);
+    const mapping *one = mapping_of(address);
+    const int is_new = one == NULL;
+    if (is_new) {
+        read_mappings();
+        one = mapping_of(address);
+    }
+    if (one != NULL) {
+        thread->code_start = one->start;
+        thread->code_bytes = one->end - one->start;
+    }
+    pthread_mutex_unlock(&mappings_lock);
+    if (is_new) /* after unlocking: it calls the dynamic linker, which has locks of its own */
+        offbeat_tracer_python_detect();
+}
+
+/* --- call paths --- */
 
 /* Sizes of a thread's caches, powers of two, and the limit of paths in a file. */
 enum { CACHED_FRAMES = 1024, CACHED_PATHS = 1024, CACHED_CALLS = 64, MAX_PATHS = 1 << 18 };
@@ -48,10 +160,9 @@ typedef struct stack_walk {
     uint64_t addresses[OFFBEAT_TRACER_MAX_DEPTH + 1], stacks[OFFBEAT_TRACER_MAX_DEPTH + 1];
 } stack_walk;
 
-/* All paths of the process: an open hash table. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static known_path *paths;
-static size_t table_size, path_count;
+/* The ids of all paths of the process. */
+static pthread_mutex_t paths_lock = PTHREAD_MUTEX_INITIALIZER;
+static offbeat_tracer_number_table paths;
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
@@ -166,31 +277,6 @@ static uint64_t hash_of(const stack_walk *walk) {
 
 /* --- the process's paths --- */
 
-/* The entry of a hash: its own or an empty one. @p size is a power of two. */
-static known_path *path_slot(known_path *table, size_t size, uint64_t hash) {
-    size_t i = hash & (size - 1);
-    while (table[i].id != 0 && table[i].hash != hash)
-        i = (i + 1) & (size - 1);
-    return &table[i];
-}
-
-/* The entry of a hash in `paths`, with the lock held; NULL if there is no space. */
-static known_path *path_entry(uint64_t hash) {
-    if (2 * (path_count + 1) > table_size) {
-        const size_t size = table_size == 0 ? 256 : 2 * table_size;
-        known_path *larger = path_count < MAX_PATHS ? calloc(size, sizeof *larger) : NULL;
-        if (larger == NULL)
-            return NULL;
-        for (size_t i = 0; i < table_size; i++)
-            if (paths[i].id != 0)
-                *path_slot(larger, size, paths[i].hash) = paths[i];
-        free(paths);
-        paths = larger;
-        table_size = size;
-    }
-    return path_slot(paths, table_size, hash);
-}
-
 /* Writes a path into the file, with the lock held. */
 static void define(uint64_t id, const stack_walk *walk, const offbeat_tracer_python_frames *python) {
     static char tail[sizeof walk->addresses + OFFBEAT_TRACER_PYTHON_TEXT_BYTES];
@@ -209,15 +295,15 @@ static uint64_t get_id(offbeat_tracer_thread *thread, uint64_t hash, const stack
                        const offbeat_tracer_python_frames *python) {
     for (int i = 0; i < walk->count; i++)
         offbeat_tracer_ensure_mapping(thread, walk->addresses[i]);
-    pthread_mutex_lock(&lock);
-    known_path *entry = path_entry(hash);
-    if (entry != NULL && entry->id == 0) {
-        *entry = (known_path){.hash = hash, .id = ++path_count};
-        define(entry->id, walk, python);
+    pthread_mutex_lock(&paths_lock);
+    uint64_t *known = paths.count < MAX_PATHS ? offbeat_tracer_number_of(&paths, hash) : NULL;
+    if (known != NULL && *known == 0) {
+        *known = paths.count;
+        define(*known, walk, python);
         offbeat_tracer_python_retain(python);
     }
-    const uint64_t id = entry != NULL ? entry->id : 0;
-    pthread_mutex_unlock(&lock);
+    const uint64_t id = known != NULL ? *known : 0;
+    pthread_mutex_unlock(&paths_lock);
     return id;
 }
 

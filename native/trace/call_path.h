@@ -12,10 +12,26 @@
 #ifndef OFFBEAT_TRACE_CALL_PATH_H
 #define OFFBEAT_TRACE_CALL_PATH_H
 
-#include "trace/code_mappings.h"
 #include "trace/process_state.h"
 #include "trace/python_frames.h"
 #include "trace/thread_state.h"
+
+/* --- the memory mappings of code, by which readers look up addresses in files --- */
+
+/** Defines the mappings of code that are not in the file yet. */
+void offbeat_tracer_define_mappings(void);
+
+/** Finds the mapping of an address that is not in the thread's last one; reads the mappings again if it is
+ * new. */
+void offbeat_tracer_find_mapping(offbeat_tracer_thread *thread, uint64_t address);
+
+/** Makes sure that the mapping of an address is in the file. */
+static inline void offbeat_tracer_ensure_mapping(offbeat_tracer_thread *thread, uint64_t address) {
+    if (address - thread->code_start >= thread->code_bytes)
+        offbeat_tracer_find_mapping(thread, address);
+}
+
+/* --- call paths --- */
 
 /** The caller of a wrapper. */
 typedef struct offbeat_tracer_caller {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/communicators.h"
 
+#include "clock/clock.h"
 #include "trace/process_state.h"
 #include "trace/trace_file.h"
 
@@ -15,22 +16,11 @@ typedef struct member_list {
     int *ranks;              /* of the local group, then those of the remote group */
 } member_list;
 
-/* Ranks of a group in MPI_COMM_WORLD. */
 static void translate(MPI_Group group, int count, int *ranks) {
-    MPI_Group world;
-    int *group_ranks = malloc(sizeof *group_ranks * (size_t)(count > 0 ? count : 1));
+    const int rc = offbeat_clock_ranks_of_group(group, count, MPI_COMM_WORLD, ranks);
     for (int i = 0; i < count; i++)
-        ranks[i] = -1;
-    if (group_ranks != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
-        for (int i = 0; i < count; i++)
-            group_ranks[i] = i;
-        PMPI_Group_translate_ranks(group, count, group_ranks, world, ranks);
-        PMPI_Group_free(&world);
-    }
-    for (int i = 0; i < count; i++)
-        if (ranks[i] == MPI_UNDEFINED)
+        if (rc != MPI_SUCCESS || ranks[i] == MPI_UNDEFINED)
             ranks[i] = -1;
-    free(group_ranks);
 }
 
 /* Determines the members; local. The caller frees `ranks`. @return 0, or -1 if memory is exhausted */
@@ -87,52 +77,14 @@ static uint64_t hash_members(const member_list *members) {
     return is_first ? add_ranks(hash, remote, members->remote_count) : add_ranks(hash, local, members->count);
 }
 
-/* The number of communicators with each hash: an open hash table, at most half full. */
-static struct entry {
-    uint64_t hash;
-    uint32_t count; /* 0: an empty entry */
-} *table;
-static size_t table_size, used_entries;
-static pthread_mutex_t ordinals_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct entry *entry_of(struct entry *entries, size_t size, uint64_t hash) {
-    size_t i = hash & (size - 1);
-    while (entries[i].count != 0 && entries[i].hash != hash)
-        i = (i + 1) & (size - 1);
-    return &entries[i];
-}
-
-static void grow(void) {
-    size_t size = table_size == 0 ? 64 : table_size * 2;
-    struct entry *larger = calloc(size, sizeof *larger);
-    if (larger == NULL)
-        return;
-    for (size_t i = 0; i < table_size; i++)
-        if (table[i].count != 0)
-            *entry_of(larger, size, table[i].hash) = table[i];
-    free(table);
-    table = larger;
-    table_size = size;
-}
-
-/* With the lock held. */
-static uint32_t count(uint64_t hash) {
-    if (2 * (used_entries + 1) > table_size)
-        grow();
-    if (used_entries + 1 >= table_size) /* out of memory: one entry must stay empty */
-        return UINT32_MAX;
-    struct entry *entry = entry_of(table, table_size, hash);
-    if (entry->count == 0)
-        used_entries++;
-    entry->hash = hash;
-    return entry->count++;
-}
-
 /* The number of earlier communicators with this hash on this process. */
 static uint32_t next_ordinal(uint64_t hash) {
-    pthread_mutex_lock(&ordinals_lock);
-    uint32_t ordinal = count(hash);
-    pthread_mutex_unlock(&ordinals_lock);
+    static offbeat_tracer_number_table counts;
+    static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&counts_lock);
+    uint64_t *count = offbeat_tracer_number_of(&counts, hash);
+    const uint32_t ordinal = count != NULL ? (uint32_t)(*count)++ : UINT32_MAX;
+    pthread_mutex_unlock(&counts_lock);
     return ordinal;
 }
 

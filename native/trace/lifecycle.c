@@ -4,19 +4,18 @@
  * clocks are synchronised. After that each process fails alone.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "trace/lifecycle.h"
+#include "trace/process_state.h"
 
 #include "clock/limits.h"
-#include "trace/clock_points.h"
-#include "trace/code_mappings.h"
+#include "trace/call_path.h"
 #include "trace/communicators.h"
-#include "trace/process_state.h"
 #include "trace/python_frames.h"
 #include "trace/timestamp.h"
 #include "trace/trace_file.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,12 @@
 static char path[4096];
 static _Atomic int has_aborted;
 
-static void print(const char *message) {
+__attribute__((format(printf, 1, 2))) static void print(const char *format, ...) {
+    char message[sizeof path + 512];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
     fprintf(stderr, "offbeat: %s\n", message);
 }
 
@@ -123,25 +127,22 @@ static void write_header(offbeat_trace_header *header, uint64_t run_id) {
 
 /* Creates this process's file and starts recording. */
 static void open_file(const run_info *run) {
-    char message[sizeof path + 256];
     int error = create_folders(offbeat_tracer_state.config.folder);
     if (error == 0)
         error = set_path(run->id);
     if (error == 0)
         error = offbeat_tracer_file_create(path, offbeat_tracer_state.config.max_file_bytes);
     if (error != 0) {
-        snprintf(message, sizeof message,
-                 "rank %d cannot write its trace into the folder %s (%s) and continues untraced; "
-                 "OFFBEAT_TRACE_DIR should name a folder that can be written to",
-                 offbeat_tracer_state.rank, offbeat_tracer_state.config.folder, strerror(error));
-        print(message);
+        print("rank %d cannot write its trace into the folder %s (%s) and continues untraced; "
+              "OFFBEAT_TRACE_DIR should name a folder that can be written to",
+              offbeat_tracer_state.rank, offbeat_tracer_state.config.folder, strerror(error));
         return;
     }
     write_header(offbeat_tracer_file_header(), run->id);
     offbeat_tracer_define_functions();
     offbeat_tracer_define_mappings();
     offbeat_tracer_python_detect();
-    offbeat_tracer_write_clock_point(offbeat_tracer_state.clock);
+    offbeat_tracer_write_clock_point();
     offbeat_tracer_set_window(run->start_ns);
     if (offbeat_tracer_communicators_init() == 0)
         atomic_store(&offbeat_tracer_is_tracing, 1);
@@ -151,27 +152,21 @@ static void open_file(const run_info *run) {
 
 /* Whether all processes can trace; the lowest rank that cannot prints why. Collective. */
 static int agree_to_trace(void) {
-    char error[512], message[1024];
+    char error[512];
     int can_trace = offbeat_tracer_config_read(&offbeat_tracer_state.config, error, sizeof error) == 0 &&
                     !is_path_taken(error, sizeof error);
     int failed_rank = can_trace ? INT_MAX : offbeat_tracer_state.rank, lowest;
     PMPI_Allreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (lowest == offbeat_tracer_state.rank) {
-        snprintf(message, sizeof message, "%s; the program continues untraced (rank %d)", error, lowest);
-        print(message);
-    }
+    if (lowest == offbeat_tracer_state.rank)
+        print("%s; the program continues untraced (rank %d)", error, lowest);
     return lowest == INT_MAX;
 }
 
 static void print_clock_error(void) {
     const char *error = offbeat_clock_error();
-    char message[1024];
-    if (offbeat_tracer_state.rank != 0)
-        return;
-    snprintf(message, sizeof message,
-             "the clocks could not be synchronised (%s); the program continues untraced",
-             *error != '\0' ? error : "an MPI call failed");
-    print(message);
+    if (offbeat_tracer_state.rank == 0)
+        print("the clocks could not be synchronised (%s); the program continues untraced",
+              *error != '\0' ? error : "an MPI call failed");
 }
 
 /* At exit, of a process that did not call MPI_Finalize. A forked process shares the file and must not mark
@@ -206,16 +201,15 @@ void offbeat_tracer_begin(void) {
 
 /* Reports records that were lost, in the file and, unless the user limited the file, on stderr. */
 static void report_lost_records(const offbeat_trace_header *header) {
-    char note[512], message[600];
+    char note[512];
     if (header->lost == 0)
         return;
     snprintf(note, sizeof note, "%llu records found no room in the trace (%s); the earlier ones are complete",
              (unsigned long long)header->lost,
              header->lost_because > 0 ? strerror(header->lost_because) : "OFFBEAT_TRACE_BYTES was reached");
     offbeat_tracer_define_note(offbeat_tracer_now_ns(), note);
-    snprintf(message, sizeof message, "rank %d: %s", header->rank, note);
     if (header->lost_because > 0)
-        print(message);
+        print("rank %d: %s", header->rank, note);
 }
 
 static void close_file(offbeat_trace_header *header) {
@@ -230,7 +224,7 @@ static void close_file(offbeat_trace_header *header) {
 
 static void synchronise(void) {
     const offbeat_trace_header *header = offbeat_tracer_file_header();
-    offbeat_tracer_resync(offbeat_tracer_state.clock, header != NULL ? header->began_ns : 0);
+    offbeat_tracer_resync(header != NULL ? header->began_ns : 0);
 }
 
 void offbeat_tracer_finalize(void) {

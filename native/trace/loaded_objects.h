@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file loaded_objects.h
- * The executable and libraries of the process: which of them is the program's own code, and their references
- * to functions that the program's MPI library does not have.
+ * The executable and libraries of the process: what the names of preload_shim.c stand for (the tracer's
+ * wrappers if the program uses the MPI library that they were built for, else the functions of the program's
+ * own library); which code is the program's own; and references to functions that the program's MPI library
+ * does not have.
  */
 #ifndef OFFBEAT_TRACE_LOADED_OBJECTS_H
 #define OFFBEAT_TRACE_LOADED_OBJECTS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+/* --- whose MPI library is it? --- */
+
+/**
+ * Finds the program's MPI library. Loads the tracer if it was built for this library, else prints a message.
+ * @param caller an address in the calling code: only this code may have access to the MPI library
+ * @return whether there is an MPI library
+ */
+int offbeat_tracer_resolver_init(const void *caller);
+
+/** Whether the tracer is loaded; calls offbeat_tracer_resolver_init if nothing did so far. @param caller as
+ * above */
+int offbeat_tracer_is_loaded(const void *caller);
+
+/** The wrapper of this name, or the MPI library's function if the tracer is not loaded; NULL if there is
+ * none. Call it after offbeat_tracer_resolver_init. */
+void *offbeat_tracer_resolve(const char *name);
+
+/** The function that the program would call without the tracer; NULL if there is none. */
+__attribute__((visibility("default"))) void *offbeat_tracer_next_symbol(const char *name);
+
+/* --- whose code is it? --- */
 
 enum { OFFBEAT_TRACER_MAX_CODE_RANGES = 256 };
 

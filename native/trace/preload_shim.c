@@ -3,14 +3,13 @@
  * @file preload_shim.c
  * What LD_PRELOAD puts before a program's MPI library: a trampoline for every function that the tracer wraps.
  *
- * The first call, which is MPI_Init, determines where all trampolines jump to (symbol_resolver.h): to the
+ * The first call, which is MPI_Init, determines where all trampolines jump to (loaded_objects.h): to the
  * tracer's wrappers, or directly to the program's MPI library. So no MPI library is loaded into a process
  * that did not load it itself. Trampolines must not depend on the handle types of an MPI library: they pass
- * on machine words, as many as the longest of these functions has arguments. At -O2 they are jumps, which
- * leave registers, stack and return address as they are.
+ * on machine words, as many as the longest of these functions has arguments. With optimised tail calls they
+ * are jumps, which leave registers, stack and return address as they are.
  */
 #include "trace/loaded_objects.h"
-#include "trace/symbol_resolver.h"
 #include "trace/thread_state.h"
 
 #include <stdatomic.h>
@@ -130,18 +129,6 @@ TRAMPOLINES(Finalize, finalize)
 TRAMPOLINES(Abort, abort)
 TRAMPOLINES(Pcontrol, pcontrol)
 
-TRAMPOLINES(Wait, wait)
-TRAMPOLINES(Waitall, waitall)
-TRAMPOLINES(Waitany, waitany)
-TRAMPOLINES(Waitsome, waitsome)
-TRAMPOLINES(Test, test)
-TRAMPOLINES(Testall, testall)
-TRAMPOLINES(Testany, testany)
-TRAMPOLINES(Testsome, testsome)
-TRAMPOLINES(Start, start)
-TRAMPOLINES(Startall, startall)
-TRAMPOLINES(Request_free, request_free)
-
 /* One variant of a collective, with all its bindings. */
 #define TRAMPOLINES_OF_VARIANT(name, lower)                                                                  \
     TRAMPOLINES(name, lower)                                                                                 \
@@ -153,12 +140,8 @@ TRAMPOLINES(Request_free, request_free)
     TRAMPOLINES_OF_VARIANT(name, lower)                                                                      \
     TRAMPOLINES_OF_VARIANT(I##lower, i##lower)                                                               \
     TRAMPOLINES_OF_VARIANT(name##_init, lower##_init)
-#define OFFBEAT_CONSTRUCTOR(name, lower, parameters, names) TRAMPOLINES(name, lower)
-#define OFFBEAT_GROUP_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
-#define OFFBEAT_NONBLOCKING_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
-#define OFFBEAT_STRING_CONSTRUCTOR(name, lower, parameters, names, strings) TRAMPOLINES(name, lower)
-#define OFFBEAT_STRING_GROUP_CONSTRUCTOR OFFBEAT_STRING_CONSTRUCTOR
-#define OFFBEAT_DESTRUCTOR TRAMPOLINES
+#define OFFBEAT_CONSTRUCTOR(name, lower, ...) TRAMPOLINES(name, lower)
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, ...) TRAMPOLINES(name, lower)
 #include "trace/wrapped_functions.h"
 
 // NOLINTEND(bugprone-macro-parentheses)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file process_state.h  State of the traced process: its configuration, its clock, and whether it records
- * now. */
+/**
+ * @file process_state.h
+ * State of the traced process: its configuration, its clock with the clock points in the file, whether it
+ * records now; and the begin and end of its trace.
+ */
 #ifndef OFFBEAT_TRACE_PROCESS_STATE_H
 #define OFFBEAT_TRACE_PROCESS_STATE_H
 
@@ -43,6 +46,8 @@ static inline int offbeat_tracer_in_window(int64_t enter_ns) {
            !atomic_load_explicit(&offbeat_tracer_is_paused, memory_order_relaxed);
 }
 
+/* --- the clock --- */
+
 /** Creates the synchronised clock. Collective over MPI_COMM_WORLD. @return 0, or -1 on failure on all
  * processes */
 int offbeat_tracer_create_clock(void);
@@ -50,5 +55,29 @@ int offbeat_tracer_create_clock(void);
 /** Converts the window of the configuration to local times. @param start_ns the run's start on the shared
  * clock */
 void offbeat_tracer_set_window(int64_t start_ns);
+
+/** Writes a clock point of now, by which readers convert local times of the file to the shared clock. */
+void offbeat_tracer_write_clock_point(void);
+
+/**
+ * Synchronises the clocks again and writes a clock point of now; where the clock's method stores its
+ * constraints, also of the time since @p began_ns. Collective over MPI_COMM_WORLD.
+ */
+int offbeat_tracer_resync(int64_t began_ns);
+
+/* --- begin and end: lifecycle.c --- */
+
+/** Begins the trace, after MPI_Init or MPI_Init_thread. Collective over MPI_COMM_WORLD; only the first call
+ * has an effect. */
+void offbeat_tracer_begin(void);
+
+/** Ends the trace, before MPI_Finalize. Collective over MPI_COMM_WORLD; only the first call has an effect. */
+void offbeat_tracer_finalize(void);
+
+/** Marks the trace as aborted, before MPI_Abort. */
+void offbeat_tracer_abort(void);
+
+/** MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the clocks. */
+void offbeat_tracer_pcontrol(int level);
 
 #endif

@@ -20,15 +20,35 @@ typedef struct offbeat_tracer_array_format {
     int is_fortran;  /**< datatypes are Fortran handles */
 } offbeat_tracer_array_format;
 
-/** The arguments of a collective in any language. Those that its signature does not have are 0, NULL or MPI's
- * null handle. */
+/** Signatures of collectives: signatures.h. */
+enum {
+    OFFBEAT_SIGNATURE_BARRIER,
+    OFFBEAT_SIGNATURE_BCAST,
+    OFFBEAT_SIGNATURE_GATHER,
+    OFFBEAT_SIGNATURE_GATHERV,
+    OFFBEAT_SIGNATURE_SCATTER,
+    OFFBEAT_SIGNATURE_SCATTERV,
+    OFFBEAT_SIGNATURE_EXCHANGE,
+    OFFBEAT_SIGNATURE_ALLGATHERV,
+    OFFBEAT_SIGNATURE_ALLTOALLV,
+    OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLV,
+    OFFBEAT_SIGNATURE_ALLTOALLW,
+    OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLW,
+    OFFBEAT_SIGNATURE_REDUCE,
+    OFFBEAT_SIGNATURE_ALLREDUCE,
+    OFFBEAT_SIGNATURE_REDUCE_SCATTER
+};
+
+/** The arguments of a collective in any language, by their names in signatures.h. Those that its signature
+ * does not have are 0, NULL or MPI's null handle. */
 typedef struct offbeat_tracer_arguments {
     offbeat_tracer_array_format arrays;
-    int is_send_in_place, is_recv_in_place; /**< the buffer is MPI_IN_PLACE */
-    MPI_Count send_count, recv_count;
-    const void *send_counts, *recv_counts;
-    MPI_Datatype send_type, recv_type;
-    const void *send_types, *recv_types;
+    int is_sendbuf_in_place, is_recvbuf_in_place; /**< the buffer is MPI_IN_PLACE */
+    MPI_Count sendcount, recvcount;
+    const void *sendcounts, *recvcounts;
+    const void *sdispls, *rdispls; /**< not recorded */
+    MPI_Datatype sendtype, recvtype;
+    const void *sendtypes, *recvtypes;
     MPI_Op op;
     int root;
 } offbeat_tracer_arguments;
@@ -99,85 +119,50 @@ OFFBEAT_TRACER_INLINE int offbeat_tracer_is_root(const offbeat_tracer_call *call
                                        : call->record.root == call->comm->rank;
 }
 
-/* MPI_Gather and MPI_Gatherv: what this process sends, or would send without MPI_IN_PLACE. */
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_gather(offbeat_tracer_call *call,
-                                                        const offbeat_tracer_arguments *arguments) {
-    offbeat_tracer_set_root(call, arguments->root);
-    if (call->record.root == OFFBEAT_TRACER_ROOT_PROC_NULL)
-        return;
-    if (!arguments->is_send_in_place && call->record.root != OFFBEAT_TRACER_ROOT_SELF)
-        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
-    else if (arguments->recv_counts == NULL)
-        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
-    else if (arguments->is_send_in_place)
-        offbeat_tracer_set_bytes(
-            call, arguments->recv_type,
-            offbeat_tracer_count_at(arguments->recv_counts, arguments->arrays, call->comm->rank));
-    else
-        offbeat_tracer_set_bytes(call, arguments->recv_type, 0);
+/* The length of this process's block; in an inter-communicator it has none among its own counts. */
+OFFBEAT_TRACER_INLINE int64_t offbeat_tracer_own_count(const offbeat_tracer_call *call,
+                                                       const offbeat_tracer_arguments *arguments,
+                                                       MPI_Count count, const void *counts) {
+    if (counts == NULL)
+        return count;
+    return call->comm->remote_size > 0 ? 0
+                                       : offbeat_tracer_count_at(counts, arguments->arrays, call->comm->rank);
 }
 
-/* MPI_Scatter and MPI_Scatterv: what this process receives, or would receive without MPI_IN_PLACE. */
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_scatter(offbeat_tracer_call *call,
-                                                         const offbeat_tracer_arguments *arguments) {
-    offbeat_tracer_set_root(call, arguments->root);
-    if (call->record.root == OFFBEAT_TRACER_ROOT_PROC_NULL)
-        return;
-    if (!offbeat_tracer_is_root(call))
-        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
-    else if (arguments->send_counts == NULL)
-        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
-    else if (call->record.root == OFFBEAT_TRACER_ROOT_SELF)
-        offbeat_tracer_set_bytes(call, arguments->send_type, 0);
-    else
-        offbeat_tracer_set_bytes(
-            call, arguments->send_type,
-            offbeat_tracer_count_at(arguments->send_counts, arguments->arrays, call->comm->rank));
+/* One block that this process sends. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_record_sent(offbeat_tracer_call *call,
+                                                      const offbeat_tracer_arguments *arguments) {
+    offbeat_tracer_set_bytes(
+        call, arguments->sendtype,
+        offbeat_tracer_own_count(call, arguments, arguments->sendcount, arguments->sendcounts));
 }
 
-/* One block for each other process. */
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_exchange(offbeat_tracer_call *call,
+/* One block that this process receives. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_record_received(offbeat_tracer_call *call,
                                                           const offbeat_tracer_arguments *arguments) {
-    if (arguments->is_send_in_place)
-        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
-    else
-        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
+    offbeat_tracer_set_bytes(
+        call, arguments->recvtype,
+        offbeat_tracer_own_count(call, arguments, arguments->recvcount, arguments->recvcounts));
 }
 
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_allgatherv(offbeat_tracer_call *call,
-                                                            const offbeat_tracer_arguments *arguments) {
-    if (arguments->is_send_in_place)
-        offbeat_tracer_set_bytes(
-            call, arguments->recv_type,
-            offbeat_tracer_count_at(arguments->recv_counts, arguments->arrays, call->comm->rank));
+/* MPI_Alltoallv and MPI_Alltoallw: what this process sends to all. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_record_sent_to_all(offbeat_tracer_call *call,
+                                                             const offbeat_tracer_arguments *arguments,
+                                                             int peers) {
+    const int is_in_place = arguments->is_sendbuf_in_place;
+    const void *counts = is_in_place ? arguments->recvcounts : arguments->sendcounts;
+    const void *types = is_in_place ? arguments->recvtypes : arguments->sendtypes;
+    if (types != NULL)
+        call->record.bytes = (uint64_t)offbeat_tracer_sum_bytes(counts, types, arguments->arrays, peers);
     else
-        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
-}
-
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_alltoallv(offbeat_tracer_call *call,
-                                                           const offbeat_tracer_arguments *arguments,
-                                                           int peers) {
-    if (arguments->is_send_in_place)
-        offbeat_tracer_set_bytes(call, arguments->recv_type,
-                                 offbeat_tracer_sum_counts(arguments->recv_counts, arguments->arrays, peers));
-    else
-        offbeat_tracer_set_bytes(call, arguments->send_type,
-                                 offbeat_tracer_sum_counts(arguments->send_counts, arguments->arrays, peers));
-}
-
-OFFBEAT_TRACER_INLINE void offbeat_tracer_record_alltoallw(offbeat_tracer_call *call,
-                                                           const offbeat_tracer_arguments *arguments,
-                                                           int peers) {
-    const int is_in_place = arguments->is_send_in_place;
-    const void *counts = is_in_place ? arguments->recv_counts : arguments->send_counts;
-    const void *types = is_in_place ? arguments->recv_types : arguments->send_types;
-    call->record.bytes = (uint64_t)offbeat_tracer_sum_bytes(counts, types, arguments->arrays, peers);
+        offbeat_tracer_set_bytes(call, is_in_place ? arguments->recvtype : arguments->sendtype,
+                                 offbeat_tracer_sum_counts(counts, arguments->arrays, peers));
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_reduction(offbeat_tracer_call *call,
                                                            const offbeat_tracer_arguments *arguments,
                                                            int64_t count) {
-    offbeat_tracer_set_bytes(call, arguments->send_type, count);
+    offbeat_tracer_set_bytes(call, arguments->sendtype, count);
     offbeat_tracer_cached_handle cached = offbeat_tracer_operation_cached(call->thread, arguments->op);
     call->record.operation = cached.id;
     if (cached.size_bytes)
@@ -187,53 +172,57 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_reduction(offbeat_tracer_call *
 /** Fills in the record after the call. @param signature OFFBEAT_SIGNATURE_... */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *call, int signature,
                                                            const offbeat_tracer_arguments *arguments) {
+    const int is_in_place = arguments->is_sendbuf_in_place;
     /* Not ||: gcc 12 would merge both into one load, which then stalls on the two stores before it. */
-    if (arguments->is_send_in_place | arguments->is_recv_in_place)
+    if (arguments->is_sendbuf_in_place | arguments->is_recvbuf_in_place)
         call->record.flags |= OFFBEAT_TRACE_IN_PLACE;
+    if (signature == OFFBEAT_SIGNATURE_BCAST || signature == OFFBEAT_SIGNATURE_GATHER ||
+        signature == OFFBEAT_SIGNATURE_GATHERV || signature == OFFBEAT_SIGNATURE_SCATTER ||
+        signature == OFFBEAT_SIGNATURE_SCATTERV || signature == OFFBEAT_SIGNATURE_REDUCE)
+        offbeat_tracer_set_root(call, arguments->root);
+    if (call->record.root == OFFBEAT_TRACER_ROOT_PROC_NULL)
+        return;
     switch (signature) {
     case OFFBEAT_SIGNATURE_BCAST:
-        offbeat_tracer_set_root(call, arguments->root);
-        if (call->record.root != OFFBEAT_TRACER_ROOT_PROC_NULL)
-            offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
+        offbeat_tracer_record_sent(call, arguments);
         break;
     case OFFBEAT_SIGNATURE_GATHER:
     case OFFBEAT_SIGNATURE_GATHERV:
-        offbeat_tracer_record_gather(call, arguments);
+        if (is_in_place || call->record.root == OFFBEAT_TRACER_ROOT_SELF)
+            offbeat_tracer_record_received(call, arguments);
+        else
+            offbeat_tracer_record_sent(call, arguments);
         break;
     case OFFBEAT_SIGNATURE_SCATTER:
     case OFFBEAT_SIGNATURE_SCATTERV:
-        offbeat_tracer_record_scatter(call, arguments);
+        if (offbeat_tracer_is_root(call))
+            offbeat_tracer_record_sent(call, arguments);
+        else
+            offbeat_tracer_record_received(call, arguments);
         break;
     case OFFBEAT_SIGNATURE_EXCHANGE:
-        offbeat_tracer_record_exchange(call, arguments);
-        break;
     case OFFBEAT_SIGNATURE_ALLGATHERV:
-        offbeat_tracer_record_allgatherv(call, arguments);
+        if (is_in_place)
+            offbeat_tracer_record_received(call, arguments);
+        else
+            offbeat_tracer_record_sent(call, arguments);
         break;
     case OFFBEAT_SIGNATURE_ALLTOALLV:
-        offbeat_tracer_record_alltoallv(call, arguments, offbeat_tracer_peer_count(call->comm));
+    case OFFBEAT_SIGNATURE_ALLTOALLW:
+        offbeat_tracer_record_sent_to_all(call, arguments, offbeat_tracer_peer_count(call->comm));
         break;
     case OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLV:
-        offbeat_tracer_record_alltoallv(call, arguments, call->comm->destinations);
-        break;
-    case OFFBEAT_SIGNATURE_ALLTOALLW:
-        offbeat_tracer_record_alltoallw(call, arguments, offbeat_tracer_peer_count(call->comm));
-        break;
     case OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLW:
-        offbeat_tracer_record_alltoallw(call, arguments, call->comm->destinations);
+        offbeat_tracer_record_sent_to_all(call, arguments, call->comm->destinations);
         break;
     case OFFBEAT_SIGNATURE_REDUCE:
-        offbeat_tracer_set_root(call, arguments->root);
-        if (call->record.root != OFFBEAT_TRACER_ROOT_PROC_NULL)
-            offbeat_tracer_record_reduction(call, arguments, arguments->send_count);
-        break;
     case OFFBEAT_SIGNATURE_ALLREDUCE:
-        offbeat_tracer_record_reduction(call, arguments, arguments->send_count);
+        offbeat_tracer_record_reduction(call, arguments, arguments->sendcount);
         break;
     case OFFBEAT_SIGNATURE_REDUCE_SCATTER:
         offbeat_tracer_record_reduction(
             call, arguments,
-            offbeat_tracer_sum_counts(arguments->send_counts, arguments->arrays, call->comm->size));
+            offbeat_tracer_sum_counts(arguments->sendcounts, arguments->arrays, call->comm->size));
         break;
     default:
         break;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file signatures.h
- * Preprocessor macros for the arguments of collectives.
+ * Preprocessor macros for the wrappers in both languages: the arguments of collectives, and what is done
+ * before and after a call.
  *
  * A signature is a list of parameters, each in one of eleven roles. With a macro for each role it expands to
- * the parameters in C, the parameters in Fortran, or the arguments of a call.
+ * the parameters in C, the parameters in Fortran, the arguments of a call, or an initializer.
  *
  * The order of the roles is the same everywhere: send buffer, receive buffer, count, counts, displacements,
  * displacements that are always MPI_Aint, datatype, datatypes, operation, root, communicator.
@@ -113,46 +114,61 @@
                      OFFBEAT_ADDRESSES_3, OFFBEAT_ADDRESSES_2, OFFBEAT_ADDRESSES_1, none)                    \
     (__VA_ARGS__)
 
-/* --- initializers of an offbeat_tracer_arguments (record_arguments.h) ---
+/* --- the initializer of an offbeat_tracer_arguments (record_arguments.h), whose members have the names ---
  *
- * COUNT, ROOT, TYPE and OP convert an argument; IN_PLACE tells whether a buffer is MPI_IN_PLACE. */
+ * The wrappers' file defines how an argument is read: IS_IN_PLACE of a buffer, and COUNT, INTEGER, TYPE and
+ * OP. `arrays` is a variable of the wrapper. */
 
-#define OFFBEAT_INITIALIZE_BARRIER(COUNT, ROOT, TYPE, OP, IN_PLACE)
-#define OFFBEAT_INITIALIZE_BCAST(COUNT, ROOT, TYPE, OP, IN_PLACE)                                            \
-    .send_count = COUNT(sendcount), .send_type = TYPE(sendtype), .root = ROOT(root)
-#define OFFBEAT_INITIALIZE_GATHER(COUNT, ROOT, TYPE, OP, IN_PLACE)                                           \
-    OFFBEAT_INITIALIZE_EXCHANGE(COUNT, ROOT, TYPE, OP, IN_PLACE), .root = ROOT(root)
-#define OFFBEAT_INITIALIZE_GATHERV(COUNT, ROOT, TYPE, OP, IN_PLACE)                                          \
-    OFFBEAT_INITIALIZE_ALLGATHERV(COUNT, ROOT, TYPE, OP, IN_PLACE), .root = ROOT(root)
-#define OFFBEAT_INITIALIZE_SCATTER OFFBEAT_INITIALIZE_GATHER
-#define OFFBEAT_INITIALIZE_SCATTERV(COUNT, ROOT, TYPE, OP, IN_PLACE)                                         \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf), .send_counts = sendcounts, \
-    .send_type = TYPE(sendtype), .recv_count = COUNT(recvcount), .recv_type = TYPE(recvtype),                \
-    .root = ROOT(root)
-#define OFFBEAT_INITIALIZE_EXCHANGE(COUNT, ROOT, TYPE, OP, IN_PLACE)                                         \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf),                            \
-    .send_count = COUNT(sendcount), .send_type = TYPE(sendtype), .recv_count = COUNT(recvcount),             \
-    .recv_type = TYPE(recvtype)
-#define OFFBEAT_INITIALIZE_ALLGATHERV(COUNT, ROOT, TYPE, OP, IN_PLACE)                                       \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf),                            \
-    .send_count = COUNT(sendcount), .send_type = TYPE(sendtype), .recv_counts = recvcounts,                  \
-    .recv_type = TYPE(recvtype)
-#define OFFBEAT_INITIALIZE_ALLTOALLV(COUNT, ROOT, TYPE, OP, IN_PLACE)                                        \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf), .send_counts = sendcounts, \
-    .send_type = TYPE(sendtype), .recv_counts = recvcounts, .recv_type = TYPE(recvtype)
-#define OFFBEAT_INITIALIZE_NEIGHBOR_ALLTOALLV OFFBEAT_INITIALIZE_ALLTOALLV
-#define OFFBEAT_INITIALIZE_ALLTOALLW(COUNT, ROOT, TYPE, OP, IN_PLACE)                                        \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf), .send_counts = sendcounts, \
-    .send_types = sendtypes, .recv_counts = recvcounts, .recv_types = recvtypes
-#define OFFBEAT_INITIALIZE_NEIGHBOR_ALLTOALLW OFFBEAT_INITIALIZE_ALLTOALLW
-#define OFFBEAT_INITIALIZE_REDUCE(COUNT, ROOT, TYPE, OP, IN_PLACE)                                           \
-    OFFBEAT_INITIALIZE_ALLREDUCE(COUNT, ROOT, TYPE, OP, IN_PLACE), .root = ROOT(root)
-#define OFFBEAT_INITIALIZE_ALLREDUCE(COUNT, ROOT, TYPE, OP, IN_PLACE)                                        \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf),                            \
-    .send_count = COUNT(sendcount), .send_type = TYPE(sendtype), .op = OP(op)
-#define OFFBEAT_INITIALIZE_REDUCE_SCATTER(COUNT, ROOT, TYPE, OP, IN_PLACE)                                   \
-    .is_send_in_place = IN_PLACE(sendbuf), .is_recv_in_place = IN_PLACE(recvbuf), .send_counts = sendcounts, \
-    .send_type = TYPE(sendtype), .op = OP(op)
+#define OFFBEAT_SET_BUFFER(name) .is_##name##_in_place = IS_IN_PLACE(name)
+#define OFFBEAT_SET_COUNT(name) .name = COUNT(name)
+#define OFFBEAT_SET_ARRAY(name) .name = (name)
+#define OFFBEAT_SET_TYPE(name) .name = TYPE(name)
+#define OFFBEAT_SET_OP(name) .name = OP(name)
+#define OFFBEAT_SET_ROOT(name) .name = INTEGER(name)
+#define OFFBEAT_SET_COMM(name) .arrays = arrays
+#define OFFBEAT_SET_ROLES                                                                                    \
+    OFFBEAT_SET_BUFFER, OFFBEAT_SET_BUFFER, OFFBEAT_SET_COUNT, OFFBEAT_SET_ARRAY, OFFBEAT_SET_ARRAY,         \
+        OFFBEAT_SET_ARRAY, OFFBEAT_SET_TYPE, OFFBEAT_SET_ARRAY, OFFBEAT_SET_OP, OFFBEAT_SET_ROOT,            \
+        OFFBEAT_SET_COMM
+
+/* Takes the arguments of a call that has been left into its record. */
+#define OFFBEAT_RECORD_ARGUMENTS(signature)                                                                  \
+    const offbeat_tracer_arguments arguments = {OFFBEAT_EXPAND(signature, OFFBEAT_SET_ROLES)};               \
+    offbeat_tracer_record_arguments(&call, OFFBEAT_SIGNATURE_##signature, &arguments);
+
+/* --- what the wrappers of constructors and destructors do before and after the call, by kind ---
+ *
+ * The wrappers' file defines CODE, the error code; COMM and REQUEST of an argument, COMM_AT of what an
+ * argument points to; LANGUAGE, the flag of its records; and NEWCOMM_POINTERS, in C and in Fortran. */
+
+#define OFFBEAT_ENTER(function, flags, comm)                                                                 \
+    offbeat_tracer_call call;                                                                                \
+    offbeat_tracer_call_enter(&call, function, (flags) | LANGUAGE, comm, OFFBEAT_TRACER_CALLER);
+#define OFFBEAT_ENTER_COMM(function) OFFBEAT_ENTER(function, 0, COMM(comm))
+#define OFFBEAT_ENTER_NONBLOCKING(function) OFFBEAT_ENTER(function, OFFBEAT_TRACE_ISSUE, COMM(comm))
+#define OFFBEAT_ENTER_GROUP(function)                                                                        \
+    offbeat_tracer_call call;                                                                                \
+    offbeat_tracer_group_constructor_enter(&call, function, LANGUAGE, OFFBEAT_TRACER_CALLER);
+#define OFFBEAT_ENTER_DESTRUCTOR(function)                                                                   \
+    offbeat_tracer_call call;                                                                                \
+    offbeat_tracer_destructor_enter(&call, function, LANGUAGE, COMM_AT(comm), OFFBEAT_TRACER_CALLER);
+
+#define OFFBEAT_NEWCOMM (CODE == MPI_SUCCESS ? COMM_AT(newcomm) : MPI_COMM_NULL)
+#define OFFBEAT_LEAVE_COMM offbeat_tracer_constructor_leave(&call, CODE, OFFBEAT_NEWCOMM);
+#define OFFBEAT_LEAVE_GROUP offbeat_tracer_group_constructor_leave(&call, OFFBEAT_NEWCOMM);
+#define OFFBEAT_LEAVE_NONBLOCKING                                                                            \
+    offbeat_tracer_nonblocking_constructor_leave(&call, CODE, REQUEST_AT(request), NEWCOMM_POINTERS);
+#define OFFBEAT_LEAVE_DESTRUCTOR                                                                             \
+    if (offbeat_tracer_call_leave(&call, CODE))                                                              \
+        offbeat_tracer_call_write(&call);
+
+/* --- what the wrappers of functions on requests do after the call, by `result` in wrapped_functions.h --- */
+
+#define ALL(are_complete) offbeat_tracer_completion_leave_all(&completion, CODE, are_complete)
+#define SOME(count, indices)                                                                                 \
+    offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, FIRST_INDEX)
+#define STARTED offbeat_tracer_start_leave(&completion, CODE)
+#define FREED offbeat_tracer_free_leave(&completion, CODE)
 
 // NOLINTEND(bugprone-macro-parentheses)
 

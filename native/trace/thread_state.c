@@ -68,9 +68,8 @@ static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
     thread->has_lane = 1;
 }
 
-/* Where the cursor's next record or message goes: @p used_bytes of a page hold records or messages. */
-static void *next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
-                       size_t used_bytes, int64_t enter_ns) {
+void *offbeat_tracer_next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
+                               size_t used_bytes, int64_t enter_ns) {
     if (offbeat_tracer_file_header() == NULL)
         return NULL;
     if (!thread->has_lane)
@@ -88,14 +87,4 @@ static void *next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cur
     cursor->next = cursor->page + 1;
     cursor->end = (char *)cursor->next + used_bytes;
     return cursor->next;
-}
-
-offbeat_trace_record *offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
-    enum { USED = OFFBEAT_TRACE_RECORDS_A_PAGE * OFFBEAT_TRACE_RECORD_BYTES };
-    return next_page(thread, &thread->records, OFFBEAT_TRACE_RECORDS, USED, enter_ns);
-}
-
-offbeat_trace_message *offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
-    enum { USED = OFFBEAT_TRACE_MESSAGES_A_PAGE * OFFBEAT_TRACE_MESSAGE_BYTES };
-    return next_page(thread, &thread->messages, OFFBEAT_TRACE_MESSAGES, USED, enter_ns);
 }

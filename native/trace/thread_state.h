@@ -65,14 +65,13 @@ extern _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
 
 /**
- * Where the thread's next record goes, if its page is full or it has none.
- * @param enter_ns of that record
+ * Where the cursor's next record or message goes, if its page is full or it has none.
+ * @param used_bytes how much of a page of this kind holds records or messages
+ * @param enter_ns   of that record or message
  * @return NULL where there is no space; the record is counted as lost
  */
-offbeat_trace_record *offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns);
-
-/** Where the thread's next message goes; otherwise as offbeat_tracer_next_record_page. */
-offbeat_trace_message *offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns);
+void *offbeat_tracer_next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
+                               size_t used_bytes, int64_t enter_ns);
 
 /** Writes a record of the calling thread; its function must not be 0. Counts it as lost if there is no space.
  */
@@ -80,7 +79,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *th
                                                        const offbeat_trace_record *record) {
     offbeat_trace_record *slot = thread->records.next;
     if (slot == thread->records.end) {
-        slot = offbeat_tracer_next_record_page(thread, record->enter_ns);
+        slot = offbeat_tracer_next_page(thread, &thread->records, OFFBEAT_TRACE_RECORDS,
+                                        OFFBEAT_TRACE_RECORDS_A_PAGE * sizeof *slot, record->enter_ns);
         if (slot == NULL)
             return;
     }
@@ -106,7 +106,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_message(offbeat_tracer_thread *t
                                                         const offbeat_trace_message *message) {
     offbeat_trace_message *slot = thread->messages.next;
     if (slot == thread->messages.end) {
-        slot = offbeat_tracer_next_message_page(thread, message->enter_ns);
+        slot = offbeat_tracer_next_page(thread, &thread->messages, OFFBEAT_TRACE_MESSAGES,
+                                        OFFBEAT_TRACE_MESSAGES_A_PAGE * sizeof *slot, message->enter_ns);
         if (slot == NULL)
             return;
     }

@@ -74,16 +74,21 @@ endfunction()
 set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
 set(trace_internal "    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
 trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n${trace_internal}" "${trace_hidden}"
-    trace/loaded_objects.c trace/preload_shim.c trace/symbol_resolver.c)
-target_compile_definitions(trace PRIVATE "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
+    trace/loaded_objects.c trace/preload_shim.c)
+# Only this file depends on the MPI library: with a compiler cache the trampolines are compiled once for all libraries.
+set_source_files_properties(trace/loaded_objects.c PROPERTIES
+    COMPILE_DEFINITIONS "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
+# Thousands of generated functions, which take most of the time of the build: without debug information on variables, and
+# the trampolines with as little optimisation as makes them jumps (preload_shim.c).
+set(lines_only $<$<CONFIG:RelWithDebInfo>:-g1>)
+set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c PROPERTIES COMPILE_OPTIONS "${lines_only}")
+set_source_files_properties(trace/preload_shim.c PROPERTIES
+    COMPILE_OPTIONS "${lines_only};-O1;-foptimize-sibling-calls")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 
-set(trace_without_mpi
-    trace/functions.c trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
+set(trace_without_mpi trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
 trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/call_path.c
-    trace/clock_points.c
-    trace/code_mappings.c
     trace/communicators.c
     trace/lifecycle.c
     trace/process_state.c

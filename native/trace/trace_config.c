@@ -13,6 +13,17 @@
 #include <string.h>
 #include <strings.h>
 
+const offbeat_tracer_function offbeat_tracer_functions[] = {
+    {0},
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
+    {"MPI_" #name, #lower, OFFBEAT_TRACE_BLOCKING, OFFBEAT_##name},                                          \
+        {"MPI_I" #lower, #lower, OFFBEAT_TRACE_NONBLOCKING, OFFBEAT_##name},                                 \
+        {"MPI_" #name "_init", #lower, OFFBEAT_TRACE_PERSISTENT, OFFBEAT_##name},
+#define OFFBEAT_CONSTRUCTOR(name, ...)                                                                       \
+    {"MPI_" #name, "constructors", OFFBEAT_TRACE_CONSTRUCTOR, OFFBEAT_##name},
+#include "trace/wrapped_functions.h"
+};
+
 /* The value of a variable; NULL if it is unset or empty. */
 static const char *value_of(const char *name) {
     const char *value = getenv(name);

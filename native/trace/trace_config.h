@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file trace_config.h
- * What to trace: the environment variables. Nothing here depends on MPI.
+ * What to trace: the functions, and the environment variables. Nothing here depends on MPI.
  *
  *   - OFFBEAT_TRACE_DIR: the folder of the files; default `offbeat-trace`
  *   - OFFBEAT_TRACE_RANKS: ranks of MPI_COMM_WORLD that write a file: `0-3,8`, `16-`
@@ -20,9 +20,29 @@
 #ifndef OFFBEAT_TRACE_TRACE_CONFIG_H
 #define OFFBEAT_TRACE_TRACE_CONFIG_H
 
-#include "trace/functions.h"
-
 #include <stddef.h>
+#include <stdint.h>
+
+/** Ids of the functions in wrapped_functions.h, as in the trace file; 0 is no function. The ids of a
+ * collective's three variants are consecutive. */
+enum {
+    OFFBEAT_NO_FUNCTION,
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
+    OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
+#define OFFBEAT_CONSTRUCTOR(name, ...) OFFBEAT_##name,
+#include "trace/wrapped_functions.h"
+    OFFBEAT_TRACER_FUNCTION_COUNT
+};
+
+typedef struct offbeat_tracer_function {
+    const char *name;        /**< "MPI_Ibcast" */
+    const char *option_name; /**< its name in OFFBEAT_TRACE_COLLECTIVES: "bcast", "constructors" */
+    uint16_t mode;           /**< OFFBEAT_TRACE_BLOCKING and so on */
+    uint16_t collective;     /**< id of the blocking variant */
+} offbeat_tracer_function;
+
+/** By id; OFFBEAT_TRACER_FUNCTION_COUNT entries, of which the first is empty. */
+extern const offbeat_tracer_function offbeat_tracer_functions[];
 
 enum { OFFBEAT_TRACER_MAX_RANGES = 64, OFFBEAT_TRACER_MAX_DEPTH = 16, OFFBEAT_TRACER_DEFAULT_DEPTH = 4 };
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "trace/trace_file.h"
 
-#include "trace/functions.h"
+#include "trace/trace_config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -286,4 +286,33 @@ void offbeat_tracer_define_functions(void) {
         offbeat_tracer_define(OFFBEAT_TRACE_FUNCTION, &function, sizeof function, wrapped->name,
                               function.name_bytes);
     }
+}
+
+/* --- numbers of definitions --- */
+
+static struct offbeat_tracer_number *entry_of(struct offbeat_tracer_number *entries, size_t size,
+                                              uint64_t hash) {
+    size_t i = hash & (size - 1); /* the size is a power of two */
+    while (entries[i].number != 0 && entries[i].hash != hash)
+        i = (i + 1) & (size - 1);
+    return &entries[i];
+}
+
+uint64_t *offbeat_tracer_number_of(offbeat_tracer_number_table *table, uint64_t hash) {
+    if (2 * (table->count + 1) > table->size) {
+        const size_t size = table->size == 0 ? 256 : 2 * table->size;
+        struct offbeat_tracer_number *larger = calloc(size, sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        for (size_t i = 0; i < table->size; i++)
+            if (table->entries[i].number != 0)
+                *entry_of(larger, size, table->entries[i].hash) = table->entries[i];
+        free(table->entries);
+        table->entries = larger;
+        table->size = size;
+    }
+    struct offbeat_tracer_number *entry = entry_of(table->entries, table->size, hash);
+    table->count += entry->number == 0;
+    entry->hash = hash;
+    return &entry->number;
 }

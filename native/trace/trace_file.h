@@ -58,4 +58,20 @@ void offbeat_tracer_define_note(int64_t at_ns, const char *message);
 /** Writes the definitions of all wrapped functions. */
 void offbeat_tracer_define_functions(void);
 
+/* --- numbers of definitions --- */
+
+/** Numbers by hash: an open hash table, at most half full. Zero-initialised: empty. */
+typedef struct offbeat_tracer_number_table {
+    struct offbeat_tracer_number {
+        uint64_t hash, number; /**< number 0: an empty entry */
+    } *entries;
+    size_t size, count;
+} offbeat_tracer_number_table;
+
+/**
+ * The number of a hash; 0: the hash is new, and the caller must set another number. Not thread-safe.
+ * @return NULL if memory is exhausted; valid until the next call
+ */
+uint64_t *offbeat_tracer_number_of(offbeat_tracer_number_table *table, uint64_t hash);
+
 #endif

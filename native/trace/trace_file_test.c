@@ -2,8 +2,8 @@
 /* The contents of the file after a regular end, after SIGKILL, and when its size is limited. */
 #define _POSIX_C_SOURCE 200809L
 #include "testing/assert.h"
-#include "trace/functions.h"
 #include "trace/thread_state.h"
+#include "trace/trace_config.h"
 #include "trace/trace_file.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "trace/traced_call.h"
 
+#include "trace/loaded_objects.h"
 #include "trace/requests.h"
-#include "trace/symbol_resolver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,10 +61,10 @@ void offbeat_tracer_call_issued(offbeat_tracer_call *call, MPI_Request request, 
 
 /* --- constructors of communicators --- */
 
-void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm) {
+void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, MPI_Comm newcomm) {
     int is_recorded = offbeat_tracer_call_leave(call, code);
-    if (call->comm != NULL && code == MPI_SUCCESS)
-        offbeat_tracer_communicator_created(*newcomm, call->record.communicator, call->record.function);
+    if (call->comm != NULL)
+        offbeat_tracer_communicator_created(newcomm, call->record.communicator, call->record.function);
     if (is_recorded)
         offbeat_tracer_call_write(call);
 }
@@ -79,13 +79,13 @@ void offbeat_tracer_group_constructor_enter(offbeat_tracer_call *call, uint16_t 
     call->record.enter_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
 }
 
-void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm) {
+void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm newcomm) {
     int is_outermost = --call->thread->depth == 0 && atomic_load(&offbeat_tracer_is_tracing);
-    if (!is_outermost || code != MPI_SUCCESS || *newcomm == MPI_COMM_NULL)
+    if (!is_outermost || newcomm == MPI_COMM_NULL)
         return;
     call->record.exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
-    offbeat_tracer_communicator_created(*newcomm, 0, call->record.function);
-    offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(call->thread, *newcomm);
+    offbeat_tracer_communicator_created(newcomm, 0, call->record.function);
+    offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(call->thread, newcomm);
     if (known == NULL)
         return;
     call->comm = known;

@@ -13,7 +13,6 @@
 
 #include "trace/call_path.h"
 #include "trace/communicators.h"
-#include "trace/functions.h"
 #include "trace/process_state.h"
 
 /** The state of a call between enter and leave. */
@@ -115,14 +114,15 @@ OFFBEAT_TRACER_INLINE int offbeat_tracer_call_leave(offbeat_tracer_call *call, i
 
 /* --- constructors of communicators --- */
 
-/** Leaves a constructor that was called on a communicator: defines the new one, and writes the record. */
-void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm);
+/** Leaves a constructor that was called on a communicator: defines the new one, and writes the record.
+ * @param newcomm MPI_COMM_NULL: there is none, here and below */
+void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, MPI_Comm newcomm);
 
 /** Enters a constructor that is called by the processes of the new communicator only, whose first call it is.
  */
 void offbeat_tracer_group_constructor_enter(offbeat_tracer_call *call, uint16_t function, uint16_t flags,
                                             offbeat_tracer_caller caller);
-void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm);
+void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm newcomm);
 
 /** Leaves a nonblocking constructor; one of both pointers is NULL. The new communicator is defined at
  * completion. */

@@ -4,14 +4,8 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace offbeat::algorithms::allgather {
-
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
 
 namespace {
 
@@ -21,7 +15,28 @@ void copy_own_block(Rank &rank) {
 
 } // namespace
 
-void pair(Rank &rank, const Parameters & /*parameters*/) {
+void direct_stepwise(Rank &rank) {
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int from = neighbour(rank, -step);
+        rank.sendrecv(neighbour(rank, step), rank.input(), from, block(rank.output(), from, rank.call.count));
+    }
+}
+
+void direct_nonblocking(Rank &rank) {
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int from = neighbour(rank, step);
+        rank.irecv(from, block(rank.output(), from, rank.call.count));
+    }
+    for (int step = 1; step < rank.p; ++step)
+        rank.isend(neighbour(rank, step), rank.input());
+}
+
+namespace {
+
+/** In step k with rank xor k; powers of two only. */
+void pair(Rank &rank) {
     if (!is_power_of_two(rank.p))
         throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
                                     std::to_string(rank.p) + " is not one");
@@ -32,47 +47,58 @@ void pair(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void direct_stepwise(Rank &rank, const Parameters & /*parameters*/) {
-    copy_own_block(rank);
-    for (int step = 1; step < rank.p; ++step) {
-        const int from = neighbour(rank, -step);
-        rank.sendrecv(neighbour(rank, step), rank.input(), from, block(rank.output(), from, rank.call.count));
-    }
-}
-
-void direct_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
-    copy_own_block(rank);
-    for (int step = 1; step < rank.p; ++step) {
-        const int from = neighbour(rank, step);
-        rank.irecv(from, block(rank.output(), from, rank.call.count));
-    }
-    for (int step = 1; step < rank.p; ++step)
-        rank.isend(neighbour(rank, step), rank.input());
-}
-
-void two_proc(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.p != 2)
-        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+void two_proc(Rank &rank) {
+    require_two_ranks(rank);
     const int other = 1 - rank.id;
     rank.sendrecv(other, rank.input(), other, block(rank.output(), other, rank.call.count));
     copy_own_block(rank);
 }
-
-namespace {
 
 /** The block of the rank at a distance from this one. */
 Span block_of_neighbour(const Rank &rank, int distance) {
     return block(rank.output(), neighbour(rank, distance), rank.call.count);
 }
 
+/** Each rank forwards to the next rank what the previous rank sent. */
+void ring(Rank &rank) {
+    const int next = neighbour(rank, 1);
+    const int previous = neighbour(rank, -1);
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step)
+        rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
+}
+
+/** The same with all receives posted at the start. */
+void ring_preposted(Rank &rank) {
+    copy_own_block(rank);
+    std::vector<Request> receives;
+    for (int step = 1; step < rank.p; ++step)
+        receives.push_back(rank.irecv(neighbour(rank, -1), block_of_neighbour(rank, -step)));
+    for (int step = 1; step < rank.p; ++step) {
+        const Request sent = rank.isend(neighbour(rank, 1), block_of_neighbour(rank, 1 - step));
+        rank.wait({receives[static_cast<size_t>(step - 1)], sent});
+    }
+}
+
+/** The same as a task graph that receives into two buffers in turn. */
+void ring_tasks(Rank &rank) {
+    copy_own_block(rank);
+    pass_around_ring(rank, rank.input(), [&](int from, const Span &received) {
+        rank.copy(block(rank.output(), from, rank.call.count), received);
+    });
+}
+
 /** Pairs (even rank, next rank) exchange their own blocks. Then each rank exchanges the two blocks that it
- * received last, with its other neighbour and with this one in turn. */
-void neighbor_exchange(Rank &rank) {
+ * received last, with its other neighbour and with this one in turn.
+ * @param for_odd_p  another algorithm */
+void neighbor_exchange(Rank &rank, void (*for_odd_p)(Rank &rank)) {
+    if (rank.p % 2 != 0)
+        return for_odd_p(rank);
     const int64_t n = rank.call.count;
     const Span output = rank.output();
     const int forward = rank.id % 2 == 0 ? 1 : -1;
     const int neighbors[] = {neighbour(rank, forward), neighbour(rank, -forward)};
-    rank.copy(block(output, rank.id, n), rank.input());
+    copy_own_block(rank);
     rank.sendrecv(neighbors[0], block(output, rank.id, n), neighbors[0], block(output, neighbors[0], n));
     const int own_pair = rank.id / 2 * 2;
     int last = own_pair; // the pair of blocks to send next
@@ -87,113 +113,66 @@ void neighbor_exchange(Rank &rank) {
 
 } // namespace
 
-void ring(Rank &rank, const Parameters & /*parameters*/) {
-    const int next = neighbour(rank, 1);
-    const int previous = neighbour(rank, -1);
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    for (int step = 1; step < rank.p; ++step)
-        rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
-}
-
-void ring_preposted(Rank &rank, const Parameters & /*parameters*/) {
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    std::vector<Request> receives;
-    for (int step = 1; step < rank.p; ++step)
-        receives.push_back(rank.irecv(neighbour(rank, -1), block_of_neighbour(rank, -step)));
-    for (int step = 1; step < rank.p; ++step) {
-        const Request sent = rank.isend(neighbour(rank, 1), block_of_neighbour(rank, 1 - step));
-        rank.wait({receives[static_cast<size_t>(step - 1)], sent});
-    }
-}
-
-void ring_tasks(Rank &rank, const Parameters & /*parameters*/) {
-    const int64_t n = rank.call.count;
-    Span sending = rank.scratch(n);
-    Span receiving = rank.scratch(n);
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    rank.copy(sending, rank.input());
-    Vertex copied = rank.current_vertex(); // after this, the last received block has left its buffer
-    for (int step = 1; step < rank.p; ++step) {
-        const Request sent = rank.isend(neighbour(rank, 1), sending);
-        const Request received = rank.irecv(neighbour(rank, -1), receiving);
-        const Vertex both = rank.vertex_after({sent, received}, {copied});
-        copied = rank.vertex_after({received});
-        rank.continue_at(copied);
-        rank.copy(block_of_neighbour(rank, -step), receiving);
-        rank.continue_at(both);
-        std::swap(sending, receiving);
-    }
-}
-
-void openmpi_neighbor_exchange(Rank &rank, const Parameters &parameters) {
-    if (rank.p % 2 == 0)
-        neighbor_exchange(rank);
-    else
-        ring(rank, parameters);
-}
-
-void simgrid_neighbor_exchange(Rank &rank, const Parameters &parameters) {
-    if (rank.p % 2 == 0)
-        neighbor_exchange(rank);
-    else
-        direct_stepwise(rank, parameters);
-}
-
 } // namespace offbeat::algorithms::allgather
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 std::vector<Algorithm> allgather_algorithms() {
     using namespace allgather;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::allgather, "openmpi",
-               {
-                   {"linear", openmpi_gather_bcast},
-                   {"bruck", bruck, scales},
-                   {"recursive_doubling", openmpi_recursive_doubling, scales},
-                   {"ring", ring, scales},
-                   {"neighbor", openmpi_neighbor_exchange, scales},
-                   {"two_proc", two_proc, scales},
-                   {"sparbit", sparbit, scales},
-               });
-    add_family(list, Collective::allgather, "mpich",
-               {
-                   {"brucks", bruck, scales},
-                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
-                   {"recursive_doubling", mpich_recursive_doubling, scales},
-                   {"ring", ring, scales},
-                   {"recexch_doubling", exchange_doubling, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-                   {"recexch_halving", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-                   {"nb(sched_ring)", ring, scales},
-                   {"nb(sched_brucks)", bruck, scales},
-                   {"nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
-                   {"nb(tsp_ring)", ring_tasks, scales},
-                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
-                   {"nb(tsp_recexch_doubling)", exchange_doubling_tasks, {{"k", 2, 2}}, scales},
-                   {"nb(tsp_recexch_halving)", exchange_halving_tasks, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::allgather, "simgrid",
-               {
-                   {"2dmesh", mesh_2d, scales},
-                   {"3dmesh", mesh_3d, scales},
-                   {"bruck", bruck, scales},
-                   {"GB", simgrid_gather_bcast, scales},
-                   {"loosely_lr", nodes_loose_ring, scales},
-                   {"NTSLR", ring, scales},
-                   {"NTSLR_NB", ring_preposted, scales},
-                   {"pair", pair, scales},
-                   {"rdb", recursive_doubling, scales},
-                   {"rhv", recursive_halving, scales},
-                   {"ring", direct_stepwise, scales},
-                   {"SMP_NTS", nodes_ring, scales},
-                   {"smp_simple", nodes_simple, scales},
-                   {"spreading_simple", direct_nonblocking, scales},
-                   {"ompi_neighborexchange", simgrid_neighbor_exchange, scales},
-                   {"mvapich2_smp", nodes_mvapich},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", openmpi_gather_bcast},
+        {"openmpi", "bruck", bruck, scales},
+        {"openmpi", "recursive_doubling", openmpi_recursive_doubling, scales},
+        {"openmpi", "ring", ring, scales},
+        {"openmpi", "neighbor", fixed(neighbor_exchange, ring), scales},
+        {"openmpi", "two_proc", two_proc, scales},
+        {"openmpi", "sparbit", sparbit, scales},
+        {"mpich", "brucks", bruck, scales},
+        {"mpich", "k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+        {"mpich", "recursive_doubling", mpich_recursive_doubling, scales},
+        {"mpich", "ring", ring, scales},
+        {"mpich",
+         "recexch_doubling",
+         fixed(exchange_in_phases, Distances::doubling),
+         {{"k", 2, 2}, {"single_phase_recv", 0}},
+         scales},
+        {"mpich",
+         "recexch_halving",
+         fixed(exchange_in_phases, Distances::halving),
+         {{"k", 2, 2}, {"single_phase_recv", 0}},
+         scales},
+        {"mpich", "nb(sched_ring)", ring, scales},
+        {"mpich", "nb(sched_brucks)", bruck, scales},
+        {"mpich", "nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
+        {"mpich", "nb(tsp_ring)", ring_tasks, scales},
+        {"mpich", "nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
+        {"mpich",
+         "nb(tsp_recexch_doubling)",
+         fixed(exchange_as_tasks, Distances::doubling),
+         {{"k", 2, 2}},
+         scales},
+        {"mpich",
+         "nb(tsp_recexch_halving)",
+         fixed(exchange_as_tasks, Distances::halving),
+         {{"k", 2, 2}},
+         scales},
+        {"simgrid", "2dmesh", fixed(mesh, mesh_2d_shape), scales},
+        {"simgrid", "3dmesh", fixed(mesh, mesh_3d_shape), scales},
+        {"simgrid", "bruck", bruck, scales},
+        {"simgrid", "GB", simgrid_gather_bcast, scales},
+        {"simgrid", "loosely_lr", nodes_loose_ring, scales},
+        {"simgrid", "NTSLR", ring, scales},
+        {"simgrid", "NTSLR_NB", ring_preposted, scales},
+        {"simgrid", "pair", pair, scales},
+        {"simgrid", "rdb", recursive_doubling, scales},
+        {"simgrid", "rhv", recursive_halving, scales},
+        {"simgrid", "ring", direct_stepwise, scales},
+        {"simgrid", "SMP_NTS", nodes_ring, scales},
+        {"simgrid", "smp_simple", nodes_simple, scales},
+        {"simgrid", "spreading_simple", direct_nonblocking, scales},
+        {"simgrid", "ompi_neighborexchange", fixed(neighbor_exchange, direct_stepwise), scales},
+        {"simgrid", "mvapich2_smp", nodes_mvapich},
+    };
 }
 
 } // namespace offbeat::algorithms

@@ -7,11 +7,6 @@
 
 namespace offbeat::algorithms::allgather {
 
-using schedule::Collective;
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-
 namespace {
 
 Subcall gather_to_first(const Rank &rank) {
@@ -24,7 +19,7 @@ Subcall bcast_from_first(const Rank &rank) {
 
 } // namespace
 
-void openmpi_gather_bcast(Rank &rank, const Parameters & /*parameters*/) {
+void openmpi_gather_bcast(Rank &rank) {
     run_openmpi_choice(rank, everyone(rank), gather_to_first(rank));
     run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
 }
@@ -41,46 +36,27 @@ void simgrid_gather(Rank &rank) {
     }
 }
 
-void simgrid_gather_bcast(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_gather_bcast(Rank &rank) {
     run(rank, everyone(rank), gather_to_first(rank), simgrid_gather);
     run(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
 }
 
-void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
-    const auto [rows, columns] = mesh_2d_shape(rank.p);
-    const int row_length = columns;
-    const int64_t n = rank.call.count;
+void mesh(Rank &rank, Mesh (*shape)(int p)) {
+    const auto [columns, rows, layers] = shape(rank.p);
+    const int layer_size = columns * rows;
     const int column = rank.id % columns;
-    const auto row_of = [&](int peer) {
-        return blocks(rank.output(), peer - peer % row_length, row_length, n);
-    };
-    rank.copy(block(rank.output(), rank.id, n), rank.input());
-    exchange_with_all(
-        rank, peers_on_line(rank.id - column, 1, columns, rank.id),
-        [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return block(rank.output(), peer, n); });
-    exchange_with_all(
-        rank, peers_on_line(column, columns, rows, rank.id), [&](int /*peer*/) { return row_of(rank.id); },
-        row_of);
-}
-
-void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
-    const auto [side, layers] = mesh_3d_shape(rank.p);
-    const int row_length = side;
-    const int layer_size = side * side;
-    const int64_t n = rank.call.count;
-    const int column = rank.id % side;
     const int layer = rank.id / layer_size * layer_size; // the layer's first rank
     const auto run_of = [&](int peer, int length) {
-        return blocks(rank.output(), peer - peer % length, length, n);
+        return blocks(rank.output(), peer - peer % length, length, rank.call.count);
     };
-    rank.copy(block(rank.output(), rank.id, n), rank.input());
+    rank.copy(run_of(rank.id, 1), rank.input());
     exchange_with_all(
-        rank, peers_on_line(rank.id - column, 1, side, rank.id), [&](int /*peer*/) { return rank.input(); },
-        [&](int peer) { return block(rank.output(), peer, n); });
+        rank, peers_on_line(rank.id - column, 1, columns, rank.id),
+        [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return run_of(peer, 1); });
     exchange_with_all(
-        rank, peers_on_line(layer + column, side, side, rank.id),
-        [&](int /*peer*/) { return run_of(rank.id, row_length); },
-        [&](int peer) { return run_of(peer, row_length); });
+        rank, peers_on_line(layer + column, columns, rows, rank.id),
+        [&](int /*peer*/) { return run_of(rank.id, columns); },
+        [&](int peer) { return run_of(peer, columns); });
     std::vector<int> across_layers;
     for (int i = 1; i < layers; ++i)
         across_layers.push_back((rank.id + i * layer_size) % rank.p);
@@ -157,19 +133,19 @@ void forward_down_chain(Rank &rank, const Nodes &nodes) {
 }
 
 /** What MPICH in SimGrid chooses. */
-void mpich_choice(Rank &rank, const Parameters &parameters) {
+void mpich_choice(Rank &rank) {
     const int64_t bytes = rank.p * rank.call.bytes();
     if (is_power_of_two(rank.p) && bytes < 524288)
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else if (bytes <= 81920)
-        bruck(rank, parameters);
+        bruck(rank);
     else
-        direct_stepwise(rank, parameters);
+        direct_stepwise(rank);
 }
 
 } // namespace
 
-void nodes_simple(Rank &rank, const Parameters & /*parameters*/) {
+void nodes_simple(Rank &rank) {
     const Nodes nodes(rank);
     exchange_in_node(rank, nodes);
     const int leader = nodes.rank_at(nodes.mine, 0);
@@ -184,10 +160,10 @@ void nodes_simple(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(leader + place, rank.output());
 }
 
-void nodes_ring(Rank &rank, const Parameters &parameters) {
+void nodes_ring(Rank &rank) {
     const Nodes nodes(rank);
     if (nodes.number <= 1)
-        return direct_nonblocking(rank, parameters);
+        return direct_nonblocking(rank);
     exchange_in_node(rank, nodes);
     if (nodes.place == 0)
         forward_among_leaders(rank, nodes);
@@ -195,7 +171,7 @@ void nodes_ring(Rank &rank, const Parameters &parameters) {
         forward_down_chain(rank, nodes);
 }
 
-void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
+void nodes_loose_ring(Rank &rank) {
     const Nodes nodes(rank);
     const int64_t n = rank.call.count;
     const auto block_at = [&](int node, int place) {
@@ -204,7 +180,7 @@ void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
     rank.copy(block(rank.output(), rank.id, n), rank.input());
     for (int step = 0; step < nodes.number; ++step) {
         const Span received = block_at(nodes.before(step), nodes.place);
-        Request next_receive = schedule::none;
+        Request next_receive = none;
         for (int place = 0; place < nodes.length; ++place) {
             const int peer = nodes.rank_at(nodes.mine, place);
             if (place != nodes.place) {
@@ -216,12 +192,12 @@ void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
                 rank.isend(nodes.rank_at(nodes.before(-1), nodes.place), received);
             }
         }
-        if (next_receive != schedule::none)
+        if (next_receive != none)
             rank.wait(next_receive);
     }
 }
 
-void nodes_mvapich(Rank &rank, const Parameters &parameters) {
+void nodes_mvapich(Rank &rank) {
     const int length = ranks_on_every_node(rank.call);
     if (length == 0 || !nodes_are_consecutive(rank.call))
         throw std::invalid_argument(
@@ -233,7 +209,7 @@ void nodes_mvapich(Rank &rank, const Parameters &parameters) {
     run(rank, node, {Collective::gather, 0, n, rank.input(), node_blocks}, simgrid_gather);
     if (leaders.contains_me() && leaders.p > 1)
         run(rank, leaders, {Collective::allgather, 0, length * n, node_blocks, rank.output()},
-            [&](Rank &inner) { mpich_choice(inner, parameters); });
+            [&](Rank &inner) { mpich_choice(inner); });
     else if (leaders.contains_me())
         rank.copy(rank.output(), node_blocks);
     run(rank, node, {Collective::bcast, 0, rank.p * n, {}, rank.output()}, "simgrid", "binomial_tree");

@@ -10,11 +10,6 @@
 
 namespace offbeat::algorithms::allgather {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
-
 namespace {
 
 void require_power_of_two(const Rank &rank, const std::string &algorithm) {
@@ -47,7 +42,7 @@ std::vector<Exchange> exchanges_of_round(int p, int64_t weight, int64_t k) {
 
 } // namespace
 
-void bruck(Rank &rank, const Parameters & /*parameters*/) {
+void bruck(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span rotated = rank.scratch(rank.p * n);
     copy_some(rank, block(rotated, 0, n), rank.input());
@@ -103,24 +98,24 @@ void bruck_tasks(Rank &rank, const Parameters &parameters) {
         rotate_back(rank, rotated);
 }
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_doubling(Rank &rank) {
     rank.copy(block(rank.output(), rank.id, rank.call.count), rank.input());
     exchange_blocks_by_doubling(rank, rank.output(), rank.call.count);
 }
 
-void mpich_recursive_doubling(Rank &rank, const Parameters &parameters) {
+void mpich_recursive_doubling(Rank &rank) {
     require_power_of_two(rank, "MPICH's allgather by recursive doubling");
-    recursive_doubling(rank, parameters);
+    recursive_doubling(rank);
 }
 
-void openmpi_recursive_doubling(Rank &rank, const Parameters &parameters) {
+void openmpi_recursive_doubling(Rank &rank) {
     if (is_power_of_two(rank.p))
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else
-        bruck(rank, parameters);
+        bruck(rank);
 }
 
-void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_halving(Rank &rank) {
     require_power_of_two(rank, "allgather by recursive halving");
     const int64_t n = rank.call.count;
     const Span output = rank.output();
@@ -135,7 +130,7 @@ void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void sparbit(Rank &rank, const Parameters & /*parameters*/) {
+void sparbit(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span output = rank.output();
     const auto p = static_cast<uint32_t>(rank.p);
@@ -159,14 +154,12 @@ void sparbit(Rank &rank, const Parameters & /*parameters*/) {
 
 namespace {
 
-enum class Distances { doubling, halving };
-
 /** Which ranks exchange which blocks in which phase. */
 class ExchangePlan {
   public:
-    ExchangePlan(const Rank &rank, int64_t k, Distances distances)
-        : exchange(rank.p, rank.id, static_cast<int>(k)), output_(rank.output()), n_(rank.call.count),
-          rank_(rank.id), distances_(distances) {
+    ExchangePlan(const Rank &rank, int64_t k, Distances distances, const Blocks &blocks)
+        : exchange(rank.p, rank.id, k), output_(rank.output()), blocks_(blocks), rank_(rank.id),
+          distances_(distances) {
     }
 
     RecursiveExchange exchange;
@@ -175,7 +168,7 @@ class ExchangePlan {
         return output_;
     }
     [[nodiscard]] Span own(int rank) const {
-        return block(output_, rank, n_);
+        return blocks_.block(output_, rank);
     }
     [[nodiscard]] const std::vector<int> &partners(int phase) const {
         const int index = distances_ == Distances::halving ? exchange.phases - 1 - phase : phase;
@@ -202,11 +195,11 @@ class ExchangePlan {
 
   private:
     [[nodiscard]] Span span_of(const RankRange &range) const {
-        return blocks(output_, range.from, range.end - range.from, n_);
+        return blocks_.run(output_, range.from, range.end);
     }
 
     Span output_;
-    int64_t n_;
+    Blocks blocks_;
     int rank_;
     Distances distances_;
 };
@@ -227,8 +220,10 @@ void run_phases(Rank &rank, const ExchangePlan &plan, int first, int end) {
     rank.wait_all();
 }
 
+} // namespace
+
 void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances) {
-    const ExchangePlan plan(rank, parameters["k"], distances);
+    const ExchangePlan plan(rank, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p));
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
     if (!plan.exchange.participates()) {
         rank.send(plan.exchange.sends_to, rank.input());
@@ -249,17 +244,25 @@ void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances dist
 }
 
 void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances distances) {
-    const ExchangePlan plan(rank, parameters["k"], distances);
     Tasks tasks(rank);
+    exchange_blocks_as_tasks(rank, tasks, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p),
+                             false);
+}
+
+void exchange_blocks_as_tasks(Rank &rank, Tasks &tasks, int64_t k, Distances distances, const Blocks &blocks,
+                              bool in_place) {
+    const ExchangePlan plan(rank, k, distances, blocks);
     if (!plan.exchange.participates()) {
-        tasks.isend(plan.exchange.sends_to, rank.input());
+        tasks.isend(plan.exchange.sends_to, in_place ? plan.own(rank.id) : rank.input());
         tasks.fence();
         tasks.irecv(plan.exchange.sends_to, plan.all());
         return;
     }
-    const Tasks::Task copied = tasks.copy(plan.own(rank.id), rank.input());
+    Tasks::After copied;
+    if (!in_place)
+        copied.push_back(tasks.copy(plan.own(rank.id), rank.input()));
     for (const int other : plan.exchange.receives_from)
-        tasks.irecv(other, plan.own(other), {copied});
+        tasks.irecv(other, plan.own(other), copied);
     tasks.fence();
     const int mirror = plan.mirror();
     if (mirror != rank.id) {
@@ -276,24 +279,6 @@ void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances dista
     }
     for (const int other : plan.exchange.receives_from)
         tasks.isend(other, plan.all(), receives);
-}
-
-} // namespace
-
-void exchange_doubling(Rank &rank, const Parameters &parameters) {
-    exchange_in_phases(rank, parameters, Distances::doubling);
-}
-
-void exchange_halving(Rank &rank, const Parameters &parameters) {
-    exchange_in_phases(rank, parameters, Distances::halving);
-}
-
-void exchange_doubling_tasks(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, parameters, Distances::doubling);
-}
-
-void exchange_halving_tasks(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, parameters, Distances::halving);
 }
 
 } // namespace offbeat::algorithms::allgather

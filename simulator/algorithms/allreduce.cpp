@@ -12,8 +12,6 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 namespace {
 
 /** A reduce to rank 0. */
@@ -28,23 +26,23 @@ Subcall bcast_from_first(Rank &rank) {
 
 } // namespace
 
-void openmpi_linear(Rank &rank, const Parameters & /*parameters*/) {
+void openmpi_linear(Rank &rank) {
     run(rank, everyone(rank), reduce_to_first(rank), "openmpi", "linear");
     run(rank, everyone(rank), bcast_from_first(rank), "openmpi", "basic_linear");
 }
 
-void openmpi_nonoverlapping(Rank &rank, const Parameters & /*parameters*/) {
+void openmpi_nonoverlapping(Rank &rank) {
     run_openmpi_choice(rank, everyone(rank), reduce_to_first(rank));
     run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
 }
 
-void reduce_then_bcast(Rank &rank, const Parameters & /*parameters*/) {
+void reduce_then_bcast(Rank &rank) {
     reduce_then_bcast_part(rank, rank.input(), rank.output());
 }
 
 void reduce_then_bcast_part(Rank &rank, Span input, Span output) {
     const Subcall reduce{Collective::reduce, 0, output.length, input, output};
-    run(rank, everyone(rank), reduce, [](Rank &inner) { reduce::linear_nonblocking(inner, Parameters({})); });
+    run(rank, everyone(rank), reduce, reduce::linear_nonblocking);
     const Subcall bcast{Collective::bcast, 0, output.length, {}, output};
     run(rank, everyone(rank), bcast, "simgrid", "binomial_tree");
 }
@@ -87,9 +85,7 @@ void alltoall(Rank &rank, Span input, Span output, int64_t length) {
 
 } // namespace
 
-void halving_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
-    if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("rab1 needs a power of two of ranks");
+void halving_then_allgather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool divides = count % rank.p == 0;
     const int64_t length = divides ? count / rank.p : (count + rank.p) / rank.p;
@@ -104,7 +100,7 @@ void halving_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
         rank.copy(rank.output(), all.part(0, count));
 }
 
-void alltoall_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
+void alltoall_then_allgather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool divides = count % rank.p == 0;
     const int64_t length = divides ? count / rank.p : count < rank.p ? rank.p : (count + rank.p) / rank.p;
@@ -120,7 +116,7 @@ void alltoall_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
         rank.copy(rank.output(), all.part(0, count));
 }
 
-void mpich_scheduled_naive(Rank &rank, const Parameters & /*parameters*/) {
+void mpich_scheduled_naive(Rank &rank) {
     run(rank, everyone(rank), reduce_to_first(rank), "mpich", "nb(sched_smp)");
     run(rank, everyone(rank), bcast_from_first(rank), "mpich", "nb(sched_smp)");
 }
@@ -129,66 +125,58 @@ void mpich_scheduled_naive(Rank &rank, const Parameters & /*parameters*/) {
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 /** MPICH's topology-aware trees are missing. Its buffer_per_child makes no difference to the blocking tree,
  * which receives from one child at a time. Where SimGrid's algorithms call other collectives, they call
  * SMPI's defaults. */
 std::vector<Algorithm> allreduce_algorithms() {
     using namespace allreduce;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::allreduce, "openmpi",
-               {
-                   {"basic_linear", openmpi_linear, ordered | scales},
-                   {"nonoverlapping", openmpi_nonoverlapping},
-                   {"recursive_doubling", recursive_doubling, ordered | scales},
-                   {"ring", openmpi_ring},
-                   {"segmented_ring", openmpi_segmented_ring, {{"segment", 0}}},
-                   {"rabenseifner", openmpi_rabenseifner},
-               });
-    add_family(
-        list, Collective::allreduce, "mpich",
-        {
-            {"nb(sched_naive)", mpich_scheduled_naive},
-            {"nb(sched_smp)", mpich_scheduled_nodes},
-            {"nb(sched_recursive_doubling)", recursive_doubling, ordered | scales},
-            {"nb(sched_reduce_scatter_allgather)", mpich_scheduled_halving},
-            {"nb(tsp_recexch_single_buffer)", task_exchange_single_buffer, {{"k", 2, 2}}, scales},
-            {"nb(tsp_recexch_multiple_buffer)", task_exchange_multiple_buffer, {{"k", 2, 2}}, scales},
-            {"nb(tsp_tree)",
-             task_tree,
-             {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
-            {"nb(tsp_ring)", mpich_task_ring},
-            {"nb(tsp_recexch_reduce_scatter_recexch_allgatherv)", task_exchange_halving, {{"k", 2, 2}}},
-            {"smp", mpich_nodes},
-            {"recursive_doubling", recursive_doubling, ordered | scales},
-            {"recursive_multiplying", recursive_multiplying, {{"k", 2, 2}}, scales},
-            {"reduce_scatter_allgather", mpich_halving},
-            {"tree", mpich_tree, {{"tree_type", 1}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
-            {"recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, ordered | scales},
-            {"ring", mpich_ring},
-            {"k_reduce_scatter_allgather", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}},
-        });
-    add_family(list, Collective::allreduce, "simgrid",
-               {
-                   {"lr", simgrid_ring},
-                   {"rab1", halving_then_allgather},
-                   {"rab2", alltoall_then_allgather},
-                   {"rab_rdb", halving_remainder_last},
-                   {"rdb", recursive_doubling, ordered | scales},
-                   {"smp_binomial", smp_binomial, scales},
-                   {"smp_binomial_pipeline", smp_binomial_pipeline},
-                   {"smp_rdb", smp_doubling, scales},
-                   {"smp_rsag", smp_ring},
-                   {"smp_rsag_lr", smp_ring_remainder_last},
-                   {"smp_rsag_rab", smp_halving},
-                   {"redbcast", reduce_then_bcast, scales},
-                   {"ompi_ring_segmented", simgrid_segmented_ring},
-                   {"mvapich2_rs", mvapich_halving},
-                   {"mvapich2_two_level", mvapich_two_level},
-                   {"rab", rabenseifner},
-               });
-    return list;
+    return {
+        {"openmpi", "basic_linear", openmpi_linear, ordered | scales},
+        {"openmpi", "nonoverlapping", openmpi_nonoverlapping},
+        {"openmpi", "recursive_doubling", recursive_doubling, ordered | scales},
+        {"openmpi", "ring", openmpi_ring},
+        {"openmpi", "segmented_ring", openmpi_segmented_ring, {{"segment", 0}}},
+        {"openmpi", "rabenseifner", openmpi_rabenseifner},
+        {"mpich", "nb(sched_naive)", mpich_scheduled_naive},
+        {"mpich", "nb(sched_smp)", fixed(mpich_by_nodes, true)},
+        {"mpich", "nb(sched_recursive_doubling)", recursive_doubling, ordered | scales},
+        {"mpich", "nb(sched_reduce_scatter_allgather)", fixed(mpich_halving, true)},
+        {"mpich", "nb(tsp_recexch_single_buffer)", fixed(exchange_as_tasks, false), {{"k", 2, 2}}, scales},
+        {"mpich", "nb(tsp_recexch_multiple_buffer)", fixed(exchange_as_tasks, true), {{"k", 2, 2}}, scales},
+        {"mpich",
+         "nb(tsp_tree)",
+         task_tree,
+         {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
+        {"mpich", "nb(tsp_ring)", mpich_task_ring},
+        {"mpich", "nb(tsp_recexch_reduce_scatter_recexch_allgatherv)", task_exchange_halving, {{"k", 2, 2}}},
+        {"mpich", "smp", fixed(mpich_by_nodes, false)},
+        {"mpich", "recursive_doubling", recursive_doubling, ordered | scales},
+        {"mpich", "recursive_multiplying", recursive_multiplying, {{"k", 2, 2}}, scales},
+        {"mpich", "reduce_scatter_allgather", fixed(mpich_halving, false)},
+        {"mpich",
+         "tree",
+         mpich_tree,
+         {{"tree_type", 1}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
+        {"mpich", "recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, ordered | scales},
+        {"mpich", "ring", mpich_ring},
+        {"mpich", "k_reduce_scatter_allgather", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}},
+        {"simgrid", "lr", simgrid_ring},
+        {"simgrid", "rab1", halving_then_allgather, powers_of_two},
+        {"simgrid", "rab2", alltoall_then_allgather},
+        {"simgrid", "rab_rdb", halving_remainder_last},
+        {"simgrid", "rdb", recursive_doubling, ordered | scales},
+        {"simgrid", "smp_binomial", smp_binomial, scales},
+        {"simgrid", "smp_binomial_pipeline", smp_binomial_pipeline},
+        {"simgrid", "smp_rdb", smp_doubling, scales},
+        {"simgrid", "smp_rsag", smp_ring},
+        {"simgrid", "smp_rsag_lr", smp_ring_remainder_last},
+        {"simgrid", "smp_rsag_rab", smp_halving, powers_of_two},
+        {"simgrid", "redbcast", reduce_then_bcast, scales},
+        {"simgrid", "ompi_ring_segmented", simgrid_segmented_ring},
+        {"simgrid", "mvapich2_rs", mvapich_halving},
+        {"simgrid", "mvapich2_two_level", mvapich_two_level},
+        {"simgrid", "rab", rabenseifner},
+    };
 }
 
 } // namespace offbeat::algorithms

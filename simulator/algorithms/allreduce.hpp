@@ -19,7 +19,7 @@ AlgorithmFunction halving_then_allgather;
 AlgorithmFunction alltoall_then_allgather; /**< SMPI's default alltoall, local reductions, its allgather */
 AlgorithmFunction mpich_scheduled_naive;   /**< MPICH's scheduled reduce and bcast */
 /** reduce_then_bcast() of a part of the data. */
-void reduce_then_bcast_part(schedule::Rank &rank, schedule::Span input, schedule::Span output);
+void reduce_then_bcast_part(Rank &rank, Span input, Span output);
 ///@}
 
 /** @name Recursive doubling, recursive halving (Rabenseifner), and trees: allreduce_halving.cpp */
@@ -31,26 +31,24 @@ AlgorithmFunction
     mvapich_halving;            /**< the same; recursive doubling if there are fewer elements than blocks */
 AlgorithmFunction rabenseifner; /**< halves elements, and folds halves of pairs into the even rank */
 AlgorithmFunction openmpi_rabenseifner; /**< the same; openmpi_linear() if the operation does not commute */
-/** Block lengths differ by one at most. Falls back to MPICH's choice if there are fewer elements than blocks
- * or the operation does not commute. */
-AlgorithmFunction mpich_halving;
-AlgorithmFunction
-    mpich_scheduled_halving; /**< the nonblocking schedule: the last block takes the remainder */
-/** Up and down a tree: `tree_type` (see MpichTree), `k`, `chunk_size` (bytes, 0: one chunk). */
-AlgorithmFunction mpich_tree;
-AlgorithmFunction task_tree; /**< as a task graph; also `buffer_per_child` (0: one receive at a time) */
+/** Falls back to MPICH's choice if there are fewer elements than blocks or the operation does not commute.
+ * Blocks are even; in the nonblocking schedule the last block takes the remainder. */
+void mpich_halving(Rank &rank, bool scheduled);
+/** Up and down a tree: `tree_type` (see mpich_tree_of_type()), `k`, `chunk_size` (bytes, 0: one chunk). */
+ParameterisedFunction mpich_tree;
+ParameterisedFunction task_tree; /**< as a task graph; also `buffer_per_child` (0: one receive at a time) */
 
 /** What MPICH chooses for this call, blocking or scheduled: the fallback of its other algorithms. */
-void mpich_choice(schedule::Rank &rank, bool scheduled);
+void mpich_choice(Rank &rank, bool scheduled);
 /** The input into the output, where most algorithms begin. */
-void copy_input_to_output(schedule::Rank &rank);
+void copy_input_to_output(Rank &rank);
 ///@}
 
 /** @name Rings: allreduce_ring.cpp */
 ///@{
 AlgorithmFunction openmpi_ring; /**< recursive doubling if there are fewer elements than ranks */
 /** Blocks in segments of `segment` bytes (0: whole) if there are enough of them; otherwise openmpi_ring(). */
-AlgorithmFunction openmpi_segmented_ring;
+ParameterisedFunction openmpi_segmented_ring;
 /** Reduces the elements after the last whole block, or all elements if there are fewer than ranks, by
  * reduce_then_bcast(). */
 AlgorithmFunction simgrid_ring;
@@ -70,29 +68,31 @@ AlgorithmFunction smp_binomial_pipeline; /**< 4,096 elements at a time */
 AlgorithmFunction smp_doubling, smp_ring, smp_ring_remainder_last, smp_halving;
 /** MVAPICH2 in SimGrid: MPICH's allreduce in each node, recursive doubling between the leaders, a bcast. */
 AlgorithmFunction mvapich_two_level;
-/** MPICH: a reduce, an allreduce of the leaders and a bcast, each as MPICH chooses; also as a nonblocking
- * schedule.
- */
-AlgorithmFunction mpich_nodes, mpich_scheduled_nodes;
+/** MPICH: a reduce, an allreduce of the leaders and a bcast, each as MPICH chooses. */
+void mpich_by_nodes(Rank &rank, bool scheduled);
 ///@}
 
 /** @name MPICH's recursive exchange among `k` ranks: allreduce_recursive_exchange.cpp */
 ///@{
-AlgorithmFunction
+ParameterisedFunction
     recursive_exchange; /**< posts the receives of two phases together unless `single_phase_recv` */
-AlgorithmFunction recursive_multiplying;
-AlgorithmFunction exchange_halving; /**< a reduce-scatter, then an allgather; `single_phase_recv` */
-AlgorithmFunction task_exchange_single_buffer, task_exchange_multiple_buffer, task_exchange_halving;
+ParameterisedFunction recursive_multiplying;
+ParameterisedFunction exchange_halving;      /**< a reduce-scatter, then an allgather; `single_phase_recv` */
+ParameterisedFunction task_exchange_halving; /**< as a task graph */
+/** Recursive exchange as a task graph. Each phase sends a copy of the result so far, so that received values
+ * can be added meanwhile.
+ * @param own_buffers  a buffer for each message, whose receive starts at once */
+void exchange_as_tasks(Rank &rank, const Parameters &parameters, bool own_buffers);
 ///@}
 
 /** @name Steps of other algorithms, in place on the output */
 ///@{
-void recursive_doubling_in_place(schedule::Rank &rank);
+void recursive_doubling_in_place(Rank &rank);
 /** @param remainder_last see Blocks; otherwise even blocks. */
-void halving_in_place(schedule::Rank &rank, bool remainder_last);
-void mpich_choice_in_place(schedule::Rank &rank, bool scheduled);
+void halving_in_place(Rank &rank, bool remainder_last);
+void mpich_choice_in_place(Rank &rank, bool scheduled);
 /** A reduce-scatter and an allgather along the ring, one block per step. */
-void ring_in_place(schedule::Rank &rank, const Blocks &blocks);
+void ring_in_place(Rank &rank, const Blocks &blocks);
 ///@}
 
 } // namespace offbeat::algorithms::allreduce

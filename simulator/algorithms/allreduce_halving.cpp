@@ -9,8 +9,6 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 void copy_input_to_output(Rank &rank) {
     copy_some(rank, rank.output(), rank.input());
 }
@@ -23,7 +21,7 @@ void recursive_doubling_in_place(Rank &rank) {
     return_to_folded(rank, folding, rank.output());
 }
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_doubling(Rank &rank) {
     copy_input_to_output(rank);
     recursive_doubling_in_place(rank);
 }
@@ -41,12 +39,12 @@ void halving_in_place(Rank &rank, bool remainder_last) {
     return_to_folded(rank, folding, rank.output());
 }
 
-void halving_remainder_last(Rank &rank, const Parameters & /*parameters*/) {
+void halving_remainder_last(Rank &rank) {
     copy_input_to_output(rank);
     halving_in_place(rank, true);
 }
 
-void mvapich_halving(Rank &rank, const Parameters & /*parameters*/) {
+void mvapich_halving(Rank &rank) {
     if (rank.call.count == 0)
         return;
     copy_input_to_output(rank);
@@ -56,7 +54,7 @@ void mvapich_halving(Rank &rank, const Parameters & /*parameters*/) {
         halving_in_place(rank, true);
 }
 
-void rabenseifner(Rank &rank, const Parameters & /*parameters*/) {
+void rabenseifner(Rank &rank) {
     copy_input_to_output(rank);
     const Folding folding = fold(rank, Keep::even);
     const Span incoming = rank.scratch(rank.call.count);
@@ -67,11 +65,11 @@ void rabenseifner(Rank &rank, const Parameters & /*parameters*/) {
     return_to_folded(rank, folding, rank.output());
 }
 
-void openmpi_rabenseifner(Rank &rank, const Parameters &parameters) {
+void openmpi_rabenseifner(Rank &rank) {
     if (rank.call.commutative)
-        rabenseifner(rank, parameters);
+        rabenseifner(rank);
     else
-        openmpi_linear(rank, parameters);
+        openmpi_linear(rank);
 }
 
 namespace {
@@ -98,32 +96,19 @@ void mpich_choice_in_place(Rank &rank, bool scheduled) {
         halving_in_place(rank, scheduled);
 }
 
-void mpich_halving(Rank &rank, const Parameters & /*parameters*/) {
-    if (!can_halve(rank)) {
-        mpich_choice(rank, false);
-        return;
-    }
+void mpich_halving(Rank &rank, bool scheduled) {
+    if (!can_halve(rank))
+        return mpich_choice(rank, scheduled);
     copy_input_to_output(rank);
-    halving_in_place(rank, false);
-}
-
-void mpich_scheduled_halving(Rank &rank, const Parameters & /*parameters*/) {
-    if (!can_halve(rank)) {
-        mpich_choice(rank, true);
-        return;
-    }
-    copy_input_to_output(rank);
-    halving_in_place(rank, true);
+    halving_in_place(rank, scheduled);
 }
 
 namespace {
 
 /** The tree from rank 0. Operations that do not commute need the tree whose subtrees are runs of ranks. */
 Tree tree_of(const Rank &rank, const Parameters &parameters) {
-    auto type = static_cast<MpichTree>(parameters["tree_type"]);
-    if (!rank.call.commutative)
-        type = MpichTree::knomial_1;
-    return mpich_tree(type, rank.p, rank.id, 0, static_cast<int>(parameters["k"]));
+    const int64_t type = rank.call.commutative ? parameters["tree_type"] : mpich_knomial_1;
+    return mpich_tree_of_type({rank.p, rank.id, 0}, type, parameters["k"]);
 }
 
 /** The part of another buffer at the place of a chunk of the output. */

@@ -11,8 +11,6 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 namespace {
 
 /** Nodes as SimGrid numbers them: runs of `length` consecutive ranks. */
@@ -41,29 +39,23 @@ Runs runs_of(const Rank &rank, const std::string &name) {
 
 /** A binomial reduce to the first rank of a group, in place, the nearest partner first. */
 void reduce_to_first(Rank &rank, const Group &group, Span data) {
+    const Tree tree = in_order_binomial_tree({group.p, group.me, 0}, 2);
     const Span incoming = rank.scratch(data.length);
-    for (int distance = 1; distance < group.p; distance *= 2) {
-        if (group.me & distance) {
-            rank.send(group.rank(group.me - distance), data);
-            return;
-        }
-        if (group.me + distance >= group.p)
-            continue;
-        rank.recv(group.rank(group.me + distance), incoming);
+    for (const int child : tree.children) {
+        rank.recv(group.rank(child), incoming);
         reduce_some(rank, data, incoming);
     }
+    if (!tree.is_root())
+        rank.send(group.rank(tree.parent), data);
 }
 
 /** A binomial bcast from the first rank of a group, the farthest partner first. */
 void bcast_from_first(Rank &rank, const Group &group, Span data) {
-    int distance = 1;
-    while (distance < group.p && !(group.me & distance))
-        distance *= 2;
-    if (distance < group.p)
-        rank.recv(group.rank(group.me - distance), data);
-    for (distance /= 2; distance > 0; distance /= 2)
-        if (group.me + distance < group.p)
-            rank.send(group.rank(group.me + distance), data);
+    const Tree tree = knomial_tree({group.p, group.me, 0}, 2);
+    if (!tree.is_root())
+        rank.recv(group.rank(tree.parent), data);
+    for (const int child : tree.children)
+        rank.send(group.rank(child), data);
 }
 
 /** An allreduce of the leaders, in place. */
@@ -91,7 +83,7 @@ void smp(Rank &rank, const Runs &runs, const std::function<void(Rank &)> &in_pla
 
 } // namespace
 
-void smp_binomial(Rank &rank, const Parameters & /*parameters*/) {
+void smp_binomial(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_binomial");
     smp(rank, runs, [](Rank &leader) {
         reduce_to_first(leader, everyone(leader), leader.output());
@@ -99,7 +91,7 @@ void smp_binomial(Rank &rank, const Parameters & /*parameters*/) {
     });
 }
 
-void smp_binomial_pipeline(Rank &rank, const Parameters & /*parameters*/) {
+void smp_binomial_pipeline(Rank &rank) {
     constexpr int64_t chunk_elements = 4096;
     const Runs runs = runs_of(rank, "smp_binomial_pipeline");
     const int64_t chunk = std::min(chunk_elements, rank.call.count);
@@ -126,18 +118,18 @@ void smp_binomial_pipeline(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void smp_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void smp_doubling(Rank &rank) {
     smp(rank, runs_of(rank, "smp_rdb"), recursive_doubling_in_place);
 }
 
-void smp_ring(Rank &rank, const Parameters & /*parameters*/) {
+void smp_ring(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag");
     refuse_remainder(rank, runs, "smp_rsag");
     smp(rank, runs,
         [](Rank &leader) { ring_in_place(leader, Blocks::equal(leader.call.count / leader.p, leader.p)); });
 }
 
-void smp_ring_remainder_last(Rank &rank, const Parameters & /*parameters*/) {
+void smp_ring_remainder_last(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag_lr");
     if (rank.call.count > 0 && rank.call.count < runs.nodes)
         throw std::invalid_argument(
@@ -146,9 +138,7 @@ void smp_ring_remainder_last(Rank &rank, const Parameters & /*parameters*/) {
         [](Rank &leader) { ring_in_place(leader, Blocks::remainder_last(leader.call.count, leader.p)); });
 }
 
-void smp_halving(Rank &rank, const Parameters & /*parameters*/) {
-    if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("smp_rsag_rab needs a power of two of ranks");
+void smp_halving(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag_rab");
     refuse_remainder(rank, runs, "smp_rsag_rab");
     if (runs.nodes > 1 && rank.call.count / runs.nodes % 2 != 0)
@@ -163,7 +153,7 @@ void smp_halving(Rank &rank, const Parameters & /*parameters*/) {
     });
 }
 
-void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
+void mvapich_two_level(Rank &rank) {
     if (rank.call.count == 0)
         return;
     copy_input_to_output(rank);
@@ -181,14 +171,10 @@ void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
     run(rank, same_node(rank), bcast, "simgrid", "binomial_tree");
 }
 
-namespace {
-
 void mpich_by_nodes(Rank &rank, bool scheduled) {
     const int nodes = nodes_used(rank.call);
-    if (nodes == 1 || nodes == rank.p || !rank.call.commutative) {
-        mpich_choice(rank, scheduled);
-        return;
-    }
+    if (nodes == 1 || nodes == rank.p || !rank.call.commutative)
+        return mpich_choice(rank, scheduled);
     const Group node = same_node(rank);
     if (node.p > 1) {
         const Subcall reduce{Collective::reduce, 0, rank.call.count, rank.input(), rank.output()};
@@ -201,16 +187,6 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
     const Subcall bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
     if (node.p > 1)
         run(rank, node, bcast, "mpich", bcast::mpich_choice(rank.call.bytes(), node.p, scheduled));
-}
-
-} // namespace
-
-void mpich_nodes(Rank &rank, const Parameters & /*parameters*/) {
-    mpich_by_nodes(rank, false);
-}
-
-void mpich_scheduled_nodes(Rank &rank, const Parameters & /*parameters*/) {
-    mpich_by_nodes(rank, true);
 }
 
 } // namespace offbeat::algorithms::allreduce

@@ -9,8 +9,6 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 namespace {
 
 std::vector<Span> scratch_buffers(Rank &rank, int buffers) {
@@ -31,18 +29,10 @@ void combine(Rank &rank, const std::vector<int> &from, std::span<const Span> rec
         reduce_some(rank, rank.output(), received[i], Order::into_first);
 }
 
-/** Sends the result to several ranks at once. */
-void send_result(Rank &rank, const std::vector<int> &to) {
-    std::vector<Request> sends;
-    for (const int peer : to)
-        sends.push_back(rank.isend(peer, rank.output()));
-    rank.wait(sends);
-}
-
 /** Sends to all partners of a phase, waits for these sends, then for the receives. */
 void exchange_phase(Rank &rank, const std::vector<int> &partners, std::span<const Request> receives,
                     std::span<const Span> received) {
-    send_result(rank, partners);
+    send_to_all(rank, partners, rank.output());
     rank.wait(receives);
     combine(rank, partners, received);
 }
@@ -51,7 +41,7 @@ void exchange_phase(Rank &rank, const std::vector<int> &partners, std::span<cons
 
 void recursive_exchange(Rank &rank, const Parameters &parameters) {
     copy_input_to_output(rank);
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     if (!exchange.participates()) {
         rank.send(exchange.sends_to, rank.output());
         rank.recv(exchange.sends_to, rank.output());
@@ -79,18 +69,16 @@ void recursive_exchange(Rank &rank, const Parameters &parameters) {
                            std::span(buffers).subspan(from, others));
         }
     }
-    send_result(rank, exchange.receives_from);
+    send_to_all(rank, exchange.receives_from, rank.output());
 }
 
 void recursive_multiplying(Rank &rank, const Parameters &parameters) {
-    const auto k = static_cast<int>(parameters["k"]);
+    const auto k = parameters["k"];
     int participants = 1;
     while (static_cast<int64_t>(participants) * k <= rank.p)
         participants *= k;
-    if (participants < rank.p && !rank.call.commutative) {
-        mpich_choice(rank, false);
-        return;
-    }
+    if (participants < rank.p && !rank.call.commutative)
+        return mpich_choice(rank, false);
     copy_input_to_output(rank);
     if (rank.id >= participants) {
         rank.send(rank.id % participants, rank.output());
@@ -120,7 +108,7 @@ void recursive_multiplying(Rank &rank, const Parameters &parameters) {
         rank.wait(requests);
         combine(rank, others, buffers);
     }
-    send_result(rank, outside);
+    send_to_all(rank, outside, rank.output());
 }
 
 namespace {
@@ -165,12 +153,10 @@ void gather_pieces(Rank &rank, const RecursiveExchange &exchange, const Exchange
 } // namespace
 
 void exchange_halving(Rank &rank, const Parameters &parameters) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, false);
-        return;
-    }
+    if (!rank.call.commutative)
+        return mpich_choice(rank, false);
     copy_input_to_output(rank);
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     if (!exchange.participates()) {
         rank.send(exchange.sends_to, rank.output());
         rank.recv(exchange.sends_to, rank.output());
@@ -184,18 +170,12 @@ void exchange_halving(Rank &rank, const Parameters &parameters) {
     const ExchangePieces pieces(exchange, rank.call.count);
     reduce_pieces(rank, exchange, pieces, incoming);
     gather_pieces(rank, exchange, pieces, parameters["single_phase_recv"] != 0 ? 1 : 2);
-    send_result(rank, exchange.receives_from);
+    send_to_all(rank, exchange.receives_from, rank.output());
 }
 
 namespace {
 
 using Task = Tasks::Task;
-
-/** Ranks that do not participate send their input and receive the result. */
-void exchange_as_nonparticipant(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange) {
-    tasks.isend(exchange.sends_to, rank.input());
-    tasks.irecv(exchange.sends_to, rank.output());
-}
 
 /** Reduces the inputs of nonparticipants into the output; returns the last task. Reductions follow each
  * other, here and below: MPICH runs reductions into one buffer in order of arrival if the operation commutes,
@@ -228,13 +208,14 @@ std::vector<int> in_reduction_order(const Rank &rank, const std::vector<int> &as
     return list;
 }
 
-/** Each phase sends a copy of the result so far, so that received values can be added meanwhile.
- * @param own_buffers  a buffer for each message, whose receive starts at once */
-void exchange_as_tasks(Rank &rank, int k, bool own_buffers) {
+} // namespace
+
+void exchange_as_tasks(Rank &rank, const Parameters &parameters, bool own_buffers) {
     Tasks tasks(rank);
-    const RecursiveExchange exchange(rank.p, rank.id, k);
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     if (!exchange.participates()) {
-        exchange_as_nonparticipant(rank, tasks, exchange);
+        tasks.isend(exchange.sends_to, rank.input());
+        tasks.irecv(exchange.sends_to, rank.output());
         return;
     }
     Task last = reduce_from_nonparticipants(rank, tasks, exchange, own_buffers);
@@ -260,6 +241,8 @@ void exchange_as_tasks(Rank &rank, int k, bool own_buffers) {
     for (const int peer : exchange.receives_from)
         tasks.isend(peer, rank.output(), {last});
 }
+
+namespace {
 
 /** A reduce-scatter with the nearest partners first, one after the other. */
 void reduce_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange, const ExchangePieces &pieces,
@@ -295,21 +278,11 @@ Tasks::After gather_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &ex
 
 } // namespace
 
-void task_exchange_single_buffer(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, static_cast<int>(parameters["k"]), false);
-}
-
-void task_exchange_multiple_buffer(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, static_cast<int>(parameters["k"]), true);
-}
-
 void task_exchange_halving(Rank &rank, const Parameters &parameters) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, true);
-        return;
-    }
+    if (!rank.call.commutative)
+        return mpich_choice(rank, true);
     Tasks tasks(rank);
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     if (!exchange.participates()) {
         const Task sent = tasks.isend(exchange.sends_to, rank.input());
         tasks.irecv(exchange.sends_to, rank.output(), {sent});

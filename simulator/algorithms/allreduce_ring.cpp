@@ -9,15 +9,13 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 namespace {
 
-/** An allgather in which rank r starts with block r + 1. */
-void allgather_from_next_block(Rank &rank, const Blocks &blocks) {
+/** An allgather in which rank r starts with block r + first. */
+void gather_in_steps(Rank &rank, const Blocks &blocks, int first = 0) {
     for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, 1 - step)),
-                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step)));
+        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, first - step)),
+                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, first - step - 1)));
 }
 
 /** Open MPI's segmented ring: each phase reduces one segment of every block. */
@@ -36,7 +34,7 @@ void ring_in_phases(Rank &rank, int64_t phases) {
                 return Blocks::even(block.length, phases).block(block, phase);
             },
             incoming);
-    allgather_from_next_block(rank, blocks);
+    gather_in_steps(rank, blocks, 1);
 }
 
 /** The number of whole segments in a block, plus one for a remainder of more than half a segment; 0 if a
@@ -59,13 +57,6 @@ void reduce_in_steps(Rank &rank, const Blocks &blocks) {
                       neighbour(rank, -1), into);
         reduce_some(rank, own, into);
     }
-}
-
-/** An allgather in which rank r starts with block r. */
-void gather_in_steps(Rank &rank, const Blocks &blocks) {
-    for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
-                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step - 1)));
 }
 
 /** The position of MPICH's chunked allgather on its way along the ring. */
@@ -113,34 +104,11 @@ void gather_in_chunks(Rank &rank, const Blocks &blocks) {
     }
 }
 
-/** gather_in_steps() as a task graph with two alternating buffers. */
-void gather_as_tasks(Rank &rank, Tasks &tasks, const Blocks &blocks) {
-    const std::array<Span, 2> buffers = {rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
-    const auto block_of_step = [&](int step) { return blocks.block(rank.output(), neighbour(rank, -step)); };
-    const auto buffer = [&](int step) {
-        return buffers[static_cast<size_t>(step % 2)].part(0, block_of_step(step).length);
-    };
-    Tasks::After send_after = {tasks.copy(buffer(0), block_of_step(0))};
-    Tasks::After receive_after;
-    std::vector<Tasks::Task> copies;
-    for (int step = 0; step < rank.p - 1; ++step) {
-        const int tag = rank.p + step;
-        const auto sent = tasks.isend(neighbour(rank, 1), buffer(step), send_after, tag);
-        const auto received = tasks.irecv(neighbour(rank, -1), buffer(step + 1), receive_after, tag);
-        copies.push_back(tasks.copy(block_of_step(step + 1), buffer(step + 1), {received}));
-        send_after = {received, sent};
-        receive_after = {sent, received};
-        if (step > 0)
-            receive_after.push_back(copies[static_cast<size_t>(step) - 1]);
-    }
-    tasks.fence();
-}
-
 } // namespace
 
-void openmpi_ring(Rank &rank, const Parameters &parameters) {
+void openmpi_ring(Rank &rank) {
     if (rank.call.count < rank.p)
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else
         ring_in_phases(rank, 1);
 }
@@ -148,15 +116,15 @@ void openmpi_ring(Rank &rank, const Parameters &parameters) {
 void openmpi_segmented_ring(Rank &rank, const Parameters &parameters) {
     const int64_t phases = phases_of_ring(rank.call, parameters["segment"]);
     if (phases == 0)
-        openmpi_ring(rank, parameters);
+        openmpi_ring(rank);
     else
         ring_in_phases(rank, phases);
 }
 
-void simgrid_segmented_ring(Rank &rank, const Parameters &parameters) {
+void simgrid_segmented_ring(Rank &rank) {
     const int64_t phases = phases_of_ring(rank.call, int64_t{1} << 20);
     if (phases == 0 && rank.p > 1)
-        simgrid_ring(rank, parameters);
+        simgrid_ring(rank);
     else
         ring_in_phases(rank, std::max<int64_t>(phases, 1));
 }
@@ -166,12 +134,10 @@ void ring_in_place(Rank &rank, const Blocks &blocks) {
     gather_in_steps(rank, blocks);
 }
 
-void simgrid_ring(Rank &rank, const Parameters &parameters) {
+void simgrid_ring(Rank &rank) {
     const int64_t length = rank.call.count / rank.p;
-    if (length == 0) {
-        reduce_then_bcast(rank, parameters);
-        return;
-    }
+    if (length == 0)
+        return reduce_then_bcast(rank);
     copy_some(rank, rank.output().part(0, length * rank.p), rank.input().part(0, length * rank.p));
     ring_in_place(rank, Blocks::equal(length, rank.p));
     const int64_t in_blocks = length * rank.p;
@@ -180,22 +146,18 @@ void simgrid_ring(Rank &rank, const Parameters &parameters) {
                                rank.output().part(in_blocks, rank.call.count - in_blocks));
 }
 
-void mpich_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, false);
-        return;
-    }
+void mpich_ring(Rank &rank) {
+    if (!rank.call.commutative)
+        return mpich_choice(rank, false);
     copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     reduce_in_steps(rank, blocks);
     gather_in_chunks(rank, blocks);
 }
 
-void mpich_task_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, true);
-        return;
-    }
+void mpich_task_ring(Rank &rank) {
+    if (!rank.call.commutative)
+        return mpich_choice(rank, true);
     copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     const Span incoming = rank.scratch(rank.call.count);
@@ -209,7 +171,8 @@ void mpich_task_ring(Rank &rank, const Parameters & /*parameters*/) {
         before = {tasks.reduce(own, into, Order::from_first, {received})};
     }
     tasks.fence();
-    gather_as_tasks(rank, tasks, blocks);
+    gather_blocks_along_ring(rank, tasks, blocks, rank.p);
+    tasks.fence();
 }
 
 } // namespace offbeat::algorithms::allreduce

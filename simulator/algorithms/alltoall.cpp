@@ -1,6 +1,5 @@
 #include "algorithms/alltoall.hpp"
 
-#include "algorithms/barrier.hpp"
 #include "algorithms/exchange.hpp"
 
 #include <algorithm>
@@ -9,68 +8,62 @@
 
 namespace offbeat::algorithms::alltoall {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-
 namespace {
 
-/** Batches of receives, as many sends, and a wait for all of them; a rank also sends its own block to itself.
- */
-void scattered_in_batches(Rank &rank, int batch) {
-    const int64_t n = rank.call.count;
-    for (int first = 0; first < rank.p; first += batch) {
-        const int end = std::min(first + batch, rank.p);
-        for (int step = first; step < end; ++step) {
-            const int from = neighbour(rank, step);
-            rank.irecv(from, block(rank.output(), from, n));
-        }
-        for (int step = first; step < end; ++step) {
-            const int to = neighbour(rank, -step);
-            rank.isend(to, block(rank.input(), to, n));
-        }
-        rank.wait_all();
-    }
+Span block_from(const Rank &rank, int from) {
+    return block(rank.output(), from, rank.call.count);
 }
 
-} // namespace
-
-void linear(Rank &rank, const Parameters & /*parameters*/) {
-    const int64_t n = rank.call.count;
-    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    for (int step = 1; step < rank.p; ++step) {
-        const int from = neighbour(rank, step);
-        rank.irecv(from, block(rank.output(), from, n));
-    }
-    for (int step = 1; step < rank.p; ++step) {
-        const int to = neighbour(rank, -step);
-        rank.isend(to, block(rank.input(), to, n));
-    }
+Span block_for(const Rank &rank, int to) {
+    return block(rank.input(), to, rank.call.count);
 }
 
+Request receive_from_distance(Rank &rank, int distance) {
+    const int from = neighbour(rank, distance);
+    return rank.irecv(from, block_from(rank, from));
+}
+
+Request send_to_distance(Rank &rank, int distance) {
+    const int to = neighbour(rank, distance);
+    return rank.isend(to, block_for(rank, to));
+}
+
+/** Receives from the ranks at the distances [first, end), and sends to those as far before this one. */
+void post_batch(Rank &rank, int first, int end) {
+    for (int distance = first; distance < end; ++distance)
+        receive_from_distance(rank, distance);
+    for (int distance = first; distance < end; ++distance)
+        send_to_distance(rank, -distance);
+}
+
+void copy_own_block(Rank &rank) {
+    rank.copy(block_from(rank, rank.id), block_for(rank, rank.id));
+}
+
+/** Receives from the next rank on, then sends from the previous rank down; one wait. */
+void linear(Rank &rank) {
+    copy_own_block(rank);
+    post_batch(rank, 1, rank.p);
+}
+
+/** The same with at most `requests` (0: any number) receives and as many sends in flight: when one completes,
+ * the next of its kind is posted. */
 void linear_sync(Rank &rank, const Parameters &parameters) {
-    const int64_t n = rank.call.count;
     const int others = rank.p - 1;
     const int64_t limit = parameters["requests"];
-    const int window = limit == 0 || limit > others ? others : static_cast<int>(limit);
-    if (window == others)
-        return linear(rank, parameters);
-    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    const schedule::CompletionQueue receives = rank.completion_queue();
-    const schedule::CompletionQueue sends = rank.completion_queue();
-    const auto receive = [&](int step) {
-        const int from = neighbour(rank, step);
-        rank.enqueue(receives, rank.irecv(from, block(rank.output(), from, n)));
-    };
-    const auto send = [&](int step) {
-        const int to = neighbour(rank, -step);
-        rank.enqueue(sends, rank.isend(to, block(rank.input(), to, n)));
-    };
+    if (limit == 0 || limit >= others)
+        return linear(rank);
+    const int window = static_cast<int>(limit);
+    copy_own_block(rank);
+    const CompletionQueue receives = rank.completion_queue();
+    const CompletionQueue sends = rank.completion_queue();
+    const auto receive = [&](int step) { rank.enqueue(receives, receive_from_distance(rank, step)); };
+    const auto send = [&](int step) { rank.enqueue(sends, send_to_distance(rank, -step)); };
     for (int step = 1; step <= window; ++step)
         receive(step);
     for (int step = 1; step <= window; ++step)
         send(step);
-    const schedule::Vertex start = rank.current_vertex();
+    const Vertex start = rank.current_vertex();
     for (int step = window + 1; step <= window + others; ++step) {
         rank.pop(receives);
         if (step <= others)
@@ -84,36 +77,39 @@ void linear_sync(Rank &rank, const Parameters &parameters) {
     }
 }
 
-void two_proc(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.p != 2)
-        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
-    const int64_t n = rank.call.count;
+void two_proc(Rank &rank) {
+    require_two_ranks(rank);
     const int other = 1 - rank.id;
-    rank.sendrecv(other, block(rank.input(), other, n), other, block(rank.output(), other, n));
-    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
+    rank.sendrecv(other, block_for(rank, other), other, block_from(rank, other));
+    copy_own_block(rank);
 }
 
+/** Batches of receives, as many sends, and a wait for all of them; a rank also sends its own block to itself.
+ */
+void scattered_in_batches(Rank &rank, int batch) {
+    for (int first = 0; first < rank.p; first += batch) {
+        post_batch(rank, first, std::min(first + batch, rank.p));
+        rank.wait_all();
+    }
+}
+
+/** Batches of `throttle` (0: all). */
 void scattered(Rank &rank, const Parameters &parameters) {
     const int64_t throttle = parameters["throttle"];
     scattered_in_batches(rank,
                          throttle == 0 ? rank.p : static_cast<int>(std::min<int64_t>(throttle, rank.p)));
 }
 
-void scattered_by_four(Rank &rank, const Parameters & /*parameters*/) {
-    scattered_in_batches(rank, 4);
-}
-
+/** Own block included; `outstanding_tasks` pairs of messages in flight: when the oldest `batch_size` pairs
+ * are complete, as many new pairs are posted. */
 void scattered_tasks(Rank &rank, const Parameters &parameters) {
-    const int64_t n = rank.call.count;
     const int window = static_cast<int>(std::min<int64_t>(parameters["outstanding_tasks"], rank.p));
     const int batch = static_cast<int>(std::min<int64_t>(parameters["batch_size"], rank.p));
     std::vector<Request> receives(static_cast<size_t>(window));
     std::vector<Request> sends(static_cast<size_t>(window));
     const auto post = [&](int step) {
-        const int from = neighbour(rank, step);
-        const int to = neighbour(rank, -step);
-        receives[static_cast<size_t>(step % window)] = rank.irecv(from, block(rank.output(), from, n));
-        sends[static_cast<size_t>(step % window)] = rank.isend(to, block(rank.input(), to, n));
+        receives[static_cast<size_t>(step % window)] = receive_from_distance(rank, step);
+        sends[static_cast<size_t>(step % window)] = send_to_distance(rank, -step);
     };
     for (int step = 0; step < window; ++step)
         post(step);
@@ -131,164 +127,103 @@ void scattered_tasks(Rank &rank, const Parameters &parameters) {
     }
 }
 
-namespace {
-
+/** pair: rank xor step, for powers of two only. ring: to the rank `step` after, from the rank `step` before.
+ */
 enum class Partners { pair, ring };
-enum class Barriers { none, one, every_step };
+/** Barriers of all ranks at the start or before every step; light: after every step an exchange with the
+ * partners of the next step. */
+enum class Barriers { none, one, every_step, light };
 
-template <Partners partners> int target(const Rank &rank, int step) {
+int target(const Rank &rank, Partners partners, int step) {
     return partners == Partners::pair ? rank.id ^ step : neighbour(rank, step);
 }
 
-template <Partners partners> int source(const Rank &rank, int step) {
+int source(const Rank &rank, Partners partners, int step) {
     return partners == Partners::pair ? rank.id ^ step : neighbour(rank, -step);
 }
 
-template <Partners partners> void require_power_of_two_for_pairs(const Rank &rank) {
+void exchange_blocks(Rank &rank, Partners partners, int step) {
+    const int receiver = target(rank, partners, step);
+    const int sender = source(rank, partners, step);
+    exchange(rank, receiver, block_for(rank, receiver), sender, block_from(rank, sender));
+}
+
+/** One partner per step. A light barrier sends one byte to the rank that the next step receives from, and
+ * receives one from the rank that it sends to. The byte is rounded to a number of elements. */
+void stepwise(Rank &rank, Partners partners, Barriers barriers) {
     if (partners == Partners::pair && !is_power_of_two(rank.p))
         throw std::invalid_argument("alltoall by pairs needs a power of two of ranks; " +
                                     std::to_string(rank.p) + " is not one");
-}
-
-template <Partners partners> void one_step(Rank &rank, Span input, Span output, int step) {
-    const int64_t n = rank.call.count;
-    const int receiver = target<partners>(rank, step);
-    const int sender = source<partners>(rank, step);
-    exchange(rank, receiver, block(input, receiver, n), sender, block(output, sender, n));
-}
-
-template <Partners partners, Barriers barriers> void stepwise(Rank &rank) {
-    require_power_of_two_for_pairs<partners>(rank);
-    const Span input = rank.input();
-    const Span output = rank.output();
+    const int64_t byte = rank.call.element_bytes <= 2 && rank.call.count > 0 ? 1 : 0;
+    const Span ready = rank.input().part(0, byte); // the content does not matter
+    const Span peer_is_ready = barriers == Barriers::light ? rank.scratch(byte) : Span{};
     if (barriers == Barriers::one)
-        barrier::linear(rank, barrier_tag);
+        linear_barrier(rank);
     for (int step = 0; step < rank.p; ++step) {
         if (barriers == Barriers::every_step)
-            barrier::linear(rank, barrier_tag);
-        one_step<partners>(rank, input, output, step);
-    }
-}
-
-/** After each step, sends one byte to the rank that the next step receives from, and receives one from the
- * rank that it sends to. The byte is rounded to a number of elements. */
-template <Partners partners> void stepwise_with_light_barriers(Rank &rank) {
-    require_power_of_two_for_pairs<partners>(rank);
-    const Span input = rank.input();
-    const Span output = rank.output();
-    const int64_t byte = rank.call.element_bytes <= 2 && rank.call.count > 0 ? 1 : 0;
-    const Span ready = input.part(0, byte); // the content does not matter
-    const Span peer_is_ready = rank.scratch(byte);
-    one_step<partners>(rank, input, output, 0);
-    for (int step = 1; step < rank.p; ++step) {
-        one_step<partners>(rank, input, output, step);
-        if (step + 1 < rank.p)
-            rank.sendrecv(source<partners>(rank, step + 1), ready, target<partners>(rank, step + 1),
+            linear_barrier(rank);
+        exchange_blocks(rank, partners, step);
+        if (barriers == Barriers::light && step > 0 && step + 1 < rank.p)
+            rank.sendrecv(source(rank, partners, step + 1), ready, target(rank, partners, step + 1),
                           peer_is_ready);
     }
 }
 
-} // namespace
-
-void pair(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::pair, Barriers::none>(rank);
+void pair_or_ring(Rank &rank) {
+    stepwise(rank, is_power_of_two(rank.p) ? Partners::pair : Partners::ring, Barriers::none);
 }
 
-void pair_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::pair, Barriers::one>(rank);
-}
-
-void pair_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::pair, Barriers::every_step>(rank);
-}
-
-void pair_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise_with_light_barriers<Partners::pair>(rank);
-}
-
-void pair_or_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (is_power_of_two(rank.p))
-        stepwise<Partners::pair, Barriers::none>(rank);
-    else
-        stepwise<Partners::ring, Barriers::none>(rank);
-}
-
-void pairwise_openmpi(Rank &rank, const Parameters & /*parameters*/) {
-    const Span input = rank.input();
-    const Span output = rank.output();
+/** A ring with the own block last. */
+void pairwise_openmpi(Rank &rank) {
     for (int step = 1; step <= rank.p; ++step)
-        one_step<Partners::ring>(rank, input, output, step);
+        exchange_blocks(rank, Partners::ring, step);
 }
 
-void ring(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::ring, Barriers::none>(rank);
-}
-
-void ring_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::ring, Barriers::one>(rank);
-}
-
-void ring_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise<Partners::ring, Barriers::every_step>(rank);
-}
-
-void ring_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
-    stepwise_with_light_barriers<Partners::ring>(rank);
-}
+} // namespace
 
 } // namespace offbeat::algorithms::alltoall
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 /** MPICH's pairwise_sendrecv_replace and nb(sched_inplace) are missing: MPICH refuses them unless the call
  * passes MPI_IN_PLACE. */
 std::vector<Algorithm> alltoall_algorithms() {
     using namespace alltoall;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::alltoall, "openmpi",
-               {
-                   {"linear", linear, scales},
-                   {"pairwise", pairwise_openmpi, scales},
-                   {"modified_bruck", bruck_openmpi, scales},
-                   {"linear_sync", linear_sync, {{"requests", 0}}, scales},
-                   {"two_proc", two_proc, scales},
-               });
-    add_family(list, Collective::alltoall, "mpich",
-               {
-                   {"brucks", bruck_simgrid, scales},
-                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
-                   {"pairwise", pair_or_ring, scales},
-                   {"scattered", scattered, {{"throttle", 32}}, scales},
-                   {"nb(sched_brucks)", bruck_simgrid, scales},
-                   {"nb(sched_pairwise)", pair_or_ring, scales},
-                   {"nb(sched_permuted_sendrecv)", scattered, {{"throttle", 32}}, scales},
-                   {"nb(tsp_ring)", ring_of_whole_inputs, scales},
-                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}, {"buffer_per_nbr", 0}}, scales},
-                   {"nb(tsp_scattered)",
-                    scattered_tasks,
-                    {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
-                    scales},
-               });
-    add_family(list, Collective::alltoall, "simgrid",
-               {
-                   {"basic_linear", linear, scales},
-                   {"pair", pair, scales},
-                   {"ring", ring, scales},
-                   {"bruck", bruck_simgrid, scales},
-                   {"2dmesh", mesh_2d, scales},
-                   {"3dmesh", mesh_3d, scales},
-                   {"rdb", recursive_doubling, scales},
-                   {"mvapich2_scatter_dest", scattered_by_four, scales},
-                   {"pair_light_barrier", pair_light_barrier},
-                   {"pair_mpi_barrier", pair_every_barrier, scales},
-                   {"pair_one_barrier", pair_one_barrier, scales},
-                   {"ring_light_barrier", ring_light_barrier},
-                   {"ring_mpi_barrier", ring_every_barrier, scales},
-                   {"ring_one_barrier", ring_one_barrier, scales},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", linear, scales},
+        {"openmpi", "pairwise", pairwise_openmpi, scales},
+        {"openmpi", "modified_bruck", bruck_openmpi, scales},
+        {"openmpi", "linear_sync", linear_sync, {{"requests", 0}}, scales},
+        {"openmpi", "two_proc", two_proc, scales},
+        {"mpich", "brucks", bruck_simgrid, scales},
+        {"mpich", "k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+        {"mpich", "pairwise", pair_or_ring, scales},
+        {"mpich", "scattered", scattered, {{"throttle", 32}}, scales},
+        {"mpich", "nb(sched_brucks)", bruck_simgrid, scales},
+        {"mpich", "nb(sched_pairwise)", pair_or_ring, scales},
+        {"mpich", "nb(sched_permuted_sendrecv)", scattered, {{"throttle", 32}}, scales},
+        {"mpich", "nb(tsp_ring)", ring_of_whole_inputs, scales},
+        {"mpich", "nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}, {"buffer_per_nbr", 0}}, scales},
+        {"mpich",
+         "nb(tsp_scattered)",
+         scattered_tasks,
+         {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
+         scales},
+        {"simgrid", "basic_linear", linear, scales},
+        {"simgrid", "pair", fixed(stepwise, Partners::pair, Barriers::none), scales},
+        {"simgrid", "ring", fixed(stepwise, Partners::ring, Barriers::none), scales},
+        {"simgrid", "bruck", bruck_simgrid, scales},
+        {"simgrid", "2dmesh", mesh_2d, scales},
+        {"simgrid", "3dmesh", mesh_3d, scales},
+        {"simgrid", "rdb", recursive_doubling, scales},
+        {"simgrid", "mvapich2_scatter_dest", fixed(scattered_in_batches, 4), scales},
+        {"simgrid", "pair_light_barrier", fixed(stepwise, Partners::pair, Barriers::light)},
+        {"simgrid", "pair_mpi_barrier", fixed(stepwise, Partners::pair, Barriers::every_step), scales},
+        {"simgrid", "pair_one_barrier", fixed(stepwise, Partners::pair, Barriers::one), scales},
+        {"simgrid", "ring_light_barrier", fixed(stepwise, Partners::ring, Barriers::light)},
+        {"simgrid", "ring_mpi_barrier", fixed(stepwise, Partners::ring, Barriers::every_step), scales},
+        {"simgrid", "ring_one_barrier", fixed(stepwise, Partners::ring, Barriers::one), scales},
+    };
 }
 
 } // namespace offbeat::algorithms

@@ -2,14 +2,8 @@
 #include "algorithms/exchange.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace offbeat::algorithms::alltoall {
-
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
 
 namespace {
 
@@ -77,7 +71,7 @@ std::vector<Span> buffers_for_digits(Rank &rank, int64_t k) {
 
 } // namespace
 
-void bruck_simgrid(Rank &rank, const Parameters & /*parameters*/) {
+void bruck_simgrid(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span packed = rank.scratch(rank.p * n);
     rotate_input(rank, rank.output());
@@ -91,7 +85,7 @@ void bruck_simgrid(Rank &rank, const Parameters & /*parameters*/) {
     reverse_output(rank, packed);
 }
 
-void bruck_openmpi(Rank &rank, const Parameters & /*parameters*/) {
+void bruck_openmpi(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span moving = rank.scratch(rank.p * n);
     rotate_input(rank, moving);
@@ -193,8 +187,8 @@ Span copy_blocks_for(Rank &rank, int receiver, const Span &into, int ranks, Inpu
 
 } // namespace
 
-void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
-    const auto [rows, columns] = mesh_2d_shape(rank.p);
+void mesh_2d(Rank &rank) {
+    const auto [columns, rows, layers] = mesh_2d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int row = rank.id / columns * columns; // the row's first rank
     const int column = rank.id % columns;
@@ -213,11 +207,11 @@ void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, columns, input_of); }, output_of);
 }
 
-void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
-    const auto [side, layers] = mesh_3d_shape(rank.p);
+void mesh_3d(Rank &rank) {
+    const auto [side, rows, layers] = mesh_3d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int64_t input_length = rank.p * n;
-    const int layer_size = side * side;
+    const int layer_size = side * rows;
     const int layer = rank.id / layer_size * layer_size; // the layer's first rank
     const int place = rank.id % layer_size;
     const Span inputs = rank.scratch(layer_size * input_length); // of this rank's layer
@@ -232,7 +226,7 @@ void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
         rank, peers_on_line(rank.id - rank.id % side, 1, side, rank.id),
         [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return input_of(peer % layer_size); });
     exchange_with_all(
-        rank, peers_on_line(layer + rank.id % side, side, side, rank.id),
+        rank, peers_on_line(layer + rank.id % side, side, rows, rank.id),
         [&](int /*peer*/) { return row_of(place); }, [&](int peer) { return row_of(peer % layer_size); });
     copy_blocks_for(rank, rank.id, output_of(rank.id), layer_size, input_of);
     std::vector<int> across_layers;
@@ -243,29 +237,15 @@ void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, layer_size, input_of); }, output_of);
 }
 
-void ring_of_whole_inputs(Rank &rank, const Parameters & /*parameters*/) {
+void ring_of_whole_inputs(Rank &rank) {
     const int64_t n = rank.call.count;
-    const int next = neighbour(rank, 1);
-    const int previous = neighbour(rank, -1);
-    Span sending = rank.scratch(rank.p * n);
-    Span receiving = rank.scratch(rank.p * n);
-    rank.copy(sending, rank.input());
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    schedule::Vertex copied =
-        rank.current_vertex(); // the block has left the buffer that the next receive overwrites
-    for (int step = 1; step < rank.p; ++step) {
-        const schedule::Request sent = rank.isend(next, sending);
-        const schedule::Request received = rank.irecv(previous, receiving);
-        const schedule::Vertex both = rank.vertex_after({sent, received}, {copied});
-        copied = rank.vertex_after({received});
-        rank.continue_at(copied);
-        rank.copy(block(rank.output(), neighbour(rank, -step), n), block(receiving, rank.id, n));
-        rank.continue_at(both);
-        std::swap(sending, receiving);
-    }
+    pass_around_ring(rank, rank.input(), [&](int from, const Span &received) {
+        rank.copy(block(rank.output(), from, n), block(received, rank.id, n));
+    });
 }
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_doubling(Rank &rank) {
     const int64_t input_length = rank.p * rank.call.count;
     const Span inputs = rank.scratch(rank.p * input_length);
     copy_some(rank, block(inputs, rank.id, input_length), rank.input());

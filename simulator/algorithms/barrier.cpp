@@ -1,5 +1,4 @@
-#include "algorithms/barrier.hpp"
-
+#include "algorithms/catalogue.hpp"
 #include "algorithms/exchange.hpp"
 #include "algorithms/recursive_exchange.hpp"
 #include "algorithms/subcall.hpp"
@@ -7,64 +6,28 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
-#include <string>
 
-namespace offbeat::algorithms::barrier {
-
-using schedule::Rank;
-using schedule::Request;
-using schedule::Vertex;
+namespace offbeat::algorithms {
 
 namespace {
 
-void receive_from_all(Rank &rank, int tag) {
-    std::vector<Request> requests;
-    for (int other = 1; other < rank.p; ++other)
-        requests.push_back(rank.irecv(other, no_data, tag));
-    rank.wait(requests);
-}
-
-void send_and_wait_for_release(Rank &rank, int tag) {
-    rank.send(0, no_data, tag);
-    rank.recv(0, no_data, tag);
-}
-
 void release_along_tree(Rank &rank) {
-    const Tree tree = mpich_knomial_2_tree(rank.p, rank.id, 0, 2);
+    const Tree tree = knomial_tree({rank.p, rank.id, 0}, 2);
     if (!tree.is_root())
         rank.recv(tree.parent, no_data);
     for (const int child : tree.children)
         rank.send(child, no_data);
 }
 
-} // namespace
-
-void linear(Rank &rank, int tag) {
-    if (rank.id > 0)
-        return send_and_wait_for_release(rank, tag);
-    receive_from_all(rank, tag);
-    std::vector<Request> requests;
-    for (int other = 1; other < rank.p; ++other)
-        requests.push_back(rank.isend(other, no_data, tag));
-    rank.wait(requests);
-}
-
-void linear_simgrid(Rank &rank, const Parameters & /*parameters*/) {
-    linear(rank, barrier_tag);
-}
-
 /** Rank 0 releases one rank after the other. */
-void linear_openmpi(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.id > 0)
-        return send_and_wait_for_release(rank, barrier_tag);
-    receive_from_all(rank, barrier_tag);
+void linear_openmpi(Rank &rank) {
+    report_to_rank_zero(rank);
     for (int other = 1; other < rank.p; ++other)
-        rank.send(other, no_data, barrier_tag);
+        transfer(rank, 0, no_data, other, no_data, barrier_tag);
 }
 
 /** Twice around the ring. @tparam synchronous the second time by synchronous sends. */
-template <bool synchronous> void double_ring(Rank &rank, const Parameters & /*parameters*/) {
+template <bool synchronous> void double_ring(Rank &rank) {
     if (rank.p == 1)
         return;
     const int next = neighbour(rank, 1);
@@ -82,31 +45,14 @@ template <bool synchronous> void double_ring(Rank &rank, const Parameters & /*pa
 }
 
 /** Up a binomial tree and down again. */
-void tree(Rank &rank, const Parameters & /*parameters*/) {
-    int top = 1;
-    while (top < rank.p)
-        top *= 2;
-    const auto partner_at = [&](int distance) {
-        const int partner = rank.id ^ distance;
-        return partner < rank.p && partner % distance == 0 ? partner : -1;
-    };
-    for (int distance = 1; distance < top; distance *= 2) {
-        const int partner = partner_at(distance);
-        if (partner > rank.id)
-            rank.recv(partner, no_data);
-        else if (partner >= 0)
-            rank.send(partner, no_data);
-    }
-    for (int distance = top / 2; distance > 0; distance /= 2) {
-        const int partner = partner_at(distance);
-        if (partner > rank.id)
-            rank.send(partner, no_data);
-        else if (partner >= 0)
-            rank.recv(partner, no_data);
-    }
+void tree(Rank &rank) {
+    const Tree tree = in_order_binomial_tree({rank.p, rank.id, 0}, 2);
+    for (const int child : tree.children)
+        rank.recv(child, no_data);
+    if (!tree.is_root())
+        rank.send(tree.parent, no_data);
+    release_along_tree(rank);
 }
-
-namespace {
 
 /** Posts a message for each of some ranks. */
 template <typename Post> std::vector<Request> post_for_each(const std::vector<int> &ranks, Post post) {
@@ -117,10 +63,8 @@ template <typename Post> std::vector<Request> post_for_each(const std::vector<in
     return requests;
 }
 
-} // namespace
-
 /** In round k to the rank 2^k after, from the rank 2^k before. */
-void dissemination(Rank &rank, const Parameters & /*parameters*/) {
+void dissemination(Rank &rank) {
     for (int distance = 1; distance < rank.p; distance *= 2)
         rank.sendrecv(neighbour(rank, distance), no_data, neighbour(rank, -distance), no_data);
 }
@@ -129,7 +73,7 @@ void dissemination(Rank &rank, const Parameters & /*parameters*/) {
 void dissemination_radix(Rank &rank, const Parameters &parameters) {
     const int64_t k = std::min<int64_t>(parameters["k"], rank.p);
     if (k <= 2)
-        return dissemination(rank, parameters);
+        return dissemination(rank);
     std::vector<Request> sends;
     std::vector<Request> receives;
     std::vector<Request> previous_receives;
@@ -170,7 +114,7 @@ void dissemination_tasks(Rank &rank, const Parameters &parameters) {
 /** Partners differ in one bit. Ranks above the last power of two send to a rank below it, which releases them
  * at the end.
  * @tparam synchronous by a synchronous send. */
-template <bool synchronous> void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+template <bool synchronous> void recursive_doubling(Rank &rank) {
     const int all = static_cast<int>(std::bit_floor(static_cast<uint32_t>(rank.p)));
     if (rank.id >= all)
         return rank.sendrecv(rank.id - all, no_data, rank.id - all, no_data);
@@ -186,15 +130,14 @@ template <bool synchronous> void recursive_doubling(Rank &rank, const Parameters
 }
 
 /** For two ranks only. */
-void two_proc(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.p != 2)
-        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+void two_proc(Rank &rank) {
+    require_two_ranks(rank);
     rank.sendrecv(1 - rank.id, no_data, 1 - rank.id, no_data);
 }
 
 /** Among `k` ranks; the receives of two phases are posted together unless `single_phase_recv`. */
 void recursive_exchange(Rank &rank, const Parameters &parameters) {
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
     const auto receive = [&](int from) { return rank.irecv(from, no_data); };
     const auto send = [&](int to) { return rank.isend(to, no_data); };
@@ -219,7 +162,7 @@ void recursive_exchange(Rank &rank, const Parameters &parameters) {
 
 /** The same as a task graph: all receives are posted at the start. */
 void recursive_exchange_tasks(Rank &rank, const Parameters &parameters) {
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     const Vertex start = rank.current_vertex();
     const auto receive = [&](int from) { return rank.irecv(from, no_data); };
     const auto send = [&](int to) { return rank.isend(to, no_data); };
@@ -245,56 +188,42 @@ void recursive_exchange_tasks(Rank &rank, const Parameters &parameters) {
 
 /** Dissemination on each node, then among the nodes' leaders; then a release along a binomial tree on each
  * node. */
-void by_node(Rank &rank, const Parameters &parameters) {
+void by_node(Rank &rank) {
     const Group node = same_node(rank);
     const Group leaders = node_leaders(rank);
-    const Subcall subcall{schedule::Collective::barrier, 0, 0, {}, {}};
-    const auto inner_barrier = [&](Rank &inner) { dissemination(inner, parameters); };
+    const Subcall subcall{Collective::barrier, 0, 0, {}, {}};
+    const auto inner_barrier = [&](Rank &inner) { dissemination(inner); };
     run(rank, node, subcall, inner_barrier);
     if (leaders.contains_me())
         run(rank, leaders, subcall, inner_barrier);
     run(rank, node, subcall, release_along_tree);
 }
 
-} // namespace offbeat::algorithms::barrier
-
-namespace offbeat::algorithms {
-
-using schedule::Collective;
+} // namespace
 
 std::vector<Algorithm> barrier_algorithms() {
-    using namespace barrier;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::barrier, "openmpi",
-               {
-                   {"linear", linear_openmpi, scales},
-                   {"double_ring", double_ring<true>, scales},
-                   {"recursive_doubling", recursive_doubling<true>, scales},
-                   {"bruck", dissemination, scales},
-                   {"two_proc", two_proc, scales},
-                   {"tree", tree, scales},
-               });
-    add_family(list, Collective::barrier, "mpich",
-               {
-                   {"smp", by_node, scales},
-                   {"k_dissemination", dissemination_radix, {{"k", 2, 2}}, scales},
-                   {"recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-                   {"nb(sched_recursive_doubling)", dissemination, scales},
-                   {"nb(tsp_recexch)", recursive_exchange_tasks, {{"k", 2, 2}}, scales},
-                   {"nb(tsp_k_dissemination)", dissemination_tasks, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::barrier, "simgrid",
-               {
-                   {"ompi_basic_linear", linear_simgrid, scales},
-                   {"ompi_doublering", double_ring<false>, scales},
-                   {"ompi_recursivedoubling", recursive_doubling<false>, scales},
-                   {"ompi_bruck", dissemination, scales},
-                   {"ompi_two_procs", two_proc, scales},
-                   {"ompi_tree", tree, scales},
-                   {"mpich_smp", by_node, scales},
-                   {"mvapich2_pair", recursive_doubling<false>, scales},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", linear_openmpi, scales},
+        {"openmpi", "double_ring", double_ring<true>, scales},
+        {"openmpi", "recursive_doubling", recursive_doubling<true>, scales},
+        {"openmpi", "bruck", dissemination, scales},
+        {"openmpi", "two_proc", two_proc, scales},
+        {"openmpi", "tree", tree, scales},
+        {"mpich", "smp", by_node, scales},
+        {"mpich", "k_dissemination", dissemination_radix, {{"k", 2, 2}}, scales},
+        {"mpich", "recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+        {"mpich", "nb(sched_recursive_doubling)", dissemination, scales},
+        {"mpich", "nb(tsp_recexch)", recursive_exchange_tasks, {{"k", 2, 2}}, scales},
+        {"mpich", "nb(tsp_k_dissemination)", dissemination_tasks, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_linear", linear_barrier, scales},
+        {"simgrid", "ompi_doublering", double_ring<false>, scales},
+        {"simgrid", "ompi_recursivedoubling", recursive_doubling<false>, scales},
+        {"simgrid", "ompi_bruck", dissemination, scales},
+        {"simgrid", "ompi_two_procs", two_proc, scales},
+        {"simgrid", "ompi_tree", tree, scales},
+        {"simgrid", "mpich_smp", by_node, scales},
+        {"simgrid", "mvapich2_pair", recursive_doubling<false>, scales},
+    };
 }
 
 } // namespace offbeat::algorithms

@@ -5,9 +5,6 @@
 
 namespace offbeat::algorithms::bcast {
 
-using schedule::Collective;
-using schedule::Rank;
-
 namespace {
 
 constexpr int64_t mpich_short = 12288;
@@ -32,23 +29,13 @@ std::string_view simgrid_choice(const Rank &rank, int p) {
     return rank.call.bytes() < mpich_long && p % 2 == 0 ? "scatter_rdb_allgather" : "scatter_LR_allgather";
 }
 
-std::string_view mpich_blocking_choice(const Rank &rank, int p) {
-    return mpich_choice(rank.call.bytes(), p, false);
+template <bool scheduled> std::string_view mpich_group_choice(const Rank &rank, int p) {
+    return mpich_choice(rank.call.bytes(), p, scheduled);
 }
 
-std::string_view mpich_scheduled_choice(const Rank &rank, int p) {
-    return mpich_choice(rank.call.bytes(), p, true);
-}
-
-/** The root sends the message to the leader of its node; both wait for it. */
 void send_to_leader(Rank &rank) {
-    const int leader = leader_of(rank.call, rank.call.root);
-    if (rank.call.root == leader)
-        return;
-    if (rank.id == rank.call.root)
-        rank.send(leader, rank.output());
-    else if (rank.id == leader)
-        rank.recv(rank.call.root, rank.output());
+    const int root = rank.call.root;
+    transfer(rank, root, rank.output(), leader_of(rank.call, root), rank.output());
 }
 
 using Choice = std::string_view (*)(const Rank &rank, int p);
@@ -79,13 +66,13 @@ std::string_view mpich_choice(int64_t bytes, int p, bool scheduled) {
     return scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather";
 }
 
-void simgrid_mpich_choice(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_mpich_choice(Rank &rank) {
     const std::string_view name =
         ranks_on_every_node(rank.call) > 0 ? "SMP_binomial" : simgrid_choice(rank, rank.p);
     bcast_in_group(rank, everyone(rank), rank.call.root, "simgrid", name);
 }
 
-void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
+void mvapich_two_level(Rank &rank) {
     constexpr int few_ranks = 64;
     constexpr int64_t small = 16384;
     constexpr int64_t large = 524288;
@@ -106,40 +93,38 @@ void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
         bcast_in_group(rank, same_node(rank), 0, "simgrid", "mvapich2_knomial_intra_node");
 }
 
-void mpich_smp(Rank &rank, const Parameters & /*parameters*/) {
+void mpich_smp(Rank &rank) {
     const int64_t bytes = rank.call.bytes();
     if (bytes == 0)
         return;
     if (bytes < mpich_short || rank.p < mpich_few_ranks) {
         send_to_leader(rank);
-        bcast_among_leaders(rank, "mpich", mpich_blocking_choice);
-        bcast_in_node(rank, 0, "mpich", mpich_blocking_choice);
+        bcast_among_leaders(rank, "mpich", mpich_group_choice<false>);
+        bcast_in_node(rank, 0, "mpich", mpich_group_choice<false>);
     } else if (bytes < mpich_long && is_power_of_two(rank.p)) {
         // The bcast on the root's node comes first, unless the root is a leader.
         const int root = rank.call.root;
         const bool node_first =
             rank.call.node(rank.id) == rank.call.node(root) && leader_of(rank.call, root) != root;
         if (node_first)
-            bcast_in_node(rank, same_node(rank).number(root), "mpich", mpich_blocking_choice);
-        bcast_among_leaders(rank, "mpich", mpich_blocking_choice);
+            bcast_in_node(rank, same_node(rank).number(root), "mpich", mpich_group_choice<false>);
+        bcast_among_leaders(rank, "mpich", mpich_group_choice<false>);
         if (!node_first)
-            bcast_in_node(rank, 0, "mpich", mpich_blocking_choice);
+            bcast_in_node(rank, 0, "mpich", mpich_group_choice<false>);
     } else {
         bcast_in_group(rank, everyone(rank), rank.call.root, "mpich", "scatter_ring_allgather");
     }
 }
 
-void mpich_nb_smp(Rank &rank, const Parameters & /*parameters*/) {
+void mpich_nb_smp(Rank &rank) {
     send_to_leader(rank);
-    bcast_among_leaders(rank, "mpich", mpich_scheduled_choice);
-    bcast_in_node(rank, 0, "mpich", mpich_scheduled_choice);
+    bcast_among_leaders(rank, "mpich", mpich_group_choice<true>);
+    bcast_in_node(rank, 0, "mpich", mpich_group_choice<true>);
 }
 
 } // namespace offbeat::algorithms::bcast
 
 namespace offbeat::algorithms {
-
-using schedule::Collective;
 
 /** The parameters' defaults are those of Open MPI 5 and MPICH 5. MPICH's topology-aware trees and GPU
  * algorithms are missing. So are SimGrid's arrival_pattern_aware, arrival_pattern_aware_wait and
@@ -147,63 +132,59 @@ using schedule::Collective;
  * only the leaders of the nodes. */
 std::vector<Algorithm> bcast_algorithms() {
     using namespace bcast;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::bcast, "openmpi",
-               {
-                   {"basic_linear", flat, scales},
-                   {"chain", openmpi_chain, {{"segment", 0}, {"fanout", 4, 1}}},
-                   {"pipeline", openmpi_pipeline, {{"segment", 0}}},
-                   {"split_binary_tree", openmpi_split_binary, {{"segment", 0}}},
-                   {"binary_tree", openmpi_binary, {{"segment", 0}}},
-                   {"binomial", openmpi_binomial, {{"segment", 0}}},
-                   {"knomial", openmpi_knomial, {{"segment", 0}, {"radix", 4, 2}}},
-                   {"scatter_allgather", openmpi_scatter_doubling},
-                   {"scatter_allgather_ring", openmpi_scatter_ring},
-               });
-    add_family(list, Collective::bcast, "mpich",
-               {
-                   {"binomial", mpich_binomial},
-                   {"nb(sched_binomial)", mpich_nb_binomial, scales},
-                   {"nb(sched_smp)", mpich_nb_smp},
-                   {"nb(sched_scatter_recursive_doubling_allgather)", mpich_nb_scatter_doubling},
-                   {"nb(sched_scatter_ring_allgather)", mpich_nb_scatter_ring},
-                   {"nb(tsp_tree)", mpich_nb_tree, {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}}},
-                   {"nb(tsp_scatterv_recexch_allgatherv)",
-                    mpich_nb_scatterv_recexch,
-                    {{"scatterv_k", 2, 2}, {"allgatherv_k", 2, 2}}},
-                   {"nb(tsp_scatterv_ring_allgatherv)", mpich_nb_scatterv_ring, {{"scatterv_k", 2, 2}}},
-                   {"nb(tsp_ring)", mpich_nb_ring, {{"chunk_size", 0}}},
-                   {"smp", mpich_smp},
-                   {"scatter_recursive_doubling_allgather", mpich_scatter_doubling},
-                   {"scatter_ring_allgather", mpich_scatter_ring},
-                   {"pipelined_tree",
-                    mpich_pipelined_tree,
-                    {{"tree_type", 0},
-                     {"k", 2, 1},
-                     {"is_non_blocking", 1},
-                     {"chunk_size", 8192},
-                     {"recv_pre_posted", 0}}},
-                   {"tree", mpich_tree, {{"tree_type", 0}, {"k", 2, 1}, {"is_non_blocking", 1}}},
-               });
-    add_family(list, Collective::bcast, "simgrid",
-               {
-                   {"binomial_tree", binomial, scales},
-                   {"flattree", flat, scales},
-                   {"flattree_pipeline", flat_pipelined, {{"segment", 8192, 1}}},
-                   {"NTSB", heap_from_zero, {{"segment", 8192, 1}}},
-                   {"NTSL", chain_from_zero, {{"segment", 8192, 1}}},
-                   {"NTSL_Isend", chain_from_zero, {{"segment", 8192, 1}}},
-                   {"scatter_LR_allgather", scatter_ring},
-                   {"scatter_rdb_allgather", scatter_doubling},
-                   {"SMP_binary", nodes_binary, {{"segment", 8192, 1}}},
-                   {"SMP_binomial", nodes_binomial},
-                   {"SMP_linear", nodes_linear, {{"segment", 8192, 1}}},
-                   {"ompi_split_bintree", simgrid_split_binary},
-                   {"ompi_pipeline", simgrid_pipeline},
-                   {"mvapich2_intra_node", mvapich_two_level},
-                   {"mvapich2_knomial_intra_node", knomial_by_levels, {{"radix", 4, 2}}},
-               });
-    return list;
+    return {
+        {"openmpi", "basic_linear", flat, scales},
+        {"openmpi", "chain", openmpi_segmented(chain_tree, "fanout"), {{"segment", 0}, {"fanout", 4, 1}}},
+        {"openmpi", "pipeline", openmpi_segmented(chain_tree), {{"segment", 0}}},
+        {"openmpi", "split_binary_tree", openmpi_split_binary, {{"segment", 0}}},
+        {"openmpi", "binary_tree", openmpi_segmented(binary_tree), {{"segment", 0}}},
+        {"openmpi", "binomial", openmpi_segmented(binomial_tree), {{"segment", 0}}},
+        {"openmpi", "knomial", openmpi_segmented(knomial_tree, "radix"), {{"segment", 0}, {"radix", 4, 2}}},
+        {"openmpi", "scatter_allgather", fixed(openmpi_scatter_allgather, Allgather::doubling)},
+        {"openmpi", "scatter_allgather_ring", fixed(openmpi_scatter_allgather, Allgather::ring)},
+        {"mpich", "binomial", mpich_binomial},
+        {"mpich", "nb(sched_binomial)", mpich_nb_binomial, scales},
+        {"mpich", "nb(sched_smp)", mpich_nb_smp},
+        {"mpich", "nb(sched_scatter_recursive_doubling_allgather)",
+         fixed(mpich_scatter_allgather, Allgather::doubling, Mode::task_graph)},
+        {"mpich", "nb(sched_scatter_ring_allgather)",
+         fixed(mpich_scatter_allgather, Allgather::ring, Mode::task_graph)},
+        {"mpich", "nb(tsp_tree)", mpich_nb_tree, {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}}},
+        {"mpich",
+         "nb(tsp_scatterv_recexch_allgatherv)",
+         mpich_nb_scatterv_recexch,
+         {{"scatterv_k", 2, 2}, {"allgatherv_k", 2, 2}}},
+        {"mpich", "nb(tsp_scatterv_ring_allgatherv)", mpich_nb_scatterv_ring, {{"scatterv_k", 2, 2}}},
+        {"mpich", "nb(tsp_ring)", mpich_nb_ring, {{"chunk_size", 0}}},
+        {"mpich", "smp", mpich_smp},
+        {"mpich", "scatter_recursive_doubling_allgather",
+         fixed(mpich_scatter_allgather, Allgather::doubling, Mode::blocking)},
+        {"mpich", "scatter_ring_allgather", fixed(mpich_scatter_allgather, Allgather::ring, Mode::blocking)},
+        {"mpich",
+         "pipelined_tree",
+         mpich_pipelined_tree,
+         {{"tree_type", 0},
+          {"k", 2, 1},
+          {"is_non_blocking", 1},
+          {"chunk_size", 8192},
+          {"recv_pre_posted", 0}}},
+        {"mpich", "tree", mpich_tree, {{"tree_type", 0}, {"k", 2, 1}, {"is_non_blocking", 1}}},
+        {"simgrid", "binomial_tree", binomial, scales},
+        {"simgrid", "flattree", flat, scales},
+        {"simgrid", "flattree_pipeline", flat_pipelined, {{"segment", 8192, 1}}},
+        {"simgrid", "NTSB", heap_from_zero, {{"segment", 8192, 1}}},
+        {"simgrid", "NTSL", chain_from_zero, {{"segment", 8192, 1}}},
+        {"simgrid", "NTSL_Isend", chain_from_zero, {{"segment", 8192, 1}}},
+        {"simgrid", "scatter_LR_allgather", fixed(scatter_allgather, Allgather::ring, Mode::blocking)},
+        {"simgrid", "scatter_rdb_allgather", scatter_doubling},
+        {"simgrid", "SMP_binary", nodes_heap, {{"segment", 8192, 1}}},
+        {"simgrid", "SMP_binomial", nodes_binomial},
+        {"simgrid", "SMP_linear", nodes_linear, {{"segment", 8192, 1}}},
+        {"simgrid", "ompi_split_bintree", simgrid_split_binary},
+        {"simgrid", "ompi_pipeline", simgrid_pipeline},
+        {"simgrid", "mvapich2_intra_node", mvapich_two_level},
+        {"simgrid", "mvapich2_knomial_intra_node", knomial_by_levels, {{"radix", 4, 2}}},
+    };
 }
 
 } // namespace offbeat::algorithms

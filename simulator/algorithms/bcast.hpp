@@ -5,6 +5,7 @@
 #pragma once
 
 #include "algorithms/catalogue.hpp"
+#include "algorithms/trees.hpp"
 
 namespace offbeat::algorithms::bcast {
 
@@ -12,25 +13,32 @@ namespace offbeat::algorithms::bcast {
 ///@{
 AlgorithmFunction flat;     /**< the root sends to all ranks at once */
 AlgorithmFunction binomial; /**< blocking sends, the largest subtree first: the default of MPICH and SMPI */
-AlgorithmFunction binomial_nonblocking; /**< the same, but a rank sends to all its children at once */
-AlgorithmFunction flat_pipelined;       /**< one child after the other gets all segments; `segment` bytes */
-AlgorithmFunction knomial_by_levels;    /**< a k-nomial tree, one level of children at a time; `radix` */
-/** Open MPI's segmented trees; `segment` bytes, 0 for one segment. Also `fanout` (chain) and `radix`
- * (knomial). */
-AlgorithmFunction openmpi_chain, openmpi_pipeline, openmpi_binary, openmpi_binomial, openmpi_knomial;
+ParameterisedFunction flat_pipelined;    /**< one child after the other gets all segments; `segment` bytes */
+ParameterisedFunction knomial_by_levels; /**< a k-nomial tree, one level of children at a time; `radix` */
+/** Open MPI's pipeline along a tree in segments of `segment` bytes (0: one segment).
+ * @param degree  the parameter that is the degree of the tree; empty: 1 */
+std::function<ParameterisedFunction> openmpi_segmented(TreeFunction *tree, std::string_view degree = "");
 AlgorithmFunction simgrid_pipeline; /**< SimGrid chooses the segment size by p and message size */
 /** Each half of the message goes down one half of a binary tree; then ranks exchange halves. `segment` bytes.
  */
-AlgorithmFunction openmpi_split_binary, simgrid_split_binary;
+ParameterisedFunction openmpi_split_binary;
+AlgorithmFunction simgrid_split_binary;
+
+enum class Sends : uint8_t { blocking, nonblocking };
+/** Nonblocking sends are not waited for. */
+void send_to_children(Rank &rank, const Tree &tree, Span data, Sends sends);
+/** The whole message. */
+void along_tree(Rank &rank, const Tree &tree, Sends sends);
 ///@}
 
 /** @name Pipelines that start at rank 0 for every root: bcast_from_rank_zero.cpp; `segment` bytes */
 ///@{
-AlgorithmFunction chain_from_zero; /**< a chain in rank order */
-AlgorithmFunction heap_from_zero;  /**< a binary heap: rank r forwards to 2r + 1 and 2r + 2 */
-AlgorithmFunction nodes_binary;    /**< a binary heap of nodes, and one of the ranks in each node */
-AlgorithmFunction nodes_linear;    /**< a chain of nodes, and one of the ranks in each node */
-AlgorithmFunction nodes_binomial;  /**< a binomial tree of nodes, and one in each node; never segmented */
+ParameterisedFunction chain_from_zero; /**< a chain in rank order */
+ParameterisedFunction heap_from_zero;  /**< a binary heap: rank r forwards to 2r + 1 and 2r + 2 */
+ParameterisedFunction nodes_heap;      /**< a binary heap of nodes, and one of the ranks in each node */
+ParameterisedFunction nodes_linear;    /**< a chain of nodes, and one of the ranks in each node */
+AlgorithmFunction nodes_binomial;      /**< a binomial tree of nodes, and one in each node; never segmented */
+void nodes_chain(Rank &rank, int64_t segment_bytes); /**< nodes_linear */
 ///@}
 
 /** @name A scatter, then an allgather by recursive doubling or along a ring: bcast_scatter_allgather.cpp
@@ -39,9 +47,12 @@ AlgorithmFunction nodes_binomial;  /**< a binomial tree of nodes, and one in eac
  * than ranks.
  */
 ///@{
-AlgorithmFunction scatter_doubling, scatter_ring, openmpi_scatter_doubling, openmpi_scatter_ring;
-AlgorithmFunction mpich_scatter_doubling, mpich_scatter_ring;
-AlgorithmFunction mpich_nb_scatter_doubling, mpich_nb_scatter_ring;
+enum class Allgather : uint8_t { doubling, ring };
+enum class Mode : uint8_t { blocking, task_graph };
+void scatter_allgather(Rank &rank, Allgather allgather, Mode mode);
+AlgorithmFunction scatter_doubling;
+void openmpi_scatter_allgather(Rank &rank, Allgather allgather);
+void mpich_scatter_allgather(Rank &rank, Allgather allgather, Mode mode);
 ///@}
 
 /** @name What a library chooses by default, and two-level algorithms: bcast.cpp */
@@ -55,13 +66,13 @@ std::string_view mpich_choice(int64_t bytes, int p, bool scheduled);
 /** @name MPICH's trees and task graphs: bcast_mpich.cpp */
 ///@{
 AlgorithmFunction mpich_binomial, mpich_nb_binomial;
-AlgorithmFunction mpich_tree;           /**< `tree_type`, `k`, `is_non_blocking` */
-AlgorithmFunction mpich_pipelined_tree; /**< also `chunk_size` (bytes) and `recv_pre_posted` */
-AlgorithmFunction mpich_nb_tree;        /**< `tree_type`, `k`, `chunk_size` */
-AlgorithmFunction mpich_nb_ring;        /**< `chunk_size` */
+ParameterisedFunction mpich_tree;           /**< `tree_type`, `k`, `is_non_blocking` */
+ParameterisedFunction mpich_pipelined_tree; /**< also `chunk_size` (bytes) and `recv_pre_posted` */
+ParameterisedFunction mpich_nb_tree;        /**< `tree_type`, `k`, `chunk_size` */
+ParameterisedFunction mpich_nb_ring;        /**< `chunk_size` */
 /** Task graphs of a scatterv and an allgatherv: `scatterv_k`, and `allgatherv_k` for the recursive exchange.
  */
-AlgorithmFunction mpich_nb_scatterv_recexch, mpich_nb_scatterv_ring;
+ParameterisedFunction mpich_nb_scatterv_recexch, mpich_nb_scatterv_ring;
 ///@}
 
 } // namespace offbeat::algorithms::bcast

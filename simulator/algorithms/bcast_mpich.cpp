@@ -1,7 +1,7 @@
+#include "algorithms/allgather.hpp"
 #include "algorithms/bcast.hpp"
 #include "algorithms/blocks.hpp"
 #include "algorithms/exchange.hpp"
-#include "algorithms/recursive_exchange.hpp"
 #include "algorithms/tasks.hpp"
 #include "algorithms/trees.hpp"
 
@@ -12,25 +12,14 @@
 
 namespace offbeat::algorithms::bcast {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-
 namespace {
 
 Tree requested_tree(const Rank &rank, const Parameters &parameters) {
-    const auto k = std::min<int64_t>(parameters["k"], std::max(rank.p, 2));
-    return algorithms::mpich_tree(static_cast<MpichTree>(parameters["tree_type"]), rank.p, rank.id,
-                                  rank.call.root, static_cast<int>(k));
+    return mpich_tree_of_type(rank, parameters["tree_type"], parameters["k"]);
 }
 
-void send_to_children(Rank &rank, const Tree &tree, Span data, bool nonblocking) {
-    for (const int child : tree.children) {
-        if (nonblocking)
-            rank.isend(child, data);
-        else
-            rank.send(child, data);
-    }
+Sends requested_sends(const Parameters &parameters) {
+    return parameters["is_non_blocking"] != 0 ? Sends::nonblocking : Sends::blocking;
 }
 
 /** A task graph that forwards each chunk independently, with a tag of its own; all receives are posted at the
@@ -50,29 +39,26 @@ void forward_chunks_along_tree(Rank &rank, const Tree &tree, int64_t chunk_bytes
 
 } // namespace
 
-void mpich_binomial(Rank &rank, const Parameters &parameters) {
+void mpich_binomial(Rank &rank) {
     if (rank.call.count > 0)
-        binomial(rank, parameters);
+        binomial(rank);
 }
 
-void mpich_nb_binomial(Rank &rank, const Parameters &parameters) {
-    binomial_nonblocking(rank, parameters);
+void mpich_nb_binomial(Rank &rank) {
+    along_tree(rank, knomial_tree(rank, 2), Sends::nonblocking);
 }
 
 void mpich_tree(Rank &rank, const Parameters &parameters) {
-    if (rank.call.count == 0)
-        return;
-    const Tree tree = requested_tree(rank, parameters);
-    if (!tree.is_root())
-        rank.recv(tree.parent, rank.output());
-    send_to_children(rank, tree, rank.output(), parameters["is_non_blocking"] != 0);
+    if (rank.call.count > 0)
+        along_tree(rank, requested_tree(rank, parameters), requested_sends(parameters));
 }
 
 void mpich_pipelined_tree(Rank &rank, const Parameters &parameters) {
     const Tree tree = requested_tree(rank, parameters);
     const std::vector<Span> chunks = mpich_chunks(rank.call, rank.output(), parameters["chunk_size"]);
     const size_t count = chunks.size();
-    const bool nonblocking = parameters["is_non_blocking"] != 0;
+    const Sends sends = requested_sends(parameters);
+    const bool nonblocking = sends == Sends::nonblocking;
     const bool all_posted = nonblocking && (count <= 3 || parameters["recv_pre_posted"] != 0);
     const size_t posted = all_posted ? count : nonblocking ? 3 : 0;
     std::vector<Request> receives;
@@ -83,7 +69,7 @@ void mpich_pipelined_tree(Rank &rank, const Parameters &parameters) {
             rank.wait(receives[i]);
         else if (!tree.is_root())
             rank.recv(tree.parent, chunks[i]);
-        send_to_children(rank, tree, chunks[i], nonblocking);
+        send_to_children(rank, tree, chunks[i], sends);
     }
 }
 
@@ -92,8 +78,7 @@ void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
 }
 
 void mpich_nb_ring(Rank &rank, const Parameters &parameters) {
-    forward_chunks_along_tree(rank, mpich_kary_tree(rank.p, rank.id, rank.call.root, 1),
-                              parameters["chunk_size"]);
+    forward_chunks_along_tree(rank, chain_tree(rank, 1), parameters["chunk_size"]);
 }
 
 namespace {
@@ -120,76 +105,21 @@ void scatterv(Rank &rank, Tasks &tasks, int64_t k) {
     }
 }
 
-/** MPICH's allgatherv by recursive exchange, the nearest ranks first; all blocks are in place. */
-void allgatherv_by_exchange(Rank &rank, Tasks &tasks, int64_t k) {
-    const RecursiveExchange plan(rank.p, rank.id,
-                                 static_cast<int>(std::min<int64_t>(k, std::max(rank.p, 2))));
-    const Blocks blocks = blocks_of_ranks(rank);
-    const Span all = rank.output();
-    const auto held = [&](int by, int phase) {
-        const RankRange range = plan.ranks_near(plan.number(by), phase);
-        return blocks.run(all, range.from, range.end);
-    };
-    if (!plan.participates()) {
-        tasks.isend(plan.sends_to, blocks.block(all, rank.id));
-        tasks.fence();
-        tasks.irecv(plan.sends_to, all);
-        return;
-    }
-    for (const int other : plan.receives_from)
-        tasks.irecv(other, blocks.block(all, other));
-    tasks.fence();
-    Tasks::After receives;
-    for (int phase = 0; phase < plan.phases; ++phase) {
-        const auto &partners = plan.partners[static_cast<size_t>(phase)];
-        for (const int partner : partners)
-            tasks.isend(partner, held(rank.id, phase), receives);
-        for (const int partner : partners)
-            receives.push_back(tasks.irecv(partner, held(partner, phase)));
-    }
-    for (const int other : plan.receives_from)
-        tasks.isend(other, all, receives);
-}
-
-/** MPICH's allgatherv along a ring with two alternating buffers: a step starts when both messages of the
- * previous step are complete and the block that it overwrites was copied. */
-void allgatherv_by_ring(Rank &rank, Tasks &tasks) {
-    const Blocks blocks = blocks_of_ranks(rank);
-    const auto block_at = [&](int distance) {
-        return blocks.block(rank.output(), neighbour(rank, distance));
-    };
-    const std::array<Span, 2> buffers{rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
-    const auto buffer_part = [&](int step, int distance) {
-        return buffers[static_cast<size_t>(step % 2)].part(0, block_at(distance).length);
-    };
-    Tasks::After ready{tasks.copy(buffer_part(0, 0), block_at(0))};
-    Tasks::After free_to_receive;
-    Tasks::After copied;
-    for (int step = 0; step + 1 < rank.p; ++step) {
-        const auto sent = tasks.isend(neighbour(rank, 1), buffer_part(step, -step), ready, step);
-        const auto received =
-            tasks.irecv(neighbour(rank, -1), buffer_part(step + 1, -step - 1), free_to_receive, step);
-        ready = {received, sent};
-        free_to_receive = copied;
-        free_to_receive.insert(free_to_receive.end(), ready.begin(), ready.end());
-        copied = {tasks.copy(block_at(-step - 1), buffer_part(step + 1, -step - 1), {received})};
-    }
-}
-
 } // namespace
 
 void mpich_nb_scatterv_recexch(Rank &rank, const Parameters &parameters) {
     Tasks tasks(rank);
     scatterv(rank, tasks, parameters["scatterv_k"]);
     tasks.fence();
-    allgatherv_by_exchange(rank, tasks, parameters["allgatherv_k"]);
+    allgather::exchange_blocks_as_tasks(rank, tasks, parameters["allgatherv_k"],
+                                        allgather::Distances::doubling, blocks_of_ranks(rank), true);
 }
 
 void mpich_nb_scatterv_ring(Rank &rank, const Parameters &parameters) {
     Tasks tasks(rank);
     scatterv(rank, tasks, parameters["scatterv_k"]);
     tasks.fence();
-    allgatherv_by_ring(rank, tasks);
+    gather_blocks_along_ring(rank, tasks, blocks_of_ranks(rank), 0);
 }
 
 } // namespace offbeat::algorithms::bcast

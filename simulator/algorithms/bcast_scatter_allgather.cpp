@@ -1,6 +1,7 @@
 #include "algorithms/bcast.hpp"
 #include "algorithms/blocks.hpp"
 #include "algorithms/exchange.hpp"
+#include "algorithms/trees.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -8,29 +9,24 @@
 
 namespace offbeat::algorithms::bcast {
 
-using schedule::Rank;
-using schedule::Span;
-
 namespace {
-
-enum class Mode : uint8_t { blocking, task_graph };
 
 /** The message in p blocks: block v belongs to rank (root + v) mod p. */
 class RootedBlocks {
   public:
     explicit RootedBlocks(const Rank &rank)
-        : p_(rank.p), root_(rank.call.root), v_((rank.id - root_ + p_) % p_), output_(rank.output()),
-          blocks_(Blocks::rounded_up(rank.call.count, p_)) {
+        : at_(rank), output_(rank.output()), blocks_(Blocks::rounded_up(rank.call.count, rank.p)) {
     }
     [[nodiscard]] int v() const {
-        return v_;
+        return at_.v();
     }
     [[nodiscard]] int rank_at(int v) const {
-        return (v + root_ + p_) % p_;
+        return at_.rank_at(v);
     }
     /** Whether this rank received the block in the scatter, for itself or for its subtree. */
     [[nodiscard]] bool scattered_to_me(int v) const {
-        return v_ == 0 || (v > v_ && v - v_ < (v_ & -v_));
+        const int own = at_.v();
+        return own == 0 || (v > own && v - own < (own & -own));
     }
     /** Blocks v to v + number - 1, without those that do not exist. */
     [[nodiscard]] Span run(int v, int number) const {
@@ -38,9 +34,7 @@ class RootedBlocks {
     }
 
   private:
-    int p_;
-    int root_;
-    int v_;
+    RootedRank at_;
     Span output_;
     Blocks blocks_;
 };
@@ -133,72 +127,40 @@ void allgather_by_ring(Rank &rank, const RootedBlocks &blocks, Mode mode) {
     }
 }
 
-void doubling(Rank &rank, Mode mode) {
+} // namespace
+
+void scatter_allgather(Rank &rank, Allgather allgather, Mode mode) {
     const RootedBlocks blocks(rank);
     if (mode == Mode::blocking)
         scatter(rank, blocks);
     else
         scatter_as_tasks(rank, blocks);
-    allgather_by_doubling(rank, blocks, mode);
-}
-
-void ring(Rank &rank, Mode mode) {
-    const RootedBlocks blocks(rank);
-    if (mode == Mode::blocking)
-        scatter(rank, blocks);
+    if (allgather == Allgather::doubling)
+        allgather_by_doubling(rank, blocks, mode);
     else
-        scatter_as_tasks(rank, blocks);
-    allgather_by_ring(rank, blocks, mode);
+        allgather_by_ring(rank, blocks, mode);
 }
 
-void require_power_of_two(const Rank &rank) {
-    if (!is_power_of_two(rank.p))
+void scatter_doubling(Rank &rank) {
+    if (rank.call.count > 0)
+        scatter_allgather(rank, Allgather::doubling, Mode::blocking);
+}
+
+void openmpi_scatter_allgather(Rank &rank, Allgather allgather) {
+    if (rank.call.count < rank.p)
+        flat(rank);
+    else
+        scatter_allgather(rank, allgather, Mode::blocking);
+}
+
+void mpich_scatter_allgather(Rank &rank, Allgather allgather, Mode mode) {
+    if (allgather == Allgather::doubling && !is_power_of_two(rank.p))
         throw std::invalid_argument(
             "MPICH's scatter with recursive doubling needs a power of two of ranks; here "
             "there are " +
             std::to_string(rank.p));
-}
-
-} // namespace
-
-void scatter_doubling(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count > 0)
-        doubling(rank, Mode::blocking);
-}
-
-void scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
-    ring(rank, Mode::blocking);
-}
-
-void openmpi_scatter_doubling(Rank &rank, const Parameters &parameters) {
-    if (rank.call.count < rank.p)
-        return flat(rank, parameters);
-    doubling(rank, Mode::blocking);
-}
-
-void openmpi_scatter_ring(Rank &rank, const Parameters &parameters) {
-    if (rank.call.count < rank.p)
-        return flat(rank, parameters);
-    ring(rank, Mode::blocking);
-}
-
-void mpich_scatter_doubling(Rank &rank, const Parameters &parameters) {
-    require_power_of_two(rank);
-    scatter_doubling(rank, parameters);
-}
-
-void mpich_scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count > 0)
-        ring(rank, Mode::blocking);
-}
-
-void mpich_nb_scatter_doubling(Rank &rank, const Parameters & /*parameters*/) {
-    require_power_of_two(rank);
-    doubling(rank, Mode::task_graph);
-}
-
-void mpich_nb_scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
-    ring(rank, Mode::task_graph);
+    if (mode == Mode::task_graph || rank.call.count > 0)
+        scatter_allgather(rank, allgather, mode);
 }
 
 } // namespace offbeat::algorithms::bcast

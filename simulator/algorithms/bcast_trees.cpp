@@ -1,5 +1,6 @@
 #include "algorithms/bcast.hpp"
 #include "algorithms/blocks.hpp"
+#include "algorithms/exchange.hpp"
 #include "algorithms/trees.hpp"
 
 #include <algorithm>
@@ -7,18 +8,7 @@
 
 namespace offbeat::algorithms::bcast {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-
 namespace {
-
-void send_to_children(Rank &rank, const std::vector<int> &children, Span data) {
-    std::vector<Request> sends;
-    for (const int child : children)
-        sends.push_back(rank.isend(child, data));
-    rank.wait(sends);
-}
 
 /** Open MPI's loop over segments: one receive is posted ahead, and a segment is sent to all children before
  * the next segment is forwarded. */
@@ -26,7 +16,7 @@ void segmented(Rank &rank, const Tree &tree, int64_t segment) {
     const Segments segments(rank.output(), segment);
     if (tree.is_root()) {
         for (int64_t i = 0; i < segments.count(); ++i)
-            send_to_children(rank, tree.children, segments[i]);
+            send_to_all(rank, tree.children, segments[i]);
         return;
     }
     Request next_receive = rank.irecv(tree.parent, segments[0]);
@@ -35,29 +25,13 @@ void segmented(Rank &rank, const Tree &tree, int64_t segment) {
         if (i + 1 < segments.count())
             next_receive = rank.irecv(tree.parent, segments[i + 1]);
         rank.wait(receive);
-        send_to_children(rank, tree.children, segments[i]);
+        send_to_all(rank, tree.children, segments[i]);
     }
-}
-
-int64_t requested_segment(const Rank &rank, const Parameters &parameters) {
-    return openmpi_segment(rank.call, parameters["segment"], rank.call.count);
-}
-
-/** All radices of at least p make the same tree. */
-int requested_radix(const Rank &rank, const Parameters &parameters) {
-    return static_cast<int>(std::min<int64_t>(parameters["radix"], std::max(rank.p, 2)));
-}
-
-/** The binomial tree with the largest subtree first. */
-Tree binomial_from_largest(const Rank &rank) {
-    Tree tree = in_order_binomial_tree(rank.p, rank.id, rank.call.root);
-    std::ranges::reverse(tree.children);
-    return tree;
 }
 
 } // namespace
 
-void flat(Rank &rank, const Parameters & /*parameters*/) {
+void flat(Rank &rank) {
     const int root = rank.call.root;
     if (rank.id != root) {
         rank.recv(root, rank.output());
@@ -69,25 +43,29 @@ void flat(Rank &rank, const Parameters & /*parameters*/) {
     rank.wait_all();
 }
 
-void binomial(Rank &rank, const Parameters & /*parameters*/) {
-    const Tree tree = binomial_from_largest(rank);
-    if (!tree.is_root())
-        rank.recv(tree.parent, rank.output());
-    for (const int child : tree.children)
-        rank.send(child, rank.output());
+void send_to_children(Rank &rank, const Tree &tree, Span data, Sends sends) {
+    for (const int child : tree.children) {
+        if (sends == Sends::blocking)
+            rank.send(child, data);
+        else
+            rank.isend(child, data);
+    }
 }
 
-void binomial_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
-    const Tree tree = binomial_from_largest(rank);
+void along_tree(Rank &rank, const Tree &tree, Sends sends) {
     if (!tree.is_root())
         rank.recv(tree.parent, rank.output());
-    send_to_children(rank, tree.children, rank.output());
+    send_to_children(rank, tree, rank.output(), sends);
+}
+
+void binomial(Rank &rank) {
+    along_tree(rank, knomial_tree(rank, 2), Sends::blocking);
 }
 
 void flat_pipelined(Rank &rank, const Parameters &parameters) {
     const int64_t segment = elements_within(rank.call, parameters["segment"]);
     if (rank.call.count < segment)
-        return flat(rank, parameters);
+        return flat(rank);
     // SimGrid omits the elements after the last whole segment; here they are one more segment.
     const Segments segments(rank.output(), segment);
     if (rank.id != rank.call.root) {
@@ -102,49 +80,33 @@ void flat_pipelined(Rank &rank, const Parameters &parameters) {
 }
 
 void knomial_by_levels(Rank &rank, const Parameters &parameters) {
-    const Tree tree = knomial_tree(rank.p, rank.id, rank.call.root, requested_radix(rank, parameters));
+    const Tree tree = knomial_tree(rank, limited_degree(parameters["radix"], rank.p));
     if (!tree.is_root())
         rank.recv(tree.parent, rank.output());
-    const auto number = [&](int other) { return (other - rank.call.root + rank.p) % rank.p; };
+    const RootedRank numbers(rank);
     std::vector<int> level;
     int64_t weight = 0; // of the digit in which the children of this level differ from this rank
     for (const int child : tree.children) {
-        const int64_t distance = number(child) - number(rank.id);
+        const int64_t distance = numbers.number(child) - numbers.v();
         if (distance < weight) {
-            send_to_children(rank, level, rank.output());
+            send_to_all(rank, level, rank.output());
             level.clear();
         }
         if (level.empty())
             weight = distance;
         level.push_back(child);
     }
-    send_to_children(rank, level, rank.output());
+    send_to_all(rank, level, rank.output());
 }
 
-void openmpi_chain(Rank &rank, const Parameters &parameters) {
-    const int fanout = static_cast<int>(std::min<int64_t>(parameters["fanout"], rank.p));
-    segmented(rank, chain_tree(rank.p, rank.id, rank.call.root, fanout), requested_segment(rank, parameters));
+std::function<ParameterisedFunction> openmpi_segmented(TreeFunction *tree, std::string_view degree) {
+    return [=](Rank &rank, const Parameters &parameters) {
+        const int k = degree.empty() ? 1 : limited_degree(parameters[degree], rank.p);
+        segmented(rank, tree(rank, k), openmpi_segment(rank.call, parameters["segment"], rank.call.count));
+    };
 }
 
-void openmpi_pipeline(Rank &rank, const Parameters &parameters) {
-    segmented(rank, pipeline_tree(rank.p, rank.id, rank.call.root), requested_segment(rank, parameters));
-}
-
-void openmpi_binary(Rank &rank, const Parameters &parameters) {
-    segmented(rank, balanced_tree(rank.p, rank.id, rank.call.root, 2), requested_segment(rank, parameters));
-}
-
-void openmpi_binomial(Rank &rank, const Parameters &parameters) {
-    segmented(rank, binomial_tree(rank.p, rank.id, rank.call.root), requested_segment(rank, parameters));
-}
-
-void openmpi_knomial(Rank &rank, const Parameters &parameters) {
-    const int radix = requested_radix(rank, parameters);
-    segmented(rank, knomial_tree(rank.p, rank.id, rank.call.root, radix),
-              requested_segment(rank, parameters));
-}
-
-void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_pipeline(Rank &rank) {
     struct Choice {
         double ranks_per_byte;
         double ranks;
@@ -160,8 +122,7 @@ void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
             break;
         }
     }
-    segmented(rank, pipeline_tree(rank.p, rank.id, rank.call.root),
-              openmpi_segment(rank.call, bytes, rank.call.count));
+    segmented(rank, chain_tree(rank, 1), openmpi_segment(rank.call, bytes, rank.call.count));
 }
 
 namespace {
@@ -226,8 +187,8 @@ bool can_split(const Rank &rank, int64_t segment_bytes) {
 /** Odd numbers v are in the left subtree, which forwards the first half; even numbers are in the right
  * subtree. */
 void split_binary(Rank &rank, int64_t segment_bytes) {
-    const int v = (rank.id - rank.call.root + rank.p) % rank.p;
-    const Tree tree = balanced_tree(rank.p, rank.id, rank.call.root, 2);
+    const int v = RootedRank(rank).v();
+    const Tree tree = binary_tree(rank, 2);
     const int64_t segment = segment_bytes > 0 ? elements_within(rank.call, segment_bytes) : 0;
     const Halves halves(rank.output(), segment);
     if (v == 0)
@@ -244,19 +205,17 @@ void openmpi_split_binary(Rank &rank, const Parameters &parameters) {
     if (rank.p == 1)
         return;
     if (!can_split(rank, segment > 0 ? std::max(segment, rank.call.element_bytes) : 0))
-        return openmpi_pipeline(rank, parameters);
+        return segmented(rank, chain_tree(rank, 1), openmpi_segment(rank.call, segment, rank.call.count));
     split_binary(rank, segment);
 }
 
-void simgrid_split_binary(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_split_binary(Rank &rank) {
     constexpr int64_t large = 370728;
     const int64_t segment = rank.call.bytes() < large ? 1024 : 8192;
     if (rank.p == 1)
         return;
-    if (!can_split(rank, std::max(segment, rank.call.element_bytes))) {
-        constexpr std::array<Parameter, 1> declared{Parameter{"segment", 8192}};
-        return nodes_linear(rank, Parameters(declared));
-    }
+    if (!can_split(rank, std::max(segment, rank.call.element_bytes)))
+        return nodes_chain(rank, 8192);
     split_binary(rank, segment);
 }
 

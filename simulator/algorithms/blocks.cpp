@@ -4,9 +4,6 @@
 
 namespace offbeat::algorithms {
 
-using schedule::Call;
-using schedule::Span;
-
 Blocks Blocks::even(int64_t elements, int64_t blocks) {
     return {elements, blocks, elements / blocks, elements % blocks};
 }
@@ -29,8 +26,7 @@ int64_t Blocks::offset(int64_t index) const {
     return std::min(elements_, index * length_ + std::min(index, longer_));
 }
 
-std::vector<schedule::Span> Blocks::cyclic_run(const schedule::Span &buffer, int64_t from,
-                                               int64_t number) const {
+std::vector<Span> Blocks::cyclic_run(const Span &buffer, int64_t from, int64_t number) const {
     from %= blocks_;
     if (from + number <= blocks_)
         return {run(buffer, from, from + number)};

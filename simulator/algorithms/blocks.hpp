@@ -10,6 +10,8 @@
 
 namespace offbeat::algorithms {
 
+using namespace schedule;
+
 /** n elements in p blocks. Libraries differ in which block gets the remainder, and so in the lengths of
  * messages. */
 class Blocks {
@@ -32,16 +34,15 @@ class Blocks {
         return offset(index + 1) - offset(index);
     }
     /** Blocks [from, end) of a buffer. */
-    [[nodiscard]] schedule::Span run(const schedule::Span &buffer, int64_t from, int64_t end) const {
+    [[nodiscard]] Span run(const Span &buffer, int64_t from, int64_t end) const {
         return buffer.part(offset(from), offset(end) - offset(from));
     }
-    [[nodiscard]] schedule::Span block(const schedule::Span &buffer, int64_t index) const {
+    [[nodiscard]] Span block(const Span &buffer, int64_t index) const {
         return run(buffer, index, index + 1);
     }
     /** `number` blocks from block `from` on, modulo blocks(): one piece or two; `from` and `number` are at
      * most blocks(). */
-    [[nodiscard]] std::vector<schedule::Span> cyclic_run(const schedule::Span &buffer, int64_t from,
-                                                         int64_t number) const;
+    [[nodiscard]] std::vector<Span> cyclic_run(const Span &buffer, int64_t from, int64_t number) const;
 
   private:
     Blocks(int64_t elements, int64_t blocks, int64_t length, int64_t longer)
@@ -60,15 +61,15 @@ class Segments {
     /** @param length elements in a segment; there is one segment if it is 0 or less, or at least the buffer's
      * length.
      */
-    Segments(schedule::Span buffer, int64_t length);
+    Segments(Span buffer, int64_t length);
     /** At least 1, also for an empty buffer. */
     [[nodiscard]] int64_t count() const {
         return count_;
     }
-    [[nodiscard]] schedule::Span operator[](int64_t index) const;
+    [[nodiscard]] Span operator[](int64_t index) const;
 
   private:
-    schedule::Span buffer_;
+    Span buffer_;
     int64_t length_;
     int64_t count_;
 };
@@ -76,14 +77,13 @@ class Segments {
 /** Elements in a segment of `bytes` of a buffer of `count` elements, as Open MPI and SimGrid's ompi_* compute
  * it: the nearest number of elements; `count` if the segment is shorter than one element or at least as long
  * as the buffer. */
-int64_t openmpi_segment(const schedule::Call &call, int64_t bytes, int64_t count);
+int64_t openmpi_segment(const Call &call, int64_t bytes, int64_t count);
 
 /** Whole elements within `bytes`, at least one. */
-int64_t elements_within(const schedule::Call &call, int64_t bytes);
+int64_t elements_within(const Call &call, int64_t bytes);
 
 /** MPICH's chunks of a buffer: the first chunk takes the remainder. One chunk if a chunk is shorter than an
  * element or at least as long as the buffer; none for an empty buffer. */
-std::vector<schedule::Span> mpich_chunks(const schedule::Call &call, const schedule::Span &buffer,
-                                         int64_t chunk_bytes);
+std::vector<Span> mpich_chunks(const Call &call, const Span &buffer, int64_t chunk_bytes);
 
 } // namespace offbeat::algorithms

@@ -1,7 +1,8 @@
 #include "algorithms/catalogue.hpp"
 
+#include "algorithms/exchange.hpp"
+
 #include <algorithm>
-#include <iterator>
 #include <stdexcept>
 
 namespace offbeat::algorithms {
@@ -32,38 +33,47 @@ void Parameters::set(std::string_view name, int64_t value) {
 const std::vector<Algorithm> &catalogue() {
     static const std::vector<Algorithm> all = [] {
         std::vector<Algorithm> list;
-#define OFFBEAT_COLLECTIVE(Name, name, ...) name##_algorithms,
-        for (auto list_of_collective : {
+#define OFFBEAT_COLLECTIVE(Name, name, ...)                                                                  \
+    for (Algorithm & algorithm : name##_algorithms())                                                        \
+        list.emplace_back(std::move(algorithm)).collective = Collective::name;
 #include "collectives.def"
-             }) {
-            auto algorithms = list_of_collective();
-            std::ranges::move(algorithms, std::back_inserter(list));
-        }
-        std::ranges::stable_sort(
-            list, {}, [](const Algorithm &algorithm) { return schedule::name_of(algorithm.collective); });
+        std::ranges::stable_sort(list, {},
+                                 [](const Algorithm &algorithm) { return name_of(algorithm.collective); });
         return list;
     }();
     return all;
 }
 
-const Algorithm *find(schedule::Collective collective, std::string_view family, std::string_view name) {
+const Algorithm *find(Collective collective, std::string_view family, std::string_view name) {
     for (const Algorithm &algorithm : catalogue())
         if (algorithm.collective == collective && algorithm.family == family && algorithm.name == name)
             return &algorithm;
     return nullptr;
 }
 
-void add_family(std::vector<Algorithm> &list, schedule::Collective collective, std::string_view family,
-                const std::vector<Row> &rows) {
-    for (const Row &row : rows)
-        list.push_back({collective, family, row.name, row.write, row.parameters,
-                        (row.properties & ordered) != 0, (row.properties & scales) != 0});
+bool needs_messages(Rank &rank) {
+    switch (rank.call.collective) {
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+        if (rank.p == 1)
+            copy_some(rank, rank.output(), rank.input());
+        return rank.p > 1 && rank.call.count > 0;
+    case Collective::scan:
+    case Collective::exscan:
+        return rank.call.count > 0;
+    default:
+        return true;
+    }
 }
 
-void write_program(const Algorithm &algorithm, const Parameters &parameters, const schedule::Call &call,
-                   int rank, schedule::Program &program) {
-    schedule::Rank writer(call, rank, program);
-    algorithm.write(writer, parameters);
+void write_program(const Algorithm &algorithm, const Parameters &parameters, const Call &call, int rank,
+                   Program &program) {
+    if (algorithm.powers_of_two && !is_power_of_two(call.p))
+        throw std::invalid_argument(std::string(algorithm.name) + " needs a power of two of ranks");
+    Rank writer(call, rank, program);
+    if (needs_messages(writer))
+        algorithm.write(writer, parameters);
     writer.finish();
 }
 

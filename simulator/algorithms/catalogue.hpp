@@ -8,12 +8,16 @@
 #include "schedule/program.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace offbeat::algorithms {
+
+using namespace schedule;
 
 /** An integer parameter of an algorithm, with its default value. */
 struct Parameter {
@@ -37,7 +41,9 @@ class Parameters {
 
 /** Writes the program of one rank. It need not wait at its end: the exit waits for all open requests.
  * Collectives declare their algorithms in one line each: `AlgorithmFunction ring;`. */
-using AlgorithmFunction = void(schedule::Rank &rank, const Parameters &parameters);
+using AlgorithmFunction = void(Rank &rank);
+/** The same for an algorithm with parameters. */
+using ParameterisedFunction = void(Rank &rank, const Parameters &parameters);
 
 /** What holds for every call of an algorithm; combined with |. */
 enum Properties : uint8_t {
@@ -48,54 +54,76 @@ enum Properties : uint8_t {
     /** The program for count n is the program for count 1 with every length times n (no segments, no
      * splitting, no thresholds): it is built once for all sizes. */
     scales = 2,
+    /** Refuses calls of other numbers of ranks. */
+    powers_of_two = 4,
 };
 constexpr Properties operator|(Properties a, Properties b) {
     return static_cast<Properties>(static_cast<uint8_t>(a) | static_cast<uint8_t>(b));
 }
 
+/** A row of a collective's list: the family (the library whose algorithm and name it is: openmpi, mpich,
+ * simgrid), the name, the function, then, if any, the parameters {name, default, smallest} and the
+ * properties. */
 struct Algorithm {
-    schedule::Collective collective{};
-    std::string_view family; /**< the library whose algorithm and name it is: openmpi, mpich, simgrid */
+    template <typename Function>
+    Algorithm(std::string_view row_family, std::string_view row_name, Function function,
+              std::vector<Parameter> row_parameters, Properties properties = none_guaranteed)
+        : family(row_family), name(row_name), parameters(std::move(row_parameters)),
+          ordered((properties & Properties::ordered) != 0), scales((properties & Properties::scales) != 0),
+          powers_of_two((properties & Properties::powers_of_two) != 0) {
+        if constexpr (std::is_invocable_v<Function, Rank &>)
+            write = [function](Rank &rank, const Parameters & /*unused*/) { function(rank); };
+        else
+            write = function;
+    }
+    template <typename Function>
+    Algorithm(std::string_view row_family, std::string_view row_name, Function function,
+              Properties properties = none_guaranteed)
+        : Algorithm(row_family, row_name, function, std::vector<Parameter>{}, properties) {
+    }
+
+    Collective collective{}; /**< set by catalogue() */
+    std::string_view family;
     std::string_view name;
-    AlgorithmFunction *write = nullptr;
-    std::vector<Parameter> parameters{};
-    bool ordered = false; /**< see Properties */
-    bool scales = false;
+    std::function<ParameterisedFunction> write;
+    std::vector<Parameter> parameters;
+    bool ordered; /**< see Properties */
+    bool scales;
+    bool powers_of_two;
 };
+
+/** @name Rows for functions with more arguments, which are the same for every call
+ * `fixed(by_nodes, true)` is the algorithm that calls `by_nodes(rank, true)`. */
+///@{
+template <typename... Arguments>
+auto fixed(void (*function)(Rank &, Arguments...), std::type_identity_t<Arguments>... arguments) {
+    return [=](Rank &rank) { function(rank, arguments...); };
+}
+template <typename... Arguments>
+auto fixed(void (*function)(Rank &, const Parameters &, Arguments...),
+           std::type_identity_t<Arguments>... arguments) {
+    return [=](Rank &rank, const Parameters &parameters) { function(rank, parameters, arguments...); };
+}
+///@}
 
 /** All algorithms by collective, in the order of their lists. */
 [[nodiscard]] const std::vector<Algorithm> &catalogue();
 
 /** The algorithm with a name without parameters; nullptr if there is none. */
-[[nodiscard]] const Algorithm *find(schedule::Collective collective, std::string_view family,
-                                    std::string_view name);
+[[nodiscard]] const Algorithm *find(Collective collective, std::string_view family, std::string_view name);
 
-/** Writes the program of one rank, including its exit. */
-void write_program(const Algorithm &algorithm, const Parameters &parameters, const schedule::Call &call,
-                   int rank, schedule::Program &program);
+/** False for a scan without elements, and for a reduce or reduce_scatter without elements or with only one
+ * rank, whose input this copies to its output. Algorithms are not called then. */
+bool needs_messages(Rank &rank);
 
-/** @name The list of each collective
- * A row is a name, a function, then, if any, its parameters {name, default, smallest} and its properties. */
+/** Writes the program of one rank, including its exit. std::invalid_argument if the algorithm refuses the
+ * call.
+ */
+void write_program(const Algorithm &algorithm, const Parameters &parameters, const Call &call, int rank,
+                   Program &program);
+
+/** @name The list of each collective */
 ///@{
-struct Row {
-    std::string_view name;
-    AlgorithmFunction *write;
-    std::vector<Parameter> parameters;
-    Properties properties;
-
-    Row(std::string_view row_name, AlgorithmFunction *function, Properties row_properties = none_guaranteed)
-        : name(row_name), write(function), properties(row_properties) {
-    }
-    Row(std::string_view row_name, AlgorithmFunction *function, std::vector<Parameter> row_parameters,
-        Properties row_properties = none_guaranteed)
-        : name(row_name), write(function), parameters(std::move(row_parameters)), properties(row_properties) {
-    }
-};
-
-/** Appends the rows of one family to a collective's list. */
-void add_family(std::vector<Algorithm> &list, schedule::Collective collective, std::string_view family,
-                const std::vector<Row> &rows);
-
 #define OFFBEAT_COLLECTIVE(Name, name, ...) std::vector<Algorithm> name##_algorithms();
 #include "collectives.def"
 ///@}

@@ -7,7 +7,27 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
+void send_to_all(Rank &rank, const std::vector<int> &ranks, Span data, int tag) {
+    std::vector<Request> sends;
+    for (const int to : ranks)
+        sends.push_back(rank.isend(to, data, tag));
+    rank.wait(sends);
+}
+
+void report_to_rank_zero(Rank &rank) {
+    if (rank.id > 0)
+        return rank.send(0, no_data, barrier_tag);
+    for (int other = 1; other < rank.p; ++other)
+        rank.irecv(other, no_data, barrier_tag);
+    rank.wait_all();
+}
+
+void linear_barrier(Rank &rank) {
+    report_to_rank_zero(rank);
+    if (rank.id > 0)
+        return rank.recv(0, no_data, barrier_tag);
+    send_to_all(rank, peers_on_line(0, 1, rank.p, 0), no_data, barrier_tag);
+}
 
 void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
                        const std::array<Span, 2> &incoming) {
@@ -31,6 +51,26 @@ void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
     }
 }
 
+void gather_blocks_along_ring(Rank &rank, Tasks &tasks, const Blocks &blocks, int first_tag) {
+    const std::array<Span, 2> buffers = {rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
+    const auto block_of_step = [&](int step) { return blocks.block(rank.output(), neighbour(rank, -step)); };
+    const auto buffer = [&](int step) {
+        return buffers[static_cast<size_t>(step % 2)].part(0, block_of_step(step).length);
+    };
+    Tasks::After send_after = {tasks.copy(buffer(0), block_of_step(0))};
+    Tasks::After receive_after;
+    Tasks::After copied; // in the previous step
+    for (int step = 0; step < rank.p - 1; ++step) {
+        const auto sent = tasks.isend(neighbour(rank, 1), buffer(step), send_after, first_tag + step);
+        const auto received =
+            tasks.irecv(neighbour(rank, -1), buffer(step + 1), receive_after, first_tag + step);
+        send_after = {received, sent};
+        receive_after = copied;
+        receive_after.insert(receive_after.end(), {sent, received});
+        copied = {tasks.copy(block_of_step(step + 1), buffer(step + 1), {received})};
+    }
+}
+
 void exchange_blocks_by_doubling(Rank &rank, const Span &all, int64_t length) {
     const auto half_at = [&](int first, int half) {
         return blocks(all, first, std::min(half, rank.p - first), length);
@@ -49,18 +89,18 @@ void exchange_blocks_by_doubling(Rank &rank, const Span &all, int64_t length) {
     }
 }
 
-Mesh2d mesh_2d_shape(int p) {
+Mesh mesh_2d_shape(int p) {
     for (int factor = static_cast<int>(std::sqrt(p)); factor <= p / 2; ++factor)
         if (p % factor == 0)
-            return {std::min(factor, p / factor), std::max(factor, p / factor)};
+            return {std::max(factor, p / factor), std::min(factor, p / factor), 1};
     throw std::invalid_argument(
         std::to_string(p) + " ranks make no two-dimensional mesh: the number has no two suitable factors");
 }
 
-Mesh3d mesh_3d_shape(int p) {
+Mesh mesh_3d_shape(int p) {
     for (int side = static_cast<int>(std::cbrt(p)); side <= p / 3; ++side)
         if (p % (side * side) == 0)
-            return {side, p / (side * side)};
+            return {side, side, p / (side * side)};
     throw std::invalid_argument(std::to_string(p) + " ranks make no three-dimensional mesh: p needs a square "
                                                     "factor whose root is at least p's cube root");
 }

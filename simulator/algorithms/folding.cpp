@@ -5,8 +5,6 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
-
 namespace {
 
 /** Combines in rank order. */

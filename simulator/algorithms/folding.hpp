@@ -39,21 +39,18 @@ struct Folding {
     }
 };
 
-Folding fold(const schedule::Rank &rank, Keep keep);
+Folding fold(const Rank &rank, Keep keep);
 
 /** The rank that does not participate sends `result`, and the other rank of the pair reduces it into its own.
  */
-void fold_into_pairs(schedule::Rank &rank, const Folding &folding, schedule::Span result,
-                     schedule::Span incoming);
+void fold_into_pairs(Rank &rank, const Folding &folding, Span result, Span incoming);
 /** Each rank of a pair reduces one half of the data; then the odd rank sends its half. Keep::even only. */
-void fold_halves_into_pairs(schedule::Rank &rank, const Folding &folding, schedule::Span result,
-                            schedule::Span incoming);
+void fold_halves_into_pairs(Rank &rank, const Folding &folding, Span result, Span incoming);
 /** The participating rank of a pair sends `result` to the other rank. */
-void return_to_folded(schedule::Rank &rank, const Folding &folding, schedule::Span result);
+void return_to_folded(Rank &rank, const Folding &folding, Span result);
 
 /** Recursive doubling: in round i, numbers that differ in bit i exchange `result`; combines in rank order. */
-void exchange_by_doubling(schedule::Rank &rank, const Folding &folding, schedule::Span result,
-                          schedule::Span incoming);
+void exchange_by_doubling(Rank &rank, const Folding &folding, Span result, Span incoming);
 
 /** A round of recursive halving: the half that this rank continues with, and the half of its peer. */
 struct HalvingRound {
@@ -75,9 +72,9 @@ std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length)
 
 /** In each round, sends the peer's half and reduces the received data into this rank's half.
  * @param in_order  values of lower ranks first; otherwise the received values first */
-void reduce_by_halves(schedule::Rank &rank, const std::vector<HalvingRound> &rounds, schedule::Span result,
-                      schedule::Span incoming, bool in_order = false);
+void reduce_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result, Span incoming,
+                      bool in_order = false);
 /** The rounds in reverse order: sends this rank's half and receives the peer's half. */
-void gather_by_halves(schedule::Rank &rank, const std::vector<HalvingRound> &rounds, schedule::Span result);
+void gather_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result);
 
 } // namespace offbeat::algorithms

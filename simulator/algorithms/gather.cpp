@@ -5,12 +5,7 @@
 #include "algorithms/tasks.hpp"
 #include "algorithms/trees.hpp"
 
-namespace offbeat::algorithms::gather {
-
-using schedule::Collective;
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
+namespace offbeat::algorithms {
 
 namespace {
 
@@ -42,10 +37,8 @@ void linear_sync(Rank &rank, int64_t first_bytes) {
     rank.wait_all();
 }
 
-} // namespace
-
 /** The root receives from one rank after the other. */
-void linear(Rank &rank, const Parameters & /*parameters*/) {
+void linear(Rank &rank) {
     const int root = rank.call.root;
     if (rank.id != root) {
         rank.send(root, rank.input());
@@ -63,25 +56,21 @@ void openmpi_linear_sync(Rank &rank, const Parameters &parameters) {
     linear_sync(rank, parameters["segment"]);
 }
 
-void simgrid_linear_sync(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_linear_sync(Rank &rank) {
     constexpr int64_t large = 92160;
     linear_sync(rank, rank.call.bytes() > large ? 32768 : 1024);
 }
 
-namespace {
-
 /** Where the blocks of a subtree are collected; the root's own block is copied first. */
 SubtreeBlocks collected_blocks(Rank &rank, const RunTree &runs) {
-    const schedule::Span all = rank.output();
+    const Span all = rank.output();
     if (runs.tree.is_root())
         copy_some(rank, block(all, rank.id, rank.call.count), rank.input());
     return {rank, runs, all, rank.input()};
 }
 
-} // namespace
-
 /** Blocking receives, the smallest subtree first. */
-void binomial(Rank &rank, const Parameters & /*parameters*/) {
+void binomial(Rank &rank) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = collected_blocks(rank, runs);
     for (size_t i = 0; i < runs.tree.children.size(); ++i)
@@ -101,8 +90,6 @@ void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
     if (!runs.tree.is_root())
         tasks.isend(runs.tree.parent, blocks.to_parent(), receives);
 }
-
-namespace {
 
 std::vector<Span> blocks_of(const Span &all, const std::vector<int> &ranks, int64_t count) {
     std::vector<Span> pieces;
@@ -128,10 +115,8 @@ void receive_from_leaders(Rank &rank, const Span &own_node, const Span &all) {
     rank.wait_all();
 }
 
-} // namespace
-
 /** Inside the nodes, then among their leaders. */
-void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
+void mvapich_two_level(Rank &rank) {
     const int64_t count = rank.call.count;
     const int root = rank.call.root;
     if (count == 0)
@@ -153,35 +138,21 @@ void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
         rank.recv(collector, rank.output());
 }
 
-} // namespace offbeat::algorithms::gather
-
-namespace offbeat::algorithms {
-
-using schedule::Collective;
+} // namespace
 
 std::vector<Algorithm> gather_algorithms() {
-    using namespace gather;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::gather, "openmpi",
-               {
-                   {"basic_linear", linear, scales},
-                   {"binomial", binomial, scales},
-                   {"linear_sync", openmpi_linear_sync, {{"segment", 0}}},
-               });
-    add_family(list, Collective::gather, "mpich",
-               {
-                   {"binomial", binomial, scales},
-                   {"nb(sched_binomial)", binomial, scales},
-                   {"nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::gather, "simgrid",
-               {
-                   {"ompi_basic_linear", linear, scales},
-                   {"ompi_binomial", binomial, scales},
-                   {"ompi_linear_sync", simgrid_linear_sync},
-                   {"mvapich2_two_level", mvapich_two_level},
-               });
-    return list;
+    return {
+        {"openmpi", "basic_linear", linear, scales},
+        {"openmpi", "binomial", binomial, scales},
+        {"openmpi", "linear_sync", openmpi_linear_sync, {{"segment", 0}}},
+        {"mpich", "binomial", binomial, scales},
+        {"mpich", "nb(sched_binomial)", binomial, scales},
+        {"mpich", "nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_linear", linear, scales},
+        {"simgrid", "ompi_binomial", binomial, scales},
+        {"simgrid", "ompi_linear_sync", simgrid_linear_sync},
+        {"simgrid", "mvapich2_two_level", mvapich_two_level},
+    };
 }
 
 } // namespace offbeat::algorithms

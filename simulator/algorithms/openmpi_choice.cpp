@@ -1,256 +1,152 @@
 #include "algorithms/openmpi_choice.hpp"
 
 #include <limits>
-#include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
-
 namespace {
 
-constexpr int64_t any = std::numeric_limits<int64_t>::max();
-constexpr int64_t kib = 1024;
-constexpr int64_t mib = 1024 * kib;
-
-struct Row {
-    int64_t below; /**< bytes */
-    std::string_view name;
+/** For messages below a number of bytes. */
+struct Rule {
+    int64_t below;
+    std::string name;
 };
 
-/** Rows for numbers of ranks below `below`, ascending. */
+/** For numbers of ranks below `below`, ascending. */
 struct Band {
     int64_t below;
-    std::vector<Row> rows;
+    std::vector<Rule> rules;
 };
 
-std::string_view look_up(std::span<const Band> bands, const Call &call) {
-    for (const Band &band : bands)
-        if (call.p < band.below)
-            for (const Row &row : band.rows)
-                if (call.bytes() < row.below)
-                    return row.name;
-    throw std::logic_error("a decision table without a last row");
+constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+/** "512", "4K" or "1M" */
+int64_t number_of(const std::string &word) {
+    return std::stoll(word) * (word.ends_with('K') ? 1024 : word.ends_with('M') ? 1024 * 1024 : 1);
 }
 
-const std::vector<Band> reduce_bands = {
-    {4,
-     {{8, "rabenseifner"},
-      {16, "binary"},
-      {32, "pipeline"},
-      {256 * kib, "linear"},
-      {512 * kib, "pipeline"},
-      {mib, "chain"},
-      {any, "pipeline"}}},
-    {8,
-     {{4 * kib, "binary"},
-      {64 * kib, "chain"},
-      {256 * kib, "binomial"},
-      {512 * kib, "linear"},
-      {mib, "binomial"},
-      {any, "linear"}}},
-    {16, {{8 * kib, "binary"}, {any, "binomial"}}},
-    {32, {{4 * kib, "binary"}, {any, "binomial"}}},
-    {256, {{any, "binomial"}}},
-    {512, {{8 * kib, "binomial"}, {16 * kib, "in_order_binary"}, {any, "binomial"}}},
-    {2048, {{any, "binomial"}}},
-    {4096,
-     {{512, "binomial"},
-      {kib, "in_order_binary"},
-      {8 * kib, "binomial"},
-      {16 * kib, "in_order_binary"},
-      {any, "binomial"}}},
-    {any,
-     {{16, "binomial"},
-      {32, "in_order_binary"},
-      {kib, "binomial"},
-      {2 * kib, "in_order_binary"},
-      {8 * kib, "binomial"},
-      {16 * kib, "in_order_binary"},
-      {any, "binomial"}}},
-};
+/** Reads the rules of a collective: for each band the ranks that it is below ("any:" is the last band), then
+ * the algorithms, each with the bytes that it is below; the last algorithm is for all longer messages. */
+std::vector<Band> parse(const char *text) {
+    std::vector<Band> bands;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (word.ends_with(':'))
+            bands.push_back({word == "any:" ? unlimited : number_of(word), {}});
+        else if (std::isdigit(static_cast<unsigned char>(word[0])) != 0)
+            bands.back().rules.back().below = number_of(word.substr(0, word.find(',')));
+        else
+            bands.back().rules.push_back({unlimited, word});
+    }
+    return bands;
+}
+
+const std::vector<Band> reduce_rules = parse(R"(
+4:    rabenseifner 8, binary 16, pipeline 32, linear 256K, pipeline 512K, chain 1M, pipeline
+8:    binary 4K, chain 64K, binomial 256K, linear 512K, binomial 1M, linear
+16:   binary 8K, binomial
+32:   binary 4K, binomial
+256:  binomial
+512:  binomial 8K, in_order_binary 16K, binomial
+2048: binomial
+4096: binomial 512, in_order_binary 1K, binomial 8K, in_order_binary 16K, binomial
+any:  binomial 16, in_order_binary 32, binomial 1K, in_order_binary 2K, binomial 8K, in_order_binary 16K,
+      binomial
+)");
 
 /** For operations that don't commute. */
-const std::vector<Band> ordered_reduce_bands = {
-    {4, {{8, "in_order_binary"}, {any, "linear"}}},
-    {8, {{any, "linear"}}},
-    {16,
-     {{kib, "in_order_binary"},
-      {8 * kib, "linear"},
-      {16 * kib, "in_order_binary"},
-      {256 * kib, "linear"},
-      {any, "in_order_binary"}}},
-    {128, {{any, "in_order_binary"}}},
-    {256, {{512, "in_order_binary"}, {kib, "linear"}, {any, "in_order_binary"}}},
-    {any, {{any, "in_order_binary"}}},
-};
+const std::vector<Band> ordered_reduce_rules = parse(R"(
+4:    in_order_binary 8, linear
+8:    linear
+16:   in_order_binary 1K, linear 8K, in_order_binary 16K, linear 256K, in_order_binary
+128:  in_order_binary
+256:  in_order_binary 512, linear 1K, in_order_binary
+any:  in_order_binary
+)");
 
-const std::vector<Band> bcast_bands = {
-    {4,
-     {{32, "pipeline"},
-      {256, "binary_tree"},
-      {512, "pipeline"},
-      {kib, "knomial"},
-      {32 * kib, "basic_linear"},
-      {128 * kib, "binary_tree"},
-      {256 * kib, "chain"},
-      {512 * kib, "basic_linear"},
-      {mib, "binomial"},
-      {any, "binary_tree"}}},
-    {8,
-     {{64, "binary_tree"},
-      {128, "binomial"},
-      {2 * kib, "binary_tree"},
-      {8 * kib, "binomial"},
-      {mib, "basic_linear"},
-      {any, "chain"}}},
-    {16,
-     {{8, "knomial"},
-      {64, "binary_tree"},
-      {4 * kib, "knomial"},
-      {16 * kib, "binary_tree"},
-      {32 * kib, "binomial"},
-      {any, "basic_linear"}}},
-    {32, {{4 * kib, "knomial"}, {mib, "binomial"}, {any, "scatter_allgather"}}},
-    {64, {{2 * kib, "binomial"}, {any, "knomial"}}},
-    {128, {{any, "knomial"}}},
-    {256,
-     {{2, "binomial"},
-      {16 * kib, "binary_tree"},
-      {32 * kib, "basic_linear"},
-      {64 * kib, "binary_tree"},
-      {any, "knomial"}}},
-    {1024, {{16 * kib, "knomial"}, {32 * kib, "split_binary_tree"}, {any, "knomial"}}},
-    {2048, {{512 * kib, "knomial"}, {any, "scatter_allgather"}}},
-    {4096, {{256 * kib, "knomial"}, {any, "scatter_allgather"}}},
-    {any,
-     {{8 * kib, "knomial"}, {16 * kib, "binary_tree"}, {256 * kib, "knomial"}, {any, "scatter_allgather"}}},
-};
+const std::vector<Band> bcast_rules = parse(R"(
+4:    pipeline 32, binary_tree 256, pipeline 512, knomial 1K, basic_linear 32K, binary_tree 128K,
+      chain 256K, basic_linear 512K, binomial 1M, binary_tree
+8:    binary_tree 64, binomial 128, binary_tree 2K, binomial 8K, basic_linear 1M, chain
+16:   knomial 8, binary_tree 64, knomial 4K, binary_tree 16K, binomial 32K, basic_linear
+32:   knomial 4K, binomial 1M, scatter_allgather
+64:   binomial 2K, knomial
+128:  knomial
+256:  binomial 2, binary_tree 16K, basic_linear 32K, binary_tree 64K, knomial
+1024: knomial 16K, split_binary_tree 32K, knomial
+2048: knomial 512K, scatter_allgather
+4096: knomial 256K, scatter_allgather
+any:  knomial 8K, binary_tree 16K, knomial 256K, scatter_allgather
+)");
 
 /** By the bytes of one sender. */
-const std::vector<Band> gather_bands = {
-    {4,
-     {{2, "linear_sync"},
-      {4, "basic_linear"},
-      {32 * kib, "binomial"},
-      {64 * kib, "basic_linear"},
-      {128 * kib, "binomial"},
-      {any, "linear_sync"}}},
-    {8,
-     {{kib, "binomial"},
-      {8 * kib, "basic_linear"},
-      {32 * kib, "binomial"},
-      {256 * kib, "basic_linear"},
-      {any, "linear_sync"}}},
-    {256, {{any, "binomial"}}},
-    {512, {{2 * kib, "binomial"}, {8 * kib, "basic_linear"}, {any, "binomial"}}},
-    {any, {{any, "binomial"}}},
-};
+const std::vector<Band> gather_rules = parse(R"(
+4:    linear_sync 2, basic_linear 4, binomial 32K, basic_linear 64K, binomial 128K, linear_sync
+8:    binomial 1K, basic_linear 8K, binomial 32K, basic_linear 256K, linear_sync
+256:  binomial
+512:  binomial 2K, basic_linear 8K, binomial
+any:  binomial
+)");
 
 /** By the bytes of one receiver. */
-const std::vector<Band> scatter_bands = {
-    {4, {{2, "linear_nb"}, {128 * kib, "basic_linear"}, {256 * kib, "linear_nb"}, {any, "basic_linear"}}},
-    {8,
-     {{2 * kib, "binomial"},
-      {4 * kib, "basic_linear"},
-      {8 * kib, "binomial"},
-      {32 * kib, "basic_linear"},
-      {mib, "linear_nb"},
-      {any, "basic_linear"}}},
-    {16, {{16 * kib, "binomial"}, {mib, "linear_nb"}, {any, "basic_linear"}}},
-    {32, {{16 * kib, "binomial"}, {32 * kib, "basic_linear"}, {any, "linear_nb"}}},
-    {64, {{512, "binomial"}, {8 * kib, "linear_nb"}, {16 * kib, "binomial"}, {any, "linear_nb"}}},
-    {any, {{512, "binomial"}, {any, "linear_nb"}}},
-};
+const std::vector<Band> scatter_rules = parse(R"(
+4:    linear_nb 2, basic_linear 128K, linear_nb 256K, basic_linear
+8:    binomial 2K, basic_linear 4K, binomial 8K, basic_linear 32K, linear_nb 1M, basic_linear
+16:   binomial 16K, linear_nb 1M, basic_linear
+32:   binomial 16K, basic_linear 32K, linear_nb
+64:   binomial 512, linear_nb 8K, binomial 16K, linear_nb
+any:  binomial 512, linear_nb
+)");
 
 /** By the bytes for one receiver. */
-const std::vector<Band> alltoall_bands = {
-    {2, {{any, "linear"}}},
-    {3,
-     {{2, "pairwise"},
-      {4, "two_proc"},
-      {16, "pairwise"},
-      {64, "two_proc"},
-      {256, "pairwise"},
-      {4 * kib, "two_proc"},
-      {32 * kib, "pairwise"},
-      {256 * kib, "linear_sync"},
-      {mib, "two_proc"},
-      {any, "pairwise"}}},
-    {8,
-     {{8 * kib, "linear_sync"},
-      {16 * kib, "linear"},
-      {64 * kib, "linear_sync"},
-      {512 * kib, "linear"},
-      {mib, "pairwise"},
-      {any, "linear"}}},
-    {16, {{256 * kib, "linear_sync"}, {any, "linear"}}},
-    {32,
-     {{4, "linear_sync"},
-      {512, "modified_bruck"},
-      {8 * kib, "linear_sync"},
-      {32 * kib, "linear"},
-      {256 * kib, "linear_sync"},
-      {512 * kib, "linear"},
-      {any, "linear_sync"}}},
-    {64, {{512, "modified_bruck"}, {512 * kib, "linear"}, {any, "linear_sync"}}},
-    {128,
-     {{kib, "modified_bruck"},
-      {2 * kib, "linear"},
-      {4 * kib, "linear_sync"},
-      {256 * kib, "linear"},
-      {any, "pairwise"}}},
-    {256, {{kib, "modified_bruck"}, {2 * kib, "linear_sync"}, {256 * kib, "linear"}, {any, "pairwise"}}},
-    {512, {{kib, "modified_bruck"}, {8 * kib, "linear_sync"}, {32 * kib, "linear"}, {any, "pairwise"}}},
-    {1024,
-     {{512, "modified_bruck"},
-      {8 * kib, "linear_sync"},
-      {16 * kib, "linear"},
-      {128 * kib, "linear_sync"},
-      {256 * kib, "linear"},
-      {any, "pairwise"}}},
-    {2048,
-     {{512, "modified_bruck"},
-      {kib, "linear_sync"},
-      {2 * kib, "linear"},
-      {16 * kib, "linear_sync"},
-      {256 * kib, "linear"},
-      {any, "linear_sync"}}},
-    {4096,
-     {{kib, "modified_bruck"},
-      {4 * kib, "linear_sync"},
-      {8 * kib, "linear"},
-      {128 * kib, "linear_sync"},
-      {any, "linear"}}},
-    {any,
-     {{2 * kib, "modified_bruck"},
-      {8 * kib, "linear_sync"},
-      {16 * kib, "linear"},
-      {32 * kib, "linear_sync"},
-      {64 * kib, "linear"},
-      {any, "linear_sync"}}},
-};
+const std::vector<Band> alltoall_rules = parse(R"(
+2:    linear
+3:    pairwise 2, two_proc 4, pairwise 16, two_proc 64, pairwise 256, two_proc 4K, pairwise 32K,
+      linear_sync 256K, two_proc 1M, pairwise
+8:    linear_sync 8K, linear 16K, linear_sync 64K, linear 512K, pairwise 1M, linear
+16:   linear_sync 256K, linear
+32:   linear_sync 4, modified_bruck 512, linear_sync 8K, linear 32K, linear_sync 256K, linear 512K,
+      linear_sync
+64:   modified_bruck 512, linear 512K, linear_sync
+128:  modified_bruck 1K, linear 2K, linear_sync 4K, linear 256K, pairwise
+256:  modified_bruck 1K, linear_sync 2K, linear 256K, pairwise
+512:  modified_bruck 1K, linear_sync 8K, linear 32K, pairwise
+1024: modified_bruck 512, linear_sync 8K, linear 16K, linear_sync 128K, linear 256K, pairwise
+2048: modified_bruck 512, linear_sync 1K, linear 2K, linear_sync 16K, linear 256K, linear_sync
+4096: modified_bruck 1K, linear_sync 4K, linear 8K, linear_sync 128K, linear
+any:  modified_bruck 2K, linear_sync 8K, linear 16K, linear_sync 32K, linear 64K, linear_sync
+)");
+
+const std::vector<Band> &rules_of(const Call &call) {
+    switch (call.collective) {
+    case Collective::reduce:
+        return call.commutative ? reduce_rules : ordered_reduce_rules;
+    case Collective::bcast:
+        return bcast_rules;
+    case Collective::gather:
+        return gather_rules;
+    case Collective::scatter:
+        return scatter_rules;
+    case Collective::alltoall:
+        return alltoall_rules;
+    default:
+        throw std::logic_error("no decision rules for " + std::string(name_of(call.collective)));
+    }
+}
 
 } // namespace
 
 std::string_view openmpi_choice(const Call &call) {
-    switch (call.collective) {
-    case Collective::reduce:
-        return look_up(call.commutative ? reduce_bands : ordered_reduce_bands, call);
-    case Collective::bcast:
-        return look_up(bcast_bands, call);
-    case Collective::gather:
-        return look_up(gather_bands, call);
-    case Collective::scatter:
-        return look_up(scatter_bands, call);
-    case Collective::alltoall:
-        return look_up(alltoall_bands, call);
-    default:
-        throw std::logic_error("no decision table for " + std::string(name_of(call.collective)));
-    }
+    for (const Band &band : rules_of(call))
+        if (call.p < band.below)
+            for (const Rule &rule : band.rules)
+                if (call.bytes() < rule.below)
+                    return rule.name;
+    throw std::logic_error("decision rules without a last one");
 }
 
 void run_openmpi_choice(Rank &rank, const Group &group, const Subcall &subcall) {
@@ -258,17 +154,11 @@ void run_openmpi_choice(Rank &rank, const Group &group, const Subcall &subcall) 
     call.collective = subcall.collective;
     call.p = group.p;
     call.count = subcall.count;
-    const Algorithm *algorithm = find(subcall.collective, "openmpi", openmpi_choice(call));
-    if (algorithm == nullptr)
-        throw std::logic_error("no algorithm " + std::string(openmpi_choice(call)) + " of Open MPI");
-    Parameters parameters(algorithm->parameters);
-    for (const Parameter &parameter : algorithm->parameters) {
-        if (parameter.name == "segment" || parameter.name == "requests")
-            parameters.set(parameter.name, 0);
-        else if (parameter.name == "fanout")
-            parameters.set(parameter.name, 1);
-    }
-    run(rank, group, subcall, [&](Rank &inner) { algorithm->write(inner, parameters); });
+    const std::string_view name = openmpi_choice(call);
+    if (name == "chain")
+        run(rank, group, subcall, "openmpi", name, {{"fanout", 1}});
+    else
+        run(rank, group, subcall, "openmpi", name);
 }
 
 } // namespace offbeat::algorithms

@@ -4,7 +4,8 @@
 
 namespace offbeat::algorithms {
 
-RecursiveExchange::RecursiveExchange(int p, int rank, int radix) : k(std::min(radix, std::max(p, 2))) {
+RecursiveExchange::RecursiveExchange(int p, int rank, int64_t radix)
+    : k(static_cast<int>(std::min<int64_t>(radix, std::max(p, 2)))) {
     while (participants * k <= p) {
         participants *= k;
         ++phases;

@@ -21,7 +21,7 @@ struct RankRange {
 class RecursiveExchange {
   public:
     /** @param k  at least 2; limited to p. */
-    RecursiveExchange(int p, int rank, int k);
+    RecursiveExchange(int p, int rank, int64_t k);
 
     int k = 2;
     int participants = 1; /**< k^phases */
@@ -62,7 +62,7 @@ class ExchangePieces {
         : exchange_(exchange), blocks_(Blocks::remainder_last(count, exchange.participants)) {
     }
     /** The piece that a rank works on when `digits` digits remain to be exchanged. */
-    [[nodiscard]] schedule::Span of(const schedule::Span &all, int rank, int digits) const {
+    [[nodiscard]] Span of(const Span &all, int rank, int digits) const {
         const RankRange range = exchange_.numbers_near(exchange_.reversed(exchange_.number(rank)), digits);
         return blocks_.run(all, range.from, range.end);
     }

@@ -10,15 +10,11 @@
 
 namespace offbeat::algorithms::reduce {
 
-using namespace schedule;
-
 Span accumulator(Rank &rank) {
     return rank.id == rank.call.root ? rank.output() : rank.scratch(rank.call.count);
 }
 
-void linear(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void linear(Rank &rank) {
     if (rank.id != rank.call.root) {
         rank.send(rank.call.root, rank.input());
         return;
@@ -59,16 +55,14 @@ void reduce_at_root(Rank &rank, Span input, Span output) {
 
 } // namespace
 
-void linear_nonblocking(Rank &rank, const Parameters &parameters) {
+void linear_nonblocking(Rank &rank) {
     if (!rank.call.commutative)
-        linear(rank, parameters);
-    else if (!reduces_without_messages(rank))
+        linear(rank);
+    else
         reduce_at_root(rank, rank.input(), rank.output());
 }
 
 void ring(Rank &rank, const Parameters &parameters) {
-    if (reduces_without_messages(rank))
-        return;
     const int from = (rank.id + 1) % rank.p;
     const int to = (rank.id - 1 + rank.p) % rank.p;
     const bool is_root = rank.id == rank.call.root;
@@ -101,8 +95,6 @@ void ring(Rank &rank, const Parameters &parameters) {
 
 namespace {
 
-const Parameters no_parameters{{}};
-
 /** The threshold for dividing messages: MPICH divides longer messages, SimGrid also messages of this length.
  */
 constexpr int64_t mpich_short_bytes = 2048;
@@ -111,9 +103,9 @@ constexpr int64_t mpich_short_bytes = 2048;
 void simgrid_flat(Rank &rank) {
     if (rank.call.count < fold(rank, Keep::odd).size || rank.call.bytes() < mpich_short_bytes ||
         !rank.call.commutative)
-        binomial(rank, no_parameters);
+        binomial(rank);
     else
-        simgrid_scatter_gather(rank, no_parameters);
+        simgrid_scatter_gather(rank);
 }
 
 Subcall reduce_subcall(const Rank &rank, int root, Span input, Span output) {
@@ -123,31 +115,19 @@ Subcall reduce_subcall(const Rank &rank, int root, Span input, Span output) {
 /** All ranks on one node: small messages are reduced to rank 0, which sends the result to the root. */
 void simgrid_one_node(Rank &rank) {
     constexpr int64_t shared_memory_bytes = 2048;
-    if (rank.call.bytes() > shared_memory_bytes || !rank.call.commutative) {
-        knomial(rank, 4);
-        return;
-    }
+    if (rank.call.bytes() > shared_memory_bytes || !rank.call.commutative)
+        return knomial(rank, 4);
     const Span sum = rank.id != 0 ? Span{} : accumulator(rank);
-    run(rank, everyone(rank), reduce_subcall(rank, 0, rank.input(), sum),
-        [](Rank &inner) { linear(inner, no_parameters); });
-    if (rank.call.root == 0)
-        return;
-    if (rank.id == 0)
-        rank.send(rank.call.root, sum, 1);
-    else if (rank.id == rank.call.root)
-        rank.recv(0, rank.output(), 1);
+    run(rank, everyone(rank), reduce_subcall(rank, 0, rank.input(), sum), [](Rank &inner) { linear(inner); });
+    transfer(rank, 0, sum, rank.call.root, rank.output(), 1);
 }
 
 } // namespace
 
-void simgrid_two_level(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void simgrid_two_level(Rank &rank) {
     const Group node = same_node(rank);
-    if (node.p == rank.p) {
-        simgrid_one_node(rank);
-        return;
-    }
+    if (node.p == rank.p)
+        return simgrid_one_node(rank);
     const Group leaders = node_leaders(rank);
     const int root = rank.call.root;
     const int leader_of_root = leader_of(rank.call, root);
@@ -162,34 +142,20 @@ void simgrid_two_level(Rank &rank, const Parameters & /*parameters*/) {
             sum = accumulator(rank);
         run(rank, leaders, reduce_subcall(rank, leaders.number(leader_of_root), node_sum, sum), simgrid_flat);
     }
-    if (root == leader_of_root)
-        return;
-    if (rank.id == leader_of_root)
-        rank.send(root, sum, 1);
-    else if (rank.id == root)
-        rank.recv(leader_of_root, rank.output(), 1);
+    transfer(rank, leader_of_root, sum, root, rank.output(), 1);
 }
 
 void mpich_flat(Rank &rank, bool scheduled) {
     if (rank.call.bytes() <= mpich_short_bytes)
-        binomial(rank, no_parameters);
-    else if (scheduled)
-        mpich_scheduled_scatter_gather(rank, no_parameters);
+        binomial(rank);
     else
-        mpich_scatter_gather(rank, no_parameters);
+        mpich_scatter_gather(rank, scheduled);
 }
-
-namespace {
 
 void mpich_by_nodes(Rank &rank, bool scheduled) {
     const auto flat = [=](Rank &inner) { mpich_flat(inner, scheduled); };
-    if (!rank.call.commutative || nodes_used(rank.call) == rank.p) {
-        if (!reduces_without_messages(rank))
-            flat(rank);
-        return;
-    }
-    if (reduces_without_messages(rank))
-        return;
+    if (!rank.call.commutative || nodes_used(rank.call) == rank.p)
+        return flat(rank);
     const Group node = same_node(rank);
     const int root = rank.call.root;
     const bool on_root_node = rank.call.node(rank.id) == rank.call.node(root);
@@ -211,66 +177,49 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
         run(rank, node, reduce_subcall(rank, node.number(root), partial_sum, rank.output()), flat);
 }
 
-} // namespace
-
-void mpich_nodes(Rank &rank, const Parameters & /*parameters*/) {
-    mpich_by_nodes(rank, false);
-}
-
-void mpich_scheduled_nodes(Rank &rank, const Parameters & /*parameters*/) {
-    mpich_by_nodes(rank, true);
-}
-
 } // namespace offbeat::algorithms::reduce
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 /** SimGrid's arrival_pattern_aware is missing: it probes for messages in a loop with sleeps of 100 µs. */
 std::vector<Algorithm> reduce_algorithms() {
     using namespace reduce;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::reduce, "openmpi",
-               {
-                   {"linear", linear, ordered | scales},
-                   {"chain", chain, {{"segment", 0}, {"fanout", 4, 1}, {"requests", 0}}},
-                   {"pipeline", pipeline, {{"segment", 0}, {"requests", 0}}},
-                   {"binary", binary, {{"segment", 0}, {"requests", 0}}},
-                   {"binomial", binomial_segmented, {{"segment", 0}, {"requests", 0}}},
-                   {"in_order_binary", in_order_binary, {{"segment", 0}, {"requests", 0}}, ordered},
-                   {"rabenseifner", openmpi_rabenseifner, ordered},
-               });
-    add_family(list, Collective::reduce, "mpich",
-               {
-                   {"binomial", binomial, scales},
-                   {"smp", mpich_nodes},
-                   {"reduce_scatter_gather", mpich_scatter_gather},
-                   {"nb(sched_smp)", mpich_scheduled_nodes},
-                   {"nb(sched_binomial)", binomial, scales},
-                   {"nb(sched_reduce_scatter_gather)", mpich_scheduled_scatter_gather},
-                   {"nb(tsp_tree)",
-                    task_tree,
-                    {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
-                   {"nb(tsp_ring)", task_chain, {{"chunk_size", 0}, {"buffer_per_child", 0}}},
-               });
-    add_family(list, Collective::reduce, "simgrid",
-               {
-                   {"binomial", binomial, scales},
-                   {"flat_tree", linear, ordered | scales},
-                   {"NTSL", ring, {{"segment", 8192, 1}}},
-                   {"scatter_gather", simgrid_scatter_gather},
-                   {"ompi_chain", simgrid_chain},
-                   {"ompi_pipeline", simgrid_pipeline},
-                   {"ompi_basic_linear", linear, ordered | scales},
-                   {"ompi_in_order_binary", simgrid_in_order_binary, ordered | scales},
-                   {"ompi_binary", simgrid_binary},
-                   {"ompi_binomial", simgrid_binomial},
-                   {"mvapich2_knomial", knomial, {{"radix", 4, 2}}, scales},
-                   {"mvapich2_two_level", simgrid_two_level},
-                   {"rab", rabenseifner, ordered},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", linear, ordered | scales},
+        {"openmpi",
+         "chain",
+         pipelined(chain_tree, "fanout"),
+         {{"segment", 0}, {"fanout", 4, 1}, {"requests", 0}}},
+        {"openmpi", "pipeline", pipelined(chain_tree), {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "binary", pipelined(binary_tree), {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "binomial", pipelined(in_order_binomial_tree), {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "in_order_binary", in_order_binary, {{"segment", 0}, {"requests", 0}}, ordered},
+        {"openmpi", "rabenseifner", openmpi_rabenseifner, ordered},
+        {"mpich", "binomial", binomial, scales},
+        {"mpich", "smp", fixed(mpich_by_nodes, false)},
+        {"mpich", "reduce_scatter_gather", fixed(mpich_scatter_gather, false)},
+        {"mpich", "nb(sched_smp)", fixed(mpich_by_nodes, true)},
+        {"mpich", "nb(sched_binomial)", binomial, scales},
+        {"mpich", "nb(sched_reduce_scatter_gather)", fixed(mpich_scatter_gather, true)},
+        {"mpich",
+         "nb(tsp_tree)",
+         task_tree,
+         {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
+        {"mpich", "nb(tsp_ring)", task_chain, {{"chunk_size", 0}, {"buffer_per_child", 0}}},
+        {"simgrid", "binomial", binomial, scales},
+        {"simgrid", "flat_tree", linear, ordered | scales},
+        {"simgrid", "NTSL", ring, {{"segment", 8192, 1}}},
+        {"simgrid", "scatter_gather", simgrid_scatter_gather},
+        {"simgrid", "ompi_chain", simgrid_chain},
+        {"simgrid", "ompi_pipeline", simgrid_pipeline},
+        {"simgrid", "ompi_basic_linear", linear, ordered | scales},
+        {"simgrid", "ompi_in_order_binary", simgrid_in_order_binary, ordered | scales},
+        {"simgrid", "ompi_binary", simgrid_binary},
+        {"simgrid", "ompi_binomial", simgrid_binomial},
+        {"simgrid", "mvapich2_knomial", mvapich_knomial, {{"radix", 4, 2}}, scales},
+        {"simgrid", "mvapich2_two_level", simgrid_two_level},
+        {"simgrid", "rab", rabenseifner, ordered},
+    };
 }
 
 } // namespace offbeat::algorithms

@@ -9,8 +9,6 @@
 
 namespace offbeat::algorithms::reduce {
 
-using namespace schedule;
-
 namespace {
 
 /** The folding of the reduce-scatter as the gather uses it: a root that was folded into another rank has
@@ -126,42 +124,22 @@ void pad(Rank &rank, Span buffer, int64_t filled) {
 
 } // namespace
 
-void openmpi_rabenseifner(Rank &rank, const Parameters &parameters) {
-    if (reduces_without_messages(rank))
-        return;
-    if (too_few_or_noncommutative(rank)) {
-        linear(rank, parameters);
-        return;
-    }
+void openmpi_rabenseifner(Rank &rank) {
+    if (too_few_or_noncommutative(rank))
+        return linear(rank);
     const Span result = input_in_accumulator(rank);
     scatter_gather(rank, result, fold_halves_into_pairs, halves_of_elements(result.length));
 }
 
-void mpich_scatter_gather(Rank &rank, const Parameters &parameters) {
-    if (reduces_without_messages(rank))
-        return;
-    if (too_few_or_noncommutative(rank)) {
-        binomial(rank, parameters);
-        return;
-    }
+void mpich_scatter_gather(Rank &rank, bool scheduled) {
+    if (too_few_or_noncommutative(rank))
+        return binomial(rank);
     const Span result = input_in_accumulator(rank);
-    scatter_gather(rank, result, fold_into_pairs, halves_of_blocks(result.length, Blocks::even));
+    const auto divide = scheduled ? Blocks::remainder_last : Blocks::even;
+    scatter_gather(rank, result, fold_into_pairs, halves_of_blocks(result.length, divide));
 }
 
-void mpich_scheduled_scatter_gather(Rank &rank, const Parameters &parameters) {
-    if (reduces_without_messages(rank))
-        return;
-    if (too_few_or_noncommutative(rank)) {
-        binomial(rank, parameters);
-        return;
-    }
-    const Span result = input_in_accumulator(rank);
-    scatter_gather(rank, result, fold_into_pairs, halves_of_blocks(result.length, Blocks::remainder_last));
-}
-
-void simgrid_scatter_gather(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void simgrid_scatter_gather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool padded = count < rank.p;
     const Span result = padded ? rank.scratch(rank.p) : accumulator(rank);
@@ -172,9 +150,7 @@ void simgrid_scatter_gather(Rank &rank, const Parameters & /*parameters*/) {
         rank.copy(rank.output(), result.part(0, count));
 }
 
-void rabenseifner(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void rabenseifner(Rank &rank) {
     const Span result = input_in_accumulator(rank);
     scatter_gather(rank, result, fold_halves_into_pairs, halves_of_elements(result.length), true);
 }

@@ -5,11 +5,7 @@
 
 namespace offbeat::algorithms::reduce_scatter {
 
-using namespace schedule;
-
-void ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void ring(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = rank.scratch(length * rank.p);
     rank.copy(all, rank.input());
@@ -20,9 +16,7 @@ void ring(Rank &rank, const Parameters & /*parameters*/) {
     rank.copy(rank.output(), block(all, rank.id, length));
 }
 
-void pairwise(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void pairwise(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span incoming = rank.scratch(length);
     rank.copy(rank.output(), block(rank.input(), rank.id, length));
@@ -33,9 +27,9 @@ void pairwise(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void mpich_pairwise(Rank &rank, const Parameters &parameters) {
+void mpich_pairwise(Rank &rank) {
     if (rank.call.commutative)
-        pairwise(rank, parameters);
+        pairwise(rank);
     else
         mpich_choice(rank);
 }
@@ -52,9 +46,7 @@ Span reduce_to_first(Rank &rank) {
 
 } // namespace
 
-void openmpi_reduce_scatterv(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void openmpi_reduce_scatterv(Rank &rank) {
     const Span all = reduce_to_first(rank);
     if (rank.id != 0) {
         rank.recv(0, rank.output());
@@ -65,9 +57,7 @@ void openmpi_reduce_scatterv(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(other, block(all, other, rank.call.count));
 }
 
-void openmpi_reduce_scatter(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void openmpi_reduce_scatter(Rank &rank) {
     const Span all = reduce_to_first(rank);
     const Subcall subcall{Collective::scatter, 0, rank.call.count, all, rank.output()};
     run_openmpi_choice(rank, everyone(rank), subcall);
@@ -75,16 +65,15 @@ void openmpi_reduce_scatter(Rank &rank, const Parameters & /*parameters*/) {
 
 void mpich_choice(Rank &rank) {
     constexpr int64_t long_bytes = 524288;
-    const Parameters no_parameters({});
     if (!rank.call.commutative) {
         if (is_power_of_two(rank.p))
-            permuted_butterfly(rank, no_parameters);
+            permuted_butterfly(rank);
         else
-            recursive_doubling(rank, no_parameters);
+            recursive_doubling(rank);
     } else if (rank.call.bytes() * rank.p < long_bytes) {
-        recursive_halving(rank, no_parameters);
+        recursive_halving(rank);
     } else {
-        pairwise(rank, no_parameters);
+        pairwise(rank);
     }
 }
 
@@ -92,77 +81,55 @@ void mpich_choice(Rank &rank) {
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 std::vector<Algorithm> reduce_scatter_algorithms() {
     using namespace reduce_scatter;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::reduce_scatter, "openmpi",
-               {
-                   {"non_overlapping", openmpi_reduce_scatterv},
-                   {"recursive_halving", recursive_halving, scales},
-                   {"ring", ring, scales},
-                   {"butterfly", butterfly, ordered | scales},
-               });
-    add_family(list, Collective::reduce_scatter, "mpich",
-               {
-                   {"nb(sched_noncommutative)", mpich_noncommutative},
-                   {"nb(sched_recursive_doubling)", recursive_doubling, scales},
-                   {"nb(sched_pairwise)", mpich_pairwise, scales},
-                   {"nb(sched_recursive_halving)", mpich_recursive_halving, scales},
-                   {"nb(tsp_recexch)", task_exchange, {{"k", 2, 2}}, scales},
-                   {"noncommutative", mpich_noncommutative},
-                   {"pairwise", mpich_pairwise, scales},
-                   {"recursive_doubling", recursive_doubling, scales},
-                   {"recursive_halving", mpich_recursive_halving, scales},
-               });
-    add_family(list, Collective::reduce_scatter, "simgrid",
-               {
-                   {"ompi_basic_recursivehalving", recursive_halving, scales},
-                   {"ompi_ring", ring, scales},
-                   {"ompi_butterfly", butterfly, ordered | scales},
-                   {"mpich_pair", pairwise, scales},
-                   {"mpich_rdb", recursive_doubling, scales},
-                   {"mpich_noncomm", simgrid_noncommutative, ordered | scales},
-               });
-    return list;
+    return {
+        {"openmpi", "non_overlapping", openmpi_reduce_scatterv},
+        {"openmpi", "recursive_halving", recursive_halving, scales},
+        {"openmpi", "ring", ring, scales},
+        {"openmpi", "butterfly", butterfly, ordered | scales},
+        {"mpich", "nb(sched_noncommutative)", mpich_noncommutative},
+        {"mpich", "nb(sched_recursive_doubling)", recursive_doubling, scales},
+        {"mpich", "nb(sched_pairwise)", mpich_pairwise, scales},
+        {"mpich", "nb(sched_recursive_halving)", mpich_recursive_halving, scales},
+        {"mpich", "nb(tsp_recexch)", task_exchange, {{"k", 2, 2}}, scales},
+        {"mpich", "noncommutative", mpich_noncommutative},
+        {"mpich", "pairwise", mpich_pairwise, scales},
+        {"mpich", "recursive_doubling", recursive_doubling, scales},
+        {"mpich", "recursive_halving", mpich_recursive_halving, scales},
+        {"simgrid", "ompi_basic_recursivehalving", recursive_halving, scales},
+        {"simgrid", "ompi_ring", ring, scales},
+        {"simgrid", "ompi_butterfly", butterfly, ordered | scales},
+        {"simgrid", "mpich_pair", pairwise, scales},
+        {"simgrid", "mpich_rdb", recursive_doubling, scales},
+        {"simgrid", "mpich_noncomm", permuted_butterfly, ordered | scales | powers_of_two},
+    };
 }
-
-using namespace reduce_scatter;
 
 /** SMPI implements reduce_scatter_block by its algorithms for reduce_scatter. */
 std::vector<Algorithm> reduce_scatter_block_algorithms() {
     using namespace reduce_scatter;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::reduce_scatter_block, "openmpi",
-               {
-                   {"basic_linear", openmpi_reduce_scatter},
-                   {"recursive_doubling", recursive_doubling, scales},
-                   {"recursive_halving", openmpi_recursive_halving},
-                   {"butterfly", openmpi_butterfly, ordered | scales},
-               });
-    add_family(list, Collective::reduce_scatter_block, "mpich",
-               {
-                   {"noncommutative", mpich_noncommutative},
-                   {"recursive_doubling", recursive_doubling, scales},
-                   {"pairwise", mpich_pairwise, scales},
-                   {"recursive_halving", mpich_recursive_halving, scales},
-                   {"nb(sched_noncommutative)", mpich_noncommutative},
-                   {"nb(sched_recursive_doubling)", recursive_doubling, scales},
-                   {"nb(sched_pairwise)", mpich_pairwise, scales},
-                   {"nb(sched_recursive_halving)", mpich_recursive_halving, scales},
-                   {"nb(tsp_recexch)", task_exchange, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::reduce_scatter_block, "simgrid",
-               {
-                   {"ompi_basic_recursivehalving", recursive_halving, scales},
-                   {"ompi_ring", ring, scales},
-                   {"ompi_butterfly", butterfly, ordered | scales},
-                   {"mpich_pair", pairwise, scales},
-                   {"mpich_rdb", recursive_doubling, scales},
-                   {"mpich_noncomm", simgrid_noncommutative, ordered | scales},
-               });
-    return list;
+    return {
+        {"openmpi", "basic_linear", openmpi_reduce_scatter},
+        {"openmpi", "recursive_doubling", recursive_doubling, scales},
+        {"openmpi", "recursive_halving", openmpi_recursive_halving},
+        {"openmpi", "butterfly", openmpi_butterfly, ordered | scales},
+        {"mpich", "noncommutative", mpich_noncommutative},
+        {"mpich", "recursive_doubling", recursive_doubling, scales},
+        {"mpich", "pairwise", mpich_pairwise, scales},
+        {"mpich", "recursive_halving", mpich_recursive_halving, scales},
+        {"mpich", "nb(sched_noncommutative)", mpich_noncommutative},
+        {"mpich", "nb(sched_recursive_doubling)", recursive_doubling, scales},
+        {"mpich", "nb(sched_pairwise)", mpich_pairwise, scales},
+        {"mpich", "nb(sched_recursive_halving)", mpich_recursive_halving, scales},
+        {"mpich", "nb(tsp_recexch)", task_exchange, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_recursivehalving", recursive_halving, scales},
+        {"simgrid", "ompi_ring", ring, scales},
+        {"simgrid", "ompi_butterfly", butterfly, ordered | scales},
+        {"simgrid", "mpich_pair", pairwise, scales},
+        {"simgrid", "mpich_rdb", recursive_doubling, scales},
+        {"simgrid", "mpich_noncomm", permuted_butterfly, ordered | scales | powers_of_two},
+    };
 }
 
 } // namespace offbeat::algorithms

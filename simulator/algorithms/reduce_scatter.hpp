@@ -1,7 +1,7 @@
 /** @file
  * The algorithms of reduce_scatter and reduce_scatter_block. reduce_scatter.cpp lists the names that each
  * library has for them. All ranks receive the same number of elements, so both collectives are the same here.
- * Without elements no rank sends.
+ * They are called if there are elements and several ranks: see needs_messages().
  */
 #pragma once
 
@@ -18,7 +18,7 @@ AlgorithmFunction
     openmpi_reduce_scatterv; /**< Open MPI's choice of a reduce, then a blocking send to each rank */
 AlgorithmFunction openmpi_reduce_scatter; /**< Open MPI's choice of a reduce, then of a scatter */
 /** What MPICH chooses for this call; the same for blocking and scheduled calls. */
-void mpich_choice(schedule::Rank &rank);
+void mpich_choice(Rank &rank);
 ///@}
 
 /** @name Recursive halving, doubling and exchange: reduce_scatter_halving.cpp */
@@ -34,12 +34,12 @@ AlgorithmFunction butterfly;
 AlgorithmFunction
     permuted_butterfly;              /**< powers of two: permutes the blocks first, so that no result moves */
 AlgorithmFunction openmpi_butterfly; /**< one of the two, depending on p */
-/** permuted_butterfly(). For other p MPICH makes its own choice, and SimGrid refuses the call. */
-AlgorithmFunction mpich_noncommutative, simgrid_noncommutative;
+/** permuted_butterfly(). For other p MPICH makes its own choice. */
+AlgorithmFunction mpich_noncommutative;
 /** In rank order. Each exchange carries all blocks but those that the sender's half owns; other ranks serve
  * ranks without a partner. */
 AlgorithmFunction recursive_doubling;
-AlgorithmFunction task_exchange; /**< MPICH's recursive exchange among `k` ranks, as a task graph */
+ParameterisedFunction task_exchange; /**< MPICH's recursive exchange among `k` ranks, as a task graph */
 ///@}
 
 } // namespace offbeat::algorithms::reduce_scatter

@@ -11,8 +11,6 @@
 
 namespace offbeat::algorithms::reduce_scatter {
 
-using namespace schedule;
-
 namespace {
 
 /** A copy of the input in a scratch buffer. */
@@ -30,9 +28,7 @@ std::vector<HalvingRound> rounds_over_ranks(const Rank &rank, const Folding &fol
 
 } // namespace
 
-void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void recursive_halving(Rank &rank) {
     const Span all = scratch_copy(rank);
     const Span incoming = rank.scratch(all.length);
     const Folding folding = fold(rank, Keep::odd);
@@ -48,23 +44,21 @@ void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(partner, block(all, partner, rank.call.count));
 }
 
-void openmpi_recursive_halving(Rank &rank, const Parameters &parameters) {
+void openmpi_recursive_halving(Rank &rank) {
     if (rank.call.commutative)
-        recursive_halving(rank, parameters);
+        recursive_halving(rank);
     else
-        openmpi_reduce_scatter(rank, parameters);
+        openmpi_reduce_scatter(rank);
 }
 
-void mpich_recursive_halving(Rank &rank, const Parameters &parameters) {
+void mpich_recursive_halving(Rank &rank) {
     if (rank.call.commutative)
-        recursive_halving(rank, parameters);
+        recursive_halving(rank);
     else
         mpich_choice(rank);
 }
 
-void butterfly(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void butterfly(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = scratch_copy(rank);
     const Span incoming = rank.scratch(all.length);
@@ -85,11 +79,7 @@ void butterfly(Rank &rank, const Parameters & /*parameters*/) {
         rank.copy(rank.output(), block(all, rank.id, length));
 }
 
-void permuted_butterfly(Rank &rank, const Parameters & /*parameters*/) {
-    if (!is_power_of_two(rank.p))
-        throw std::logic_error("the blocks are permuted only for powers of two");
-    if (reduces_without_messages(rank))
-        return;
+void permuted_butterfly(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = rank.scratch(rank.input().length);
     for (int i = 0; i < rank.p; ++i)
@@ -100,24 +90,18 @@ void permuted_butterfly(Rank &rank, const Parameters & /*parameters*/) {
     rank.copy(rank.output(), block(all, reversed_bits(rank.id, rank.p), length));
 }
 
-void openmpi_butterfly(Rank &rank, const Parameters &parameters) {
+void openmpi_butterfly(Rank &rank) {
     if (is_power_of_two(rank.p))
-        permuted_butterfly(rank, parameters);
+        permuted_butterfly(rank);
     else
-        butterfly(rank, parameters);
+        butterfly(rank);
 }
 
-void mpich_noncommutative(Rank &rank, const Parameters &parameters) {
+void mpich_noncommutative(Rank &rank) {
     if (is_power_of_two(rank.p))
-        permuted_butterfly(rank, parameters);
+        permuted_butterfly(rank);
     else
         mpich_choice(rank);
-}
-
-void simgrid_noncommutative(Rank &rank, const Parameters &parameters) {
-    if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("mpich_noncomm needs a power of two of ranks");
-    permuted_butterfly(rank, parameters);
 }
 
 namespace {
@@ -176,9 +160,7 @@ void add(Rank &rank, const Span &all, const Span &incoming, const std::vector<Ra
 
 } // namespace
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void recursive_doubling(Rank &rank) {
     const Span all = rank.scratch(rank.input().length);
     const Span incoming = rank.scratch(all.length);
     rank.copy(all, rank.input());
@@ -201,14 +183,10 @@ void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
 }
 
 void task_exchange(Rank &rank, const Parameters &parameters) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank);
-        return;
-    }
-    if (reduces_without_messages(rank))
-        return;
+    if (!rank.call.commutative)
+        return mpich_choice(rank);
     const int64_t length = rank.call.count;
-    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     Tasks tasks(rank);
     if (!exchange.participates()) {
         const auto sent = tasks.isend(exchange.sends_to, rank.input());

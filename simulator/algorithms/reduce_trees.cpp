@@ -11,13 +11,9 @@
 
 namespace offbeat::algorithms::reduce {
 
-using namespace schedule;
-
-void binomial(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void binomial(Rank &rank) {
     const int top = rank.call.commutative ? rank.call.root : 0; // the root of the tree
-    const Tree tree = in_order_binomial_tree(rank.p, rank.id, top);
+    const Tree tree = in_order_binomial_tree({rank.p, rank.id, top}, 2);
     const Span result = accumulator(rank);
     const Span received = rank.scratch(tree.is_leaf() ? 0 : rank.call.count);
     rank.copy(result, rank.input());
@@ -27,18 +23,11 @@ void binomial(Rank &rank, const Parameters & /*parameters*/) {
     }
     if (!tree.is_root())
         rank.send(tree.parent, result);
-    if (top == rank.call.root)
-        return;
-    if (rank.id == top)
-        rank.send(rank.call.root, result);
-    else if (rank.id == rank.call.root)
-        rank.recv(top, result);
+    transfer(rank, top, result, rank.call.root, result);
 }
 
-void knomial(Rank &rank, int radix) {
-    if (reduces_without_messages(rank))
-        return;
-    const Tree tree = knomial_tree(rank.p, rank.id, rank.call.root, radix);
+void knomial(Rank &rank, int64_t radix) {
+    const Tree tree = knomial_tree(rank, limited_degree(radix, rank.p));
     const Span result = accumulator(rank);
     rank.copy(result, rank.input());
     const CompletionQueue receives = tree.is_leaf() ? none : rank.completion_queue();
@@ -55,8 +44,8 @@ void knomial(Rank &rank, int radix) {
         rank.send(tree.parent, result);
 }
 
-void knomial(Rank &rank, const Parameters &parameters) {
-    knomial(rank, static_cast<int>(parameters["radix"]));
+void mvapich_knomial(Rank &rank, const Parameters &parameters) {
+    knomial(rank, parameters["radix"]);
 }
 
 namespace {
@@ -134,35 +123,19 @@ class TaskTree {
 } // namespace
 
 void task_tree(Rank &rank, const Parameters &parameters) {
-    if (!rank.call.commutative) {
-        binomial(rank, parameters); // MPICH makes its choice again
-        return;
-    }
-    if (reduces_without_messages(rank))
-        return;
-    const auto type = static_cast<MpichTree>(parameters["tree_type"]);
-    const auto k = static_cast<int>(parameters["k"]);
-    const int root = rank.call.root;
-    TaskTree(rank, mpich_tree(type, rank.p, rank.id, root, k), root, parameters["buffer_per_child"] != 0)
-        .write(parameters["chunk_size"]);
+    if (!rank.call.commutative)
+        return binomial(rank); // MPICH makes its choice again
+    const Tree tree = mpich_tree_of_type(rank, parameters["tree_type"], parameters["k"]);
+    TaskTree(rank, tree, rank.call.root, parameters["buffer_per_child"] != 0).write(parameters["chunk_size"]);
 }
 
 void task_chain(Rank &rank, const Parameters &parameters) {
-    if (reduces_without_messages(rank))
-        return;
     const int top = rank.call.commutative ? rank.call.root : 0;
-    TaskTree(rank, mpich_kary_tree(rank.p, rank.id, top, 1), top, parameters["buffer_per_child"] != 0)
+    TaskTree(rank, chain_tree({rank.p, rank.id, top}, 1), top, parameters["buffer_per_child"] != 0)
         .write(parameters["chunk_size"]);
 }
 
 namespace {
-
-/** The segment length, and the maximum number of open synchronous sends of a leaf (0: blocking sends
- * instead). */
-struct Pipelining {
-    int64_t segment = 0; /**< elements */
-    int64_t requests = 0;
-};
 
 void send_as_leaf(Rank &rank, int parent, const Segments &segments, int64_t requests) {
     if (requests == 0 || segments.count() <= requests) {
@@ -248,38 +221,28 @@ class SegmentedReduction {
     Request latest_ = none;
 };
 
-void reduce_along(Rank &rank, const Tree &tree, Pipelining pipelining, Span result) {
+/** @param segment   elements
+ * @param requests  the maximum number of open synchronous sends of a leaf; 0: blocking sends instead */
+void reduce_along(Rank &rank, const Tree &tree, int64_t segment, int64_t requests, Span result) {
     if (tree.is_leaf())
-        send_as_leaf(rank, tree.parent, Segments(rank.input(), pipelining.segment), pipelining.requests);
+        send_as_leaf(rank, tree.parent, Segments(rank.input(), segment), requests);
     else
-        SegmentedReduction(rank, tree, result, pipelining.segment).write();
+        SegmentedReduction(rank, tree, result, segment).write();
 }
 
-void reduce_along(Rank &rank, const Tree &tree, Pipelining pipelining) {
-    reduce_along(rank, tree, pipelining, tree.is_leaf() ? Span{} : accumulator(rank));
+void reduce_along(Rank &rank, const Tree &tree, int64_t segment_bytes, int64_t requests = 0) {
+    const int64_t segment = openmpi_segment(rank.call, segment_bytes, rank.call.count);
+    reduce_along(rank, tree, segment, requests, tree.is_leaf() ? Span{} : accumulator(rank));
 }
 
-void reduce_to_last_rank(Rank &rank, Pipelining pipelining) {
+void reduce_to_last_rank(Rank &rank, int64_t segment_bytes, int64_t requests) {
     const int last = rank.p - 1;
-    const Tree tree = in_order_binary_tree(rank.p, rank.id);
+    const Tree tree = in_order_binary_tree(rank, 2);
     Span result;
     if (!tree.is_leaf())
         result = rank.id == last ? accumulator(rank) : rank.scratch(rank.call.count);
-    reduce_along(rank, tree, pipelining, result);
-    if (rank.call.root == last)
-        return;
-    if (rank.id == rank.call.root)
-        rank.recv(last, rank.output());
-    else if (rank.id == last)
-        rank.send(rank.call.root, result);
-}
-
-Pipelining in_segments_of(const Rank &rank, int64_t bytes, int64_t requests = 0) {
-    return {openmpi_segment(rank.call, bytes, rank.call.count), requests};
-}
-
-Pipelining requested_pipelining(const Rank &rank, const Parameters &parameters) {
-    return in_segments_of(rank, parameters["segment"], parameters["requests"]);
+    reduce_along(rank, tree, openmpi_segment(rank.call, segment_bytes, rank.call.count), requests, result);
+    transfer(rank, last, result, rank.call.root, rank.output());
 }
 
 /** p > slope × message size + offset: how SimGrid and old versions of Open MPI choose a segment. */
@@ -289,72 +252,43 @@ bool more_ranks_than(const Rank &rank, double slope_per_kib, double offset) {
 
 } // namespace
 
-void chain(Rank &rank, const Parameters &parameters) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank,
-                     chain_tree(rank.p, rank.id, rank.call.root, static_cast<int>(parameters["fanout"])),
-                     requested_pipelining(rank, parameters));
-}
-
-void pipeline(Rank &rank, const Parameters &parameters) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank, pipeline_tree(rank.p, rank.id, rank.call.root),
-                     requested_pipelining(rank, parameters));
-}
-
-void binary(Rank &rank, const Parameters &parameters) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank, balanced_tree(rank.p, rank.id, rank.call.root, 2),
-                     requested_pipelining(rank, parameters));
-}
-
-void binomial_segmented(Rank &rank, const Parameters &parameters) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank, in_order_binomial_tree(rank.p, rank.id, rank.call.root),
-                     requested_pipelining(rank, parameters));
+std::function<ParameterisedFunction> pipelined(TreeFunction *tree, std::string_view degree) {
+    return [=](Rank &rank, const Parameters &parameters) {
+        const int k = degree.empty() ? 1 : limited_degree(parameters[degree], rank.p);
+        reduce_along(rank, tree(rank, k), parameters["segment"], parameters["requests"]);
+    };
 }
 
 void in_order_binary(Rank &rank, const Parameters &parameters) {
-    if (!reduces_without_messages(rank))
-        reduce_to_last_rank(rank, requested_pipelining(rank, parameters));
+    reduce_to_last_rank(rank, parameters["segment"], parameters["requests"]);
 }
 
-void simgrid_chain(Rank &rank, const Parameters & /*parameters*/) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank, chain_tree(rank.p, rank.id, rank.call.root, rank.p / 2),
-                     in_segments_of(rank, 64 * 1024));
+void simgrid_chain(Rank &rank) {
+    reduce_along(rank, chain_tree(rank, rank.p / 2), 64 * 1024);
 }
 
-void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void simgrid_pipeline(Rank &rank) {
     int64_t segment = 64 * 1024;
     if (more_ranks_than(rank, 0.0410, 9.7128))
         segment = 1024;
     else if (more_ranks_than(rank, 0.0033, 1.6761))
         segment = 32 * 1024;
-    reduce_along(rank, pipeline_tree(rank.p, rank.id, rank.call.root), in_segments_of(rank, segment));
+    reduce_along(rank, chain_tree(rank, 1), segment);
 }
 
-void simgrid_binary(Rank &rank, const Parameters & /*parameters*/) {
-    if (!reduces_without_messages(rank))
-        reduce_along(rank, balanced_tree(rank.p, rank.id, rank.call.root, 2),
-                     in_segments_of(rank, 32 * 1024));
+void simgrid_binary(Rank &rank) {
+    reduce_along(rank, binary_tree(rank, 2), 32 * 1024);
 }
 
-void simgrid_binomial(Rank &rank, const Parameters & /*parameters*/) {
-    if (reduces_without_messages(rank))
-        return;
+void simgrid_binomial(Rank &rank) {
     const int64_t bytes = rank.call.bytes();
     const bool whole = (rank.p < 8 && bytes < 20480) || bytes < 2048 || rank.call.count <= 1;
     const int64_t segment = !whole && more_ranks_than(rank, 0.6016, 1.3496) ? 1024 : 0;
-    reduce_along(rank, in_order_binomial_tree(rank.p, rank.id, rank.call.root),
-                 in_segments_of(rank, segment));
+    reduce_along(rank, in_order_binomial_tree(rank, 2), segment);
 }
 
-void simgrid_in_order_binary(Rank &rank, const Parameters & /*parameters*/) {
-    if (!reduces_without_messages(rank))
-        reduce_to_last_rank(rank, in_segments_of(rank, 0));
+void simgrid_in_order_binary(Rank &rank) {
+    reduce_to_last_rank(rank, 0, 0);
 }
 
 } // namespace offbeat::algorithms::reduce

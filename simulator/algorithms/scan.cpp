@@ -1,3 +1,4 @@
+#include "algorithms/bcast.hpp"
 #include "algorithms/catalogue.hpp"
 #include "algorithms/subcall.hpp"
 
@@ -5,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace offbeat::algorithms::scan {
-
-using namespace schedule;
+namespace offbeat::algorithms {
 
 namespace {
 
@@ -24,12 +23,8 @@ std::vector<Span> receive_from_lower_ranks(Rank &rank) {
     return received;
 }
 
-} // namespace
-
 /** Each rank waits for the previous rank. */
-void linear(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count == 0)
-        return;
+void linear(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     if (rank.id > 0) {
         const Span before = rank.scratch(rank.call.count);
@@ -40,17 +35,15 @@ void linear(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(rank.id + 1, rank.output());
 }
 
-void exclusive_linear(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count == 0 || rank.p == 1)
+void exclusive_linear(Rank &rank) {
+    if (rank.p == 1)
         return;
     if (rank.id > 0)
         rank.recv(rank.id - 1, rank.output());
     if (rank.id == rank.p - 1)
         return;
-    if (rank.id == 0) {
-        rank.send(1, rank.input());
-        return;
-    }
+    if (rank.id == 0)
+        return rank.send(1, rank.input());
     const Span sum = rank.scratch(rank.call.count);
     rank.copy(sum, rank.input());
     rank.reduce(sum, rank.output(), Order::from_first);
@@ -58,17 +51,13 @@ void exclusive_linear(Rank &rank, const Parameters & /*parameters*/) {
 }
 
 /** Each rank sends its contribution to all higher ranks at once. */
-void send_to_higher_ranks(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count == 0)
-        return;
+void send_to_higher_ranks(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     for (const Span &data : receive_from_lower_ranks(rank))
         rank.reduce(rank.output(), data, Order::from_first);
 }
 
-void exclusive_send_to_higher_ranks(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count == 0)
-        return;
+void exclusive_send_to_higher_ranks(Rank &rank) {
     const std::vector<Span> received = receive_from_lower_ranks(rank);
     for (size_t i = 0; i < received.size(); ++i) {
         if (i == 0)
@@ -78,13 +67,9 @@ void exclusive_send_to_higher_ranks(Rank &rank, const Parameters & /*parameters*
     }
 }
 
-namespace {
-
 /** Recursive doubling: in each round partners exchange the sums of their halves. `add_lower` is called with
  * each sum of lower ranks, the nearest ranks first. */
 template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_lower) {
-    if (rank.call.count == 0)
-        return;
     const Span sum = rank.scratch(rank.call.count);
     const Span received = rank.scratch(rank.call.count);
     rank.copy(sum, rank.input());
@@ -99,17 +84,14 @@ template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_
     }
 }
 
-} // namespace
-
 /** Recursive doubling; also exchanges sums that one of the partners does not need. */
-void doubling(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count > 0)
-        rank.copy(rank.output(), rank.input());
+void doubling(Rank &rank) {
+    rank.copy(rank.output(), rank.input());
     exchange_sums(rank,
                   [&](const Span &lower_sum) { rank.reduce(rank.output(), lower_sum, Order::from_first); });
 }
 
-void exclusive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void exclusive_doubling(Rank &rank) {
     bool is_empty = true;
     exchange_sums(rank, [&](const Span &lower_sum) {
         if (std::exchange(is_empty, false))
@@ -120,9 +102,7 @@ void exclusive_doubling(Rank &rank, const Parameters & /*parameters*/) {
 }
 
 /** Recursive doubling as MPICH's task graph: a sum is sent before it is added to the result. */
-void task_doubling(Rank &rank, const Parameters & /*parameters*/) {
-    if (rank.call.count == 0)
-        return;
+void task_doubling(Rank &rank) {
     const Span sum = rank.scratch(rank.call.count);
     const Span received = rank.scratch(rank.call.count);
     rank.copy(rank.output(), rank.input());
@@ -143,27 +123,16 @@ void task_doubling(Rank &rank, const Parameters & /*parameters*/) {
         rank.reduce(rank.output(), received, Order::from_first);
 }
 
-namespace {
-
 void scan_in(Rank &rank, const Group &group, Span input, Span output) {
     const Subcall subcall{Collective::scan, 0, rank.call.count, input, output};
     run(rank, group, subcall, "mpich", "recursive_doubling");
 }
 
-/** The bcast that MPICH chooses, from the first rank of a communicator without node structure. */
+/** The bcast that MPICH chooses, from the first rank of a node. */
 void bcast_in(Rank &rank, const Group &group, Span data, bool scheduled) {
     const int64_t bytes = data.length * rank.call.element_bytes;
-    const bool is_power_of_two = (group.p & (group.p - 1)) == 0;
     const Subcall subcall{Collective::bcast, 0, data.length, {}, data};
-    if (group.p < 8 || bytes < 12288)
-        run(rank, group, subcall, "mpich", scheduled ? "nb(sched_binomial)" : "binomial");
-    else if (is_power_of_two && bytes < 524288)
-        run(rank, group, subcall, "mpich",
-            scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
-                      : "scatter_recursive_doubling_allgather");
-    else
-        run(rank, group, subcall, "mpich",
-            scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather");
+    run(rank, group, subcall, "mpich", bcast::mpich_choice(bytes, group.p, scheduled));
 }
 
 /** The leader announces to its node whether a sum of other nodes will follow: an int of four bytes. */
@@ -178,13 +147,9 @@ void announce(Rank &rank, const Group &node) {
 /** A scan in each node, a scan of the nodes' sums, and a bcast of the sum of all previous nodes. Falls back
  * to doubling() if nodes do not hold consecutive ranks, or one rank each.
  * @param scheduled  as a nonblocking schedule: without the announcement */
-void by_nodes(Rank &rank, const Parameters &parameters, bool scheduled) {
-    if (rank.call.count == 0)
-        return;
-    if (!nodes_are_consecutive(rank.call) || nodes_used(rank.call) == rank.p) {
-        doubling(rank, parameters);
-        return;
-    }
+void by_nodes(Rank &rank, bool scheduled) {
+    if (!nodes_are_consecutive(rank.call) || nodes_used(rank.call) == rank.p)
+        return doubling(rank);
     const Group node = same_node(rank);
     const Group leaders = node_leaders(rank);
     const bool shares_node = node.p > 1;
@@ -219,62 +184,28 @@ void by_nodes(Rank &rank, const Parameters &parameters, bool scheduled) {
 
 } // namespace
 
-void mpich_nodes(Rank &rank, const Parameters &parameters) {
-    by_nodes(rank, parameters, false);
-}
-
-void mpich_scheduled_nodes(Rank &rank, const Parameters &parameters) {
-    by_nodes(rank, parameters, true);
-}
-
-} // namespace offbeat::algorithms::scan
-
-namespace offbeat::algorithms {
-
-using schedule::Collective;
-
 /** SimGrid has one algorithm for each of both collectives, without a name. */
 std::vector<Algorithm> scan_algorithms() {
-    using namespace scan;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::scan, "openmpi",
-               {
-                   {"linear", linear, ordered | scales},
-                   {"recursive_doubling", doubling, ordered | scales},
-               });
-    add_family(list, Collective::scan, "mpich",
-               {
-                   {"recursive_doubling", doubling, ordered | scales},
-                   {"smp", mpich_nodes, ordered},
-                   {"nb(sched_smp)", mpich_scheduled_nodes, ordered},
-                   {"nb(sched_recursive_doubling)", doubling, ordered | scales},
-                   {"nb(tsp_recursive_doubling)", task_doubling, ordered | scales},
-               });
-    add_family(list, Collective::scan, "simgrid",
-               {
-                   {"linear", send_to_higher_ranks, scales},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", linear, ordered | scales},
+        {"openmpi", "recursive_doubling", doubling, ordered | scales},
+        {"mpich", "recursive_doubling", doubling, ordered | scales},
+        {"mpich", "smp", fixed(by_nodes, false), ordered},
+        {"mpich", "nb(sched_smp)", fixed(by_nodes, true), ordered},
+        {"mpich", "nb(sched_recursive_doubling)", doubling, ordered | scales},
+        {"mpich", "nb(tsp_recursive_doubling)", task_doubling, ordered | scales},
+        {"simgrid", "linear", send_to_higher_ranks, scales},
+    };
 }
 
 std::vector<Algorithm> exscan_algorithms() {
-    using namespace scan;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::exscan, "openmpi",
-               {
-                   {"linear", exclusive_linear, ordered | scales},
-                   {"recursive_doubling", exclusive_doubling, ordered | scales},
-               });
-    add_family(list, Collective::exscan, "mpich",
-               {
-                   {"recursive_doubling", exclusive_doubling, ordered | scales},
-                   {"nb(sched_recursive_doubling)", exclusive_doubling, ordered | scales},
-               });
-    add_family(list, Collective::exscan, "simgrid",
-               {
-                   {"linear", exclusive_send_to_higher_ranks, scales},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", exclusive_linear, ordered | scales},
+        {"openmpi", "recursive_doubling", exclusive_doubling, ordered | scales},
+        {"mpich", "recursive_doubling", exclusive_doubling, ordered | scales},
+        {"mpich", "nb(sched_recursive_doubling)", exclusive_doubling, ordered | scales},
+        {"simgrid", "linear", exclusive_send_to_higher_ranks, scales},
+    };
 }
 
 } // namespace offbeat::algorithms

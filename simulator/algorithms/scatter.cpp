@@ -4,17 +4,13 @@
 #include "algorithms/tasks.hpp"
 #include "algorithms/trees.hpp"
 
-namespace offbeat::algorithms::scatter {
-
-using schedule::Collective;
-using schedule::Rank;
-using schedule::Span;
+namespace offbeat::algorithms {
 
 namespace {
 
 /** @param blocking_every  the root's sends to ranks that are multiples of this block; 1: all sends; 0: none.
  */
-void linear_with(Rank &rank, int64_t blocking_every) {
+void linear(Rank &rank, int64_t blocking_every) {
     const int root = rank.call.root;
     if (rank.id != root) {
         rank.recv(root, rank.output());
@@ -32,34 +28,21 @@ void linear_with(Rank &rank, int64_t blocking_every) {
     rank.wait_all();
 }
 
-} // namespace
-
-/** The root sends to one rank after the other. */
-void linear(Rank &rank, const Parameters & /*parameters*/) {
-    linear_with(rank, 1);
-}
-
-/** The root sends to all ranks at once. */
-void linear_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
-    linear_with(rank, 0);
-}
-
-/** The same, but sends to ranks that are multiples of `requests` block; 0 or 1: none. */
+/** Sends to ranks that are multiples of `requests` block; 0 or 1: none. */
 void openmpi_linear_nb(Rank &rank, const Parameters &parameters) {
-    const int64_t requests = parameters["requests"];
-    linear_with(rank, requests <= 1 ? 0 : requests);
+    linear(rank, parameters["requests"] == 1 ? 0 : parameters["requests"]);
 }
-
-namespace {
 
 /** Where the blocks of a subtree are received; the root copies its own block first. */
 SubtreeBlocks received_blocks(Rank &rank, const RunTree &runs) {
-    const schedule::Span all = rank.input();
+    const Span all = rank.input();
     if (runs.tree.is_root())
         copy_some(rank, rank.output(), block(all, rank.id, rank.call.count));
     return {rank, runs, all, rank.output()};
 }
 
+/** Blocking sends. SimGrid and older versions of Open MPI begin with the smallest subtree, MPICH and Open MPI
+ * 5 with the largest. */
 void binomial(Rank &rank, bool largest_first) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = received_blocks(rank, runs);
@@ -70,18 +53,6 @@ void binomial(Rank &rank, bool largest_first) {
         const size_t child = largest_first ? children - 1 - i : i;
         rank.send(runs.tree.children[child], blocks.of_child(child));
     }
-}
-
-} // namespace
-
-/** Blocking sends, the smallest subtree first: the order of SimGrid and older versions of Open MPI. */
-void binomial_from_smallest(Rank &rank, const Parameters & /*parameters*/) {
-    binomial(rank, false);
-}
-
-/** Blocking sends, the largest subtree first: the order of MPICH and Open MPI 5. */
-void binomial_from_largest(Rank &rank, const Parameters & /*parameters*/) {
-    binomial(rank, true);
 }
 
 /** MPICH's task graph on a k-nomial tree; `k`. */
@@ -95,8 +66,6 @@ void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
     for (size_t i = 0; i < runs.tree.children.size(); ++i)
         tasks.isend(runs.tree.children[i], blocks.of_child(i), received);
 }
-
-namespace {
 
 /** The blocks of all ranks node by node: the buffer itself if the nodes hold consecutive ranks, otherwise a
  * copy. */
@@ -148,14 +117,14 @@ void scatter_to_leaders(Rank &rank, const Span &all, const Span &own_node, std::
 }
 
 /** Among the leaders of the nodes, then inside the nodes. */
-void two_level(Rank &rank, const Parameters &parameters, std::string_view name) {
+void two_level(Rank &rank, std::string_view name) {
     const int64_t count = rank.call.count;
     const int root = rank.call.root;
     if (count == 0)
         return;
     const Group node = same_node(rank);
     if (node.p == rank.p)
-        return linear(rank, parameters);
+        return linear(rank, 1);
     const bool is_leader = node.me == 0;
     const int sender = leader_of(rank.call, root);
     Span all = rank.id == root ? rank.input() : Span{};
@@ -173,44 +142,20 @@ void two_level(Rank &rank, const Parameters &parameters, std::string_view name) 
 
 } // namespace
 
-void mvapich_two_level_direct(Rank &rank, const Parameters &parameters) {
-    two_level(rank, parameters, "ompi_basic_linear");
-}
-
-void mvapich_two_level_binomial(Rank &rank, const Parameters &parameters) {
-    two_level(rank, parameters, "ompi_binomial");
-}
-
-} // namespace offbeat::algorithms::scatter
-
-namespace offbeat::algorithms {
-
-using schedule::Collective;
-
 std::vector<Algorithm> scatter_algorithms() {
-    using namespace scatter;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::scatter, "openmpi",
-               {
-                   {"basic_linear", linear, scales},
-                   {"binomial", binomial_from_largest, scales},
-                   {"linear_nb", openmpi_linear_nb, {{"requests", 0}}, scales},
-               });
-    add_family(list, Collective::scatter, "mpich",
-               {
-                   {"binomial", binomial_from_largest, scales},
-                   {"nb(sched_binomial)", binomial_from_largest, scales},
-                   {"nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::scatter, "simgrid",
-               {
-                   {"ompi_basic_linear", linear, scales},
-                   {"ompi_binomial", binomial_from_smallest, scales},
-                   {"ompi_linear_nb", linear_nonblocking, scales},
-                   {"mvapich2_two_level_direct", mvapich_two_level_direct},
-                   {"mvapich2_two_level_binomial", mvapich_two_level_binomial},
-               });
-    return list;
+    return {
+        {"openmpi", "basic_linear", fixed(linear, 1), scales},
+        {"openmpi", "binomial", fixed(binomial, true), scales},
+        {"openmpi", "linear_nb", openmpi_linear_nb, {{"requests", 0}}, scales},
+        {"mpich", "binomial", fixed(binomial, true), scales},
+        {"mpich", "nb(sched_binomial)", fixed(binomial, true), scales},
+        {"mpich", "nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_linear", fixed(linear, 1), scales},
+        {"simgrid", "ompi_binomial", fixed(binomial, false), scales},
+        {"simgrid", "ompi_linear_nb", fixed(linear, 0), scales},
+        {"simgrid", "mvapich2_two_level_direct", fixed(two_level, "ompi_basic_linear")},
+        {"simgrid", "mvapich2_two_level_binomial", fixed(two_level, "ompi_binomial")},
+    };
 }
 
 } // namespace offbeat::algorithms

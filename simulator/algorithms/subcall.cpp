@@ -8,9 +8,6 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
-using schedule::NodeMap;
-
 int Group::number(int rank_of_call) const {
     if (ranks.empty())
         return rank_of_call;
@@ -18,14 +15,14 @@ int Group::number(int rank_of_call) const {
     return at != ranks.end() && *at == rank_of_call ? static_cast<int>(at - ranks.begin()) : -1;
 }
 
-Group everyone(const schedule::Rank &rank) {
+Group everyone(const Rank &rank) {
     return {.p = rank.p, .me = rank.id};
 }
 
 namespace {
 
 /** A group of all ranks keeps their numbers. */
-Group group_of(const schedule::Rank &rank, const std::vector<int> &ranks) {
+Group group_of(const Rank &rank, const std::vector<int> &ranks) {
     if (ranks.size() == static_cast<size_t>(rank.p))
         return everyone(rank);
     Group group{.p = static_cast<int>(ranks.size()), .me = -1, .ranks = ranks};
@@ -34,7 +31,7 @@ Group group_of(const schedule::Rank &rank, const std::vector<int> &ranks) {
 }
 
 /** Calls a function with the call's map of nodes, or with a new map if the call has none. */
-template <class Function> auto with_node_map(const schedule::Call &call, Function function) {
+template <class Function> auto with_node_map(const Call &call, Function function) {
     if (call.node_map != nullptr)
         return function(*call.node_map);
     return function(NodeMap(call));
@@ -42,32 +39,32 @@ template <class Function> auto with_node_map(const schedule::Call &call, Functio
 
 } // namespace
 
-Group same_node(const schedule::Rank &rank) {
+Group same_node(const Rank &rank) {
     return with_node_map(rank.call,
                          [&](const NodeMap &map) { return group_of(rank, map.ranks_on_node_of(rank.id)); });
 }
 
-Group node_leaders(const schedule::Rank &rank) {
+Group node_leaders(const Rank &rank) {
     return with_node_map(rank.call, [&](const NodeMap &map) { return group_of(rank, map.leaders()); });
 }
 
-std::vector<std::vector<int>> ranks_of_nodes(const schedule::Call &call) {
+std::vector<std::vector<int>> ranks_of_nodes(const Call &call) {
     return with_node_map(call, [](const NodeMap &map) { return map.nodes(); });
 }
 
-int leader_of(const schedule::Call &call, int rank) {
+int leader_of(const Call &call, int rank) {
     return with_node_map(call, [&](const NodeMap &map) { return map.ranks_on_node_of(rank)[0]; });
 }
 
-int ranks_on_every_node(const schedule::Call &call) {
+int ranks_on_every_node(const Call &call) {
     return with_node_map(call, [](const NodeMap &map) { return map.ranks_on_every_node(); });
 }
 
-int nodes_used(const schedule::Call &call) {
+int nodes_used(const Call &call) {
     return with_node_map(call, [](const NodeMap &map) { return static_cast<int>(map.nodes().size()); });
 }
 
-bool nodes_are_consecutive(const schedule::Call &call) {
+bool nodes_are_consecutive(const Call &call) {
     return with_node_map(call, [](const NodeMap &map) { return map.consecutive(); });
 }
 
@@ -112,20 +109,18 @@ class ProgramInliner {
             return rank_.current_vertex();
         }
         std::vector<Request> requests;
-        for (uint32_t i = 0; i < needs.requests; ++i)
-            requests.push_back(requests_[program_.awaited_requests[needs.first_request + i]]);
+        for (const Request request : program_.requests_of(needs))
+            requests.push_back(requests_[request]);
         std::vector<Vertex> vertices;
-        for (uint32_t i = 0; i < needs.vertices; ++i)
-            vertices.push_back(vertices_[program_.awaited_vertices[needs.first_vertex + i]]);
+        for (const Vertex vertex : program_.vertices_of(needs))
+            vertices.push_back(vertices_[vertex]);
         return rank_.vertex_after(requests, vertices);
     }
 
     Request copy(const Operation &operation) {
         std::vector<Span> pieces;
-        for (uint32_t i = 0; i < operation.pieces; ++i) {
-            const Span &piece = program_.pieces[operation.first_piece + i];
+        for (const Span &piece : program_.pieces_of(operation))
             pieces.push_back(buffers_[static_cast<size_t>(piece.buffer)].part(piece.offset, piece.length));
-        }
         switch (operation.kind) {
         case Kind::reduce:
             rank_.reduce(pieces[0], pieces[1], operation.order);
@@ -187,7 +182,8 @@ void run(Rank &rank, const Group &group, const Subcall &subcall, const std::func
         throw std::logic_error("the buffer of a subcall is too short");
     Program program;
     Rank inner(call, group.me, program);
-    write(inner);
+    if (needs_messages(inner))
+        write(inner);
     inner.finish();
     ProgramInliner(rank, group, subcall, program).copy_all();
 }

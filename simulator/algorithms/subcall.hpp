@@ -34,37 +34,37 @@ struct Group {
     [[nodiscard]] int number(int rank) const;
 };
 
-Group everyone(const schedule::Rank &rank);
+Group everyone(const Rank &rank);
 
 /** The ranks that share a node with `rank`, ascending. */
-Group same_node(const schedule::Rank &rank);
+Group same_node(const Rank &rank);
 
 /** The lowest rank of each node, ascending. */
-Group node_leaders(const schedule::Rank &rank);
+Group node_leaders(const Rank &rank);
 
 /** The ranks of each node, ascending, in the order of the nodes' leaders. */
-std::vector<std::vector<int>> ranks_of_nodes(const schedule::Call &call);
+std::vector<std::vector<int>> ranks_of_nodes(const Call &call);
 
 /** The lowest rank of a rank's node. */
-int leader_of(const schedule::Call &call, int rank);
+int leader_of(const Call &call, int rank);
 
 /** Ranks on each node if all nodes have the same number of them; 0 otherwise. */
-int ranks_on_every_node(const schedule::Call &call);
+int ranks_on_every_node(const Call &call);
 
 /** The number of nodes with ranks. */
-int nodes_used(const schedule::Call &call);
+int nodes_used(const Call &call);
 
 /** Whether the ranks of each node are consecutive. */
-bool nodes_are_consecutive(const schedule::Call &call);
+bool nodes_are_consecutive(const Call &call);
 
 /** A collective call of a group. */
 struct Subcall {
-    schedule::Collective collective{};
+    Collective collective{};
     int root = 0;      /**< number in the group */
-    int64_t count = 0; /**< as of schedule::Call */
+    int64_t count = 0; /**< as of Call */
     /** At least as long as the collective requires; unused buffers may be empty. */
-    schedule::Span input;
-    schedule::Span output;
+    Span input;
+    Span output;
 };
 
 using ParameterValue = std::pair<std::string_view, int64_t>;
@@ -72,11 +72,10 @@ using ParameterValue = std::pair<std::string_view, int64_t>;
 /** Writes the program of a subcall. It starts at the rank's current vertex; later operations wait until the
  * rank and all its requests are complete. Every rank of the group must run the same subcalls in the same
  * order; tags are those of the subcall's algorithm. */
-void run(schedule::Rank &rank, const Group &group, const Subcall &subcall,
-         const std::function<void(schedule::Rank &)> &write);
+void run(Rank &rank, const Group &group, const Subcall &subcall, const std::function<void(Rank &)> &write);
 /** An algorithm of the catalogue, with default values for the parameters that are not listed.
  * std::logic_error if there is none with this name. */
-void run(schedule::Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
+void run(Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
          std::string_view name, std::initializer_list<ParameterValue> values = {});
 
 } // namespace offbeat::algorithms

@@ -5,8 +5,6 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
-
 Tasks::Tasks(Rank &rank) : rank_(rank), start_(rank.current_vertex()) {
 }
 

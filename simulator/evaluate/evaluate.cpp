@@ -42,65 +42,17 @@ std::span<const double> checked_arrivals(std::span<const double> arrivals_s, siz
                                 "; arrivals are seconds from 0 on");
 }
 
-class Evaluation {
-  public:
-    Evaluation(const schedule::Graph &graph, const Traffic &traffic,
-               const platform::MessageCosts &message_costs, std::vector<SizeCosts> costs,
-               double bytes_per_element, double tolerance)
-        : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(std::move(costs)),
-          bytes_per_element_(bytes_per_element), tolerance_(tolerance) {
-    }
-
-    std::vector<Engine> run(std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice) {
-        const auto p = static_cast<size_t>(graph_.p);
-        const size_t patterns = arrivals_s.size() / p;
-        std::vector<Engine> engines(patterns, Engine::fluid);
-        const bool possible = LongestPath::possible(graph_, message_costs_);
-        if (choice == Choice::longest_path && !possible)
-            throw std::invalid_argument(
-                "this algorithm has no fixed order of messages on this platform, so that the "
-                "longest path is not defined");
-        bool try_path = possible && choice != Choice::fluid;
-        std::optional<LongestPath> path;
-        for (size_t first = 0; first < patterns && try_path; first += LongestPath::lanes) {
-            const size_t count = std::min(LongestPath::lanes, patterns - first);
-            if (!path)
-                path.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_);
-            path->run(checked_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
-            const uint32_t contended = choice == Choice::best ? path->contended(count) : 0;
-            for (size_t i = 0; i < count; ++i)
-                if ((contended >> i & 1U) == 0)
-                    engines[first + i] = Engine::longest_path;
-            try_path = contended != (1U << count) - 1 || graph_.messages.size() <= many_messages;
-        }
-        path.reset();
-        std::unique_ptr<Fluid> fluid;
-        for (size_t pattern = 0; pattern < patterns; ++pattern) {
-            if (engines[pattern] != Engine::fluid)
-                continue;
-            if (!fluid)
-                fluid = std::make_unique<Fluid>(graph_, traffic_, message_costs_, costs_, bytes_per_element_,
-                                                tolerance_);
-            fluid->run(checked_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
-        }
-        return engines;
-    }
-
-  private:
-    const schedule::Graph &graph_;
-    const Traffic &traffic_;
-    const platform::MessageCosts &message_costs_;
-    std::vector<SizeCosts> costs_;
-    double bytes_per_element_;
-    double tolerance_;
-};
-
-void check_arguments(double bytes_per_element, double tolerance) {
+void check_arguments(const schedule::Graph &graph, const platform::Network &network, double bytes_per_element,
+                     Choice choice, double tolerance) {
     if (!is_valid(bytes_per_element))
         throw std::invalid_argument("an element has " + std::to_string(bytes_per_element) + " bytes");
     if (!is_valid(tolerance))
         throw std::invalid_argument("the tolerance is " + std::to_string(tolerance) +
                                     "; it must be a fraction of a transfer's duration, 0 or more");
+    if (choice == Choice::longest_path && !LongestPath::possible(graph, network.costs))
+        throw std::invalid_argument(
+            "this algorithm has no fixed order of messages on this platform, so that the "
+            "longest path is not defined");
 }
 
 } // namespace
@@ -117,10 +69,35 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
                              const platform::Network &network, double bytes_per_element,
                              std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
                              double tolerance) {
-    check_arguments(bytes_per_element, tolerance);
-    Evaluation evaluation(graph, traffic, network.costs, costs_by_size(graph, network, bytes_per_element),
-                          bytes_per_element, tolerance);
-    return evaluation.run(arrivals_s, exits_s, choice);
+    check_arguments(graph, network, bytes_per_element, choice, tolerance);
+    const std::vector<SizeCosts> costs = costs_by_size(graph, network, bytes_per_element);
+    const auto p = static_cast<size_t>(graph.p);
+    const size_t patterns = arrivals_s.size() / p;
+    std::vector<Engine> engines(patterns, Engine::fluid);
+    bool try_path = choice != Choice::fluid && LongestPath::possible(graph, network.costs);
+    std::optional<LongestPath> path;
+    for (size_t first = 0; first < patterns && try_path; first += LongestPath::lanes) {
+        const size_t count = std::min(LongestPath::lanes, patterns - first);
+        if (!path)
+            path.emplace(graph, traffic, network.costs, costs, bytes_per_element);
+        path->run(checked_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
+        const uint32_t contended = choice == Choice::best ? path->contended(count) : 0;
+        for (size_t i = 0; i < count; ++i)
+            if ((contended >> i & 1U) == 0)
+                engines[first + i] = Engine::longest_path;
+        try_path = contended != (1U << count) - 1 || graph.messages.size() <= many_messages;
+    }
+    path.reset();
+    std::unique_ptr<Fluid> fluid;
+    for (size_t pattern = 0; pattern < patterns; ++pattern) {
+        if (engines[pattern] != Engine::fluid)
+            continue;
+        if (!fluid)
+            fluid =
+                std::make_unique<Fluid>(graph, traffic, network.costs, costs, bytes_per_element, tolerance);
+        fluid->run(checked_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
+    }
+    return engines;
 }
 
 } // namespace offbeat::evaluate

@@ -401,11 +401,4 @@ bool LongestPath::has_contention(size_t link, size_t pattern) const {
     return false;
 }
 
-size_t LongestPath::memory_bytes() const {
-    return steps_.capacity() * sizeof(Step) + (at_.capacity() + ends_.capacity()) * sizeof(LaneTimes) +
-           transfer_s_.capacity() * sizeof(double) +
-           (first_traversal_.capacity() + traversals_.capacity() + max_reverse_.capacity()) *
-               sizeof(uint32_t);
-}
-
 } // namespace offbeat::evaluate

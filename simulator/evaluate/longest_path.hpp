@@ -36,8 +36,6 @@ class LongestPath {
      * are too early. */
     [[nodiscard]] uint32_t contended(size_t patterns) const;
 
-    [[nodiscard]] size_t memory_bytes() const;
-
   private:
     /** end = max(at[sender] + sender_s, at[receiver] + receiver_s); then at[receiver_out] =
      * max(at[receiver_in], end) and at[sender_out] = max(at[sender_in], end). Indices of `at` are slots,

@@ -8,10 +8,10 @@ namespace {
 
 /** Links: each node's up and down, then each router's to every router of its group, then each group's to
  * every group. Links from a router or group to itself exist, but are never used. */
-class Dragonfly : public PathTopology {
+class Dragonfly : public Topology {
   public:
     Dragonfly(const DragonflyShape &shape, double reverse_weight)
-        : PathTopology(reverse_weight), shape_(shape) {
+        : Topology(shape.groups * shape.routers * shape.nodes, reverse_weight), shape_(shape) {
         const size_t routers = groups() * routers_of_group();
         const size_t nodes = routers * static_cast<size_t>(shape.nodes);
         first_local_ = 2 * nodes;
@@ -19,14 +19,6 @@ class Dragonfly : public PathTopology {
         bandwidths_.resize(first_local_, shape.node.bandwidth);
         bandwidths_.resize(first_global_, shape.local.bandwidth);
         bandwidths_.resize(first_global_ + groups() * groups() * cables(), shape.global.bandwidth);
-    }
-
-    [[nodiscard]] int nodes() const override {
-        return shape_.groups * shape_.routers * shape_.nodes;
-    }
-
-    [[nodiscard]] const std::vector<double> &bandwidths() const override {
-        return bandwidths_;
     }
 
   protected:
@@ -81,7 +73,6 @@ class Dragonfly : public PathTopology {
     DragonflyShape shape_;
     size_t first_local_ = 0;
     size_t first_global_ = 0;
-    std::vector<double> bandwidths_;
 };
 
 } // namespace

@@ -15,23 +15,15 @@ namespace {
  * The cables above level l are numbered by child and by port; port d of a child leads to parent d mod parents
  * by cable d / parents. Each cable is two links: up, then down.
  */
-class FatTree : public PathTopology {
+class FatTree : public Topology {
   public:
     FatTree(int nodes, std::vector<TreeLevel> levels, double reverse_weight)
-        : PathTopology(reverse_weight), nodes_(nodes), levels_(std::move(levels)) {
+        : Topology(nodes, reverse_weight), levels_(std::move(levels)) {
         for (size_t level = 0; level < levels_.size(); level++) {
             first_link_.push_back(static_cast<uint32_t>(bandwidths_.size()));
             bandwidths_.resize(bandwidths_.size() + 2 * elements(level) * ports(level),
                                levels_[level].cable.bandwidth);
         }
-    }
-
-    [[nodiscard]] int nodes() const override {
-        return nodes_;
-    }
-
-    [[nodiscard]] const std::vector<double> &bandwidths() const override {
-        return bandwidths_;
     }
 
   protected:
@@ -111,10 +103,8 @@ class FatTree : public PathTopology {
         return first_link_[level] + 2 * static_cast<uint32_t>(child * ports(level) + port);
     }
 
-    int nodes_;
     std::vector<TreeLevel> levels_;
     std::vector<uint32_t> first_link_; // per level of the children
-    std::vector<double> bandwidths_;
 };
 
 } // namespace

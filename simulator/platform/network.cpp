@@ -17,7 +17,7 @@ double Steps::at(double bytes) const {
                                         : factors_[static_cast<size_t>(after - from_bytes_.begin()) - 1];
 }
 
-double PathTopology::route(int from, int to, std::vector<Hop> &hops) const {
+double Topology::route(int from, int to, std::vector<Hop> &hops) const {
     const double latency_s = path(from, to, hops);
     const size_t forward = hops.size();
     if (reverse_weight_ > 0)
@@ -33,21 +33,13 @@ namespace {
 class SingleSwitch : public Topology {
   public:
     SingleSwitch(int nodes, double bandwidth, double latency_s, double reverse_weight)
-        : nodes_(nodes), latency_s_(latency_s), reverse_weight_(reverse_weight),
-          bandwidths_(2 * static_cast<size_t>(nodes), bandwidth) {
+        : Topology(nodes, reverse_weight), latency_s_(latency_s) {
+        bandwidths_.assign(2 * static_cast<size_t>(nodes), bandwidth);
     }
 
-    [[nodiscard]] int nodes() const override {
-        return nodes_;
-    }
-
-    [[nodiscard]] const std::vector<double> &bandwidths() const override {
-        return bandwidths_;
-    }
-
+    /** The reverse link of the source comes first. */
     double route(int from, int to, std::vector<Hop> &hops) const override {
-        hops.push_back({2U * static_cast<uint32_t>(from), 1});
-        hops.push_back({2U * static_cast<uint32_t>(to) + 1, 1});
+        path(from, to, hops);
         if (reverse_weight_ > 0) {
             hops.push_back({2U * static_cast<uint32_t>(from) + 1, reverse_weight_});
             hops.push_back({2U * static_cast<uint32_t>(to), reverse_weight_});
@@ -55,11 +47,15 @@ class SingleSwitch : public Topology {
         return latency_s_;
     }
 
+  protected:
+    double path(int from, int to, std::vector<Hop> &hops) const override {
+        hops.push_back({2U * static_cast<uint32_t>(from), 1});
+        hops.push_back({2U * static_cast<uint32_t>(to) + 1, 1});
+        return latency_s_;
+    }
+
   private:
-    int nodes_;
     double latency_s_;
-    double reverse_weight_;
-    std::vector<double> bandwidths_;
 };
 
 } // namespace

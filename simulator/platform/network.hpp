@@ -39,27 +39,30 @@ struct Hop {
 /** The network between the nodes. */
 class Topology {
   public:
-    virtual ~Topology() = default;
-    [[nodiscard]] virtual int nodes() const = 0;
-    /** Bandwidth of each link in bytes per second. A full-duplex cable is two links. */
-    [[nodiscard]] virtual const std::vector<double> &bandwidths() const = 0;
-    /** Appends the links from one node to another one, forward ones first; returns the latency in seconds. */
-    virtual double route(int from, int to, std::vector<Hop> &hops) const = 0;
-};
-
-/** A topology that only defines the path of a flow: the links of its reverse direction follow from it. */
-class PathTopology : public Topology {
-  public:
-    explicit PathTopology(double reverse_weight) : reverse_weight_(reverse_weight) {
+    /** @param reverse_weight  each flow takes this much of the links' other directions (SMPI: 0.05) */
+    Topology(int nodes, double reverse_weight) : reverse_weight_(reverse_weight), nodes_(nodes) {
     }
-    double route(int from, int to, std::vector<Hop> &hops) const final;
+    virtual ~Topology() = default;
+    [[nodiscard]] int nodes() const {
+        return nodes_;
+    }
+    /** Bandwidth of each link in bytes per second. A full-duplex cable is two links. */
+    [[nodiscard]] const std::vector<double> &bandwidths() const {
+        return bandwidths_;
+    }
+    /** Appends the links from one node to another one, forward ones first; returns the latency in seconds.
+     * The links of the reverse direction are those of the path back, unless a class says otherwise. */
+    virtual double route(int from, int to, std::vector<Hop> &hops) const;
 
   protected:
     /** Appends the links from one node to another one in order; returns the latency in seconds. */
     virtual double path(int from, int to, std::vector<Hop> &hops) const = 0;
 
-  private:
+    std::vector<double> bandwidths_;
     double reverse_weight_;
+
+  private:
+    int nodes_;
 };
 
 /** The transfers inside a node, and of a rank's messages to itself. */

@@ -18,12 +18,6 @@ namespace offbeat::python {
 
 namespace {
 
-int64_t sends(const schedule::Program &program) {
-    return std::ranges::count_if(program.operations, [](const schedule::Operation &operation) {
-        return operation.kind == schedule::Kind::send || operation.kind == schedule::Kind::synchronous_send;
-    });
-}
-
 /** An algorithm refuses a call at all ranks or at none, and most ranks send as many messages as the middle
  * rank: writes the programs of only the first, the middle and the last rank and of the root. */
 std::pair<std::string, int64_t> preview(const std::string &collective, const std::string &family,
@@ -39,7 +33,8 @@ std::pair<std::string, int64_t> preview(const std::string &collective, const std
         const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
         for (const int rank : std::set<int>{0, root, p / 2, p - 1}) {
             algorithms::write_program(algorithm, parameters, owned.call, rank, program);
-            messages += sends(program) * (rank == p / 2 ? p : 1);
+            messages +=
+                std::ranges::count_if(program.operations, schedule::is_send) * (rank == p / 2 ? p : 1);
         }
     } catch (const std::invalid_argument &refusal) {
         return {refusal.what(), 0};

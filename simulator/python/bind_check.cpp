@@ -26,18 +26,6 @@ schedule::WriteProgram writer(const algorithms::Algorithm &algorithm,
     };
 }
 
-std::string check_one(const std::string &collective, const std::string &family, const std::string &name,
-                      const Values &values, int p, int root, int64_t count, int64_t element_bytes,
-                      const std::vector<int> &node_of_rank, bool commutative) {
-    const auto &algorithm = algorithm_named(collective, family, name);
-    const auto parameters = parameters_of(algorithm, values);
-    const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
-    const nb::gil_scoped_release unlocked;
-    std::vector<Program> programs;
-    schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
-    return schedule::check(programs, owned.call, algorithm.ordered);
-}
-
 template <typename Number> nb::object array_of(std::vector<Number> numbers) {
     auto *vector = new std::vector<Number>(std::move(numbers));
     const nb::capsule owner(vector,
@@ -45,15 +33,19 @@ template <typename Number> nb::object array_of(std::vector<Number> numbers) {
     return nb::cast(nb::ndarray<nb::numpy, Number>(vector->data(), {vector->size()}, owner));
 }
 
-nb::dict messages_of(const std::string &collective, const std::string &family, const std::string &name,
-                     const Values &values, int p, int root, int64_t count, int64_t element_bytes,
-                     const std::vector<int> &node_of_rank, bool commutative) {
-    const auto &algorithm = algorithm_named(collective, family, name);
-    const auto parameters = parameters_of(algorithm, values);
-    const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
-    std::vector<Program> programs;
-    schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
-    return messages_as_arrays(programs, owned.call);
+/** Writes the programs of a call of a listed algorithm and calls `action` with them. */
+template <typename Action> auto with_programs(Action action) {
+    return [action](const std::string &collective, const std::string &family, const std::string &name,
+                    const Values &values, int p, int root, int64_t count, int64_t element_bytes,
+                    const std::vector<int> &node_of_rank, bool commutative) {
+        const auto &algorithm = algorithm_named(collective, family, name);
+        const auto parameters = parameters_of(algorithm, values);
+        const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
+        const nb::gil_scoped_release unlocked;
+        std::vector<Program> programs;
+        schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
+        return action(programs, owned.call, algorithm.ordered);
+    };
 }
 
 } // namespace
@@ -64,21 +56,18 @@ nb::dict messages_as_arrays(const std::vector<Program> &programs, const schedule
         const nb::gil_scoped_release unlocked;
         all = schedule::messages(programs, call);
     }
-    std::vector<int32_t> source, target, tag, depth;
-    std::vector<int64_t> elements;
-    for (const auto &message : all) {
-        source.push_back(message.source);
-        target.push_back(message.target);
-        elements.push_back(message.elements);
-        tag.push_back(message.tag);
-        depth.push_back(message.depth);
-    }
+    const auto column = [&](auto member) {
+        std::vector<std::decay_t<decltype(all[0].*member)>> numbers;
+        for (const auto &message : all)
+            numbers.push_back(message.*member);
+        return array_of(std::move(numbers));
+    };
     nb::dict arrays;
-    arrays["source"] = array_of(std::move(source));
-    arrays["target"] = array_of(std::move(target));
-    arrays["elements"] = array_of(std::move(elements));
-    arrays["tag"] = array_of(std::move(tag));
-    arrays["depth"] = array_of(std::move(depth));
+    arrays["source"] = column(&schedule::DrawnMessage::source);
+    arrays["target"] = column(&schedule::DrawnMessage::target);
+    arrays["elements"] = column(&schedule::DrawnMessage::elements);
+    arrays["tag"] = column(&schedule::DrawnMessage::tag);
+    arrays["depth"] = column(&schedule::DrawnMessage::depth);
     return arrays;
 }
 
@@ -123,22 +112,18 @@ nb::dict as_dict(const schedule::CheckedRange &range) {
 }
 
 nb::dict check_listed(const std::string &collective, const std::string &family, const std::string &name,
-                      const std::map<std::string, int64_t> &values, const std::vector<int> &p,
-                      const std::vector<int> &roots, const std::vector<int64_t> &counts,
-                      int64_t element_bytes, int ranks_per_node, bool by_node,
-                      const std::vector<bool> &commutative) {
+                      const Values &values, const std::vector<int> &p, const std::vector<int> &roots,
+                      const std::vector<int64_t> &counts, int64_t element_bytes, int ranks_per_node,
+                      bool by_node, const std::vector<bool> &commutative) {
     const auto &algorithm = algorithm_named(collective, family, name);
     const auto parameters = parameters_of(algorithm, values);
     const auto calls =
         calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative);
-    const auto write = [&](const schedule::Call &call, int rank, schedule::Program &program) {
-        algorithms::write_program(algorithm, parameters, call, rank, program);
-    };
-    schedule::CheckedRange range;
-    {
+    const auto range = [&] {
         const nb::gil_scoped_release unlocked;
-        range = schedule::check_range(calls, {algorithm.ordered, algorithm.scales}, write);
-    }
+        return schedule::check_range(calls, {algorithm.ordered, algorithm.scales},
+                                     writer(algorithm, parameters));
+    }();
     return as_dict(range);
 }
 
@@ -163,24 +148,30 @@ nb::dict check_written(const std::string &collective, const nb::callable &write,
 } // namespace
 
 void bind_check(nb::module_ &module) {
-    module.def("check", &check_one, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
-               nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
-               nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
-               nb::arg("commutative") = true,
-               "'' if the algorithm computes the call, otherwise one sentence that describes the failure. "
-               "Raises ValueError for invalid calls and for calls that the algorithm refuses.");
-    module.def("messages", &messages_of, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
-               nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
-               nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
-               nb::arg("commutative") = true,
-               "Every message, as a dict of arrays: source, target, elements, tag, depth (the length of the "
-               "longest chain of messages that ends with it), by depth, source and target.");
+    const auto def_for_programs = [&](const char *name, auto action, const char *documentation) {
+        module.def(name, with_programs(action), nb::arg("collective"), nb::arg("family"), nb::arg("name"),
+                   nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
+                   nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
+                   nb::arg("commutative") = true, documentation);
+    };
+    def_for_programs(
+        "check", schedule::check,
+        "'' if the algorithm computes the call, otherwise one sentence that describes the failure. "
+        "Raises ValueError for invalid calls and for calls that the algorithm refuses.");
+    def_for_programs(
+        "messages",
+        [](const std::vector<Program> &programs, const schedule::Call &call, bool /*ordered*/) {
+            const nb::gil_scoped_acquire locked;
+            return messages_as_arrays(programs, call);
+        },
+        "Every message, as a dict of arrays: source, target, elements, tag, depth (the length of the "
+        "longest chain of messages that ends with it), by depth, source and target.");
     const std::vector<int> every_root;
     const std::vector<int64_t> one{1};
     const std::vector<bool> commutes{true};
     module.def(
         "check_range", &check_listed, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
-        nb::arg("parameters") = std::map<std::string, int64_t>{}, nb::arg("p"), nb::arg("roots") = every_root,
+        nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("roots") = every_root,
         nb::arg("counts") = one, nb::arg("element_bytes") = 1, nb::arg("ranks_per_node") = 0,
         nb::arg("by_node") = false, nb::arg("commutative") = commutes,
         "Checks every combination of p, roots (negative: from p; none: all), counts and commutative, with "

@@ -6,6 +6,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -51,16 +52,23 @@ struct OpenRank {
     }
 };
 
+/** A method or a property: calls `action` with the rank and the arguments. */
+template <typename... Arguments, typename Action> auto method(Action action) {
+    return [action](OpenRank &self, Arguments... arguments) {
+        return self.with([&](Rank &rank) { return std::invoke(action, rank, arguments...); });
+    };
+}
+
 std::vector<Span> pieces(const SpanOrSpans &spans) {
     if (const Span *one = std::get_if<Span>(&spans))
         return {*one};
     return std::get<std::vector<Span>>(spans);
 }
 
-std::vector<schedule::Request> numbers(const std::vector<RequestHandle> &requests) {
-    std::vector<schedule::Request> all;
-    for (const RequestHandle &request : requests)
-        all.push_back(request.number);
+template <typename Handle> std::vector<uint32_t> numbers(const std::vector<Handle> &handles) {
+    std::vector<uint32_t> all;
+    for (const Handle &handle : handles)
+        all.push_back(handle.number);
     return all;
 }
 
@@ -118,42 +126,23 @@ void bind_handles(nb::module_ &module) {
 }
 
 void bind_call(nb::class_<OpenRank> &rank) {
-    rank.def_prop_ro("collective",
-                     [](OpenRank &self) {
-                         return self.with([](Rank &r) { return schedule::name_of(r.call.collective); });
-                     })
-        .def_prop_ro("id", [](OpenRank &self) { return self.with([](Rank &r) { return r.id; }); })
-        .def_prop_ro("p", [](OpenRank &self) { return self.with([](Rank &r) { return r.p; }); })
-        .def_prop_ro("root", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.root; }); })
-        .def_prop_ro(
-            "count", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.count; }); },
-            "Elements, as the MPI call states them.")
-        .def_prop_ro("element_bytes",
-                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.element_bytes; }); })
-        .def_prop_ro("commutative",
-                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.commutative; }); })
-        .def(
-            "node",
-            [](OpenRank &self, int other) {
-                return self.with([&](Rank &r) {
-                    if (other < 0 || other >= r.p)
-                        throw std::invalid_argument("there is no rank " + std::to_string(other));
-                    return r.call.node(other);
-                });
-            },
-            nb::arg("rank"), "The node of a rank.")
-        .def_prop_ro(
-            "input", [](OpenRank &self) { return self.with([](Rank &r) { return r.input(); }); },
-            "The input; empty if this rank has none.")
-        .def_prop_ro(
-            "output", [](OpenRank &self) { return self.with([](Rank &r) { return r.output(); }); },
-            "The output; empty if this rank has none.")
-        .def(
-            "scratch",
-            [](OpenRank &self, int64_t length) {
-                return self.with([&](Rank &r) { return r.scratch(length); });
-            },
-            nb::arg("length"), "A new buffer.");
+    rank.def_prop_ro("collective", method([](Rank &r) { return schedule::name_of(r.call.collective); }))
+        .def_prop_ro("id", method(&Rank::id))
+        .def_prop_ro("p", method(&Rank::p))
+        .def_prop_ro("root", method([](Rank &r) { return r.call.root; }))
+        .def_prop_ro("count", method([](Rank &r) { return r.call.count; }),
+                     "Elements, as the MPI call states them.")
+        .def_prop_ro("element_bytes", method([](Rank &r) { return r.call.element_bytes; }))
+        .def_prop_ro("commutative", method([](Rank &r) { return r.call.commutative; }))
+        .def("node", method<int>([](Rank &r, int other) {
+                 if (other < 0 || other >= r.p)
+                     throw std::invalid_argument("there is no rank " + std::to_string(other));
+                 return r.call.node(other);
+             }),
+             nb::arg("rank"), "The node of a rank.")
+        .def_prop_ro("input", method(&Rank::input), "The input; empty if this rank has none.")
+        .def_prop_ro("output", method(&Rank::output), "The output; empty if this rank has none.")
+        .def("scratch", method<int64_t>(&Rank::scratch), nb::arg("length"), "A new buffer.");
 }
 
 template <auto Method> RequestHandle post(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
@@ -174,82 +163,54 @@ void bind_messages(nb::class_<OpenRank> &rank) {
         .def("send", &post_and_wait<&Rank::send>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0)
         .def("ssend", &post_and_wait<&Rank::ssend>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0)
         .def("recv", &post_and_wait<&Rank::recv>, nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0)
-        .def(
-            "sendrecv",
-            [](OpenRank &self, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into,
-               int tag) {
-                self.with([&](Rank &r) { r.sendrecv(to, pieces(data), source, pieces(into), tag); });
-            },
-            nb::arg("to"), nb::arg("data"), nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
-            "Posts the receive, then the send, and waits for both.")
-        .def(
-            "wait",
-            [](OpenRank &self, const RequestOrRequests &requests) {
-                self.with([&](Rank &r) { r.wait(numbers(requests)); });
-            },
-            nb::arg("requests"), "Waits for a request, or for all of several.")
-        .def(
-            "wait_all", [](OpenRank &self) { self.with([](Rank &r) { r.wait_all(); }); },
-            "Waits for all requests that were not waited for yet.");
+        .def("sendrecv",
+             method<int, const SpanOrSpans &, int, const SpanOrSpans &, int>(
+                 [](Rank &r, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into, int tag) {
+                     r.sendrecv(to, pieces(data), source, pieces(into), tag);
+                 }),
+             nb::arg("to"), nb::arg("data"), nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
+             "Posts the receive, then the send, and waits for both.")
+        .def("wait", method<const RequestOrRequests &>([](Rank &r, const RequestOrRequests &requests) {
+                 r.wait(numbers(requests));
+             }),
+             nb::arg("requests"), "Waits for a request, or for all of several.")
+        .def("wait_all", method(&Rank::wait_all), "Waits for all requests that were not waited for yet.");
 }
 
 void bind_local_operations(nb::class_<OpenRank> &rank) {
-    rank.def(
-            "reduce",
-            [](OpenRank &self, Span into, Span other, bool other_first) {
-                const auto order = other_first ? schedule::Order::from_first : schedule::Order::into_first;
-                self.with([&](Rank &r) { r.reduce(into, other, order); });
-            },
-            nb::arg("into"), nb::arg("other"), nb::kw_only(), nb::arg("other_first"),
-            "into = other ∘ into where other_first (other holds lower ranks), else into ∘ other.")
-        .def(
-            "copy",
-            [](OpenRank &self, Span into, Span source) { self.with([&](Rank &r) { r.copy(into, source); }); },
-            nb::arg("into"), nb::arg("source"));
+    rank.def("reduce", method<Span, Span, bool>([](Rank &r, Span into, Span other, bool other_first) {
+                 r.reduce(into, other,
+                          other_first ? schedule::Order::from_first : schedule::Order::into_first);
+             }),
+             nb::arg("into"), nb::arg("other"), nb::kw_only(), nb::arg("other_first"),
+             "into = other ∘ into where other_first (other holds lower ranks), else into ∘ other.")
+        .def("copy", method<Span, Span>(&Rank::copy), nb::arg("into"), nb::arg("source"));
 }
 
 void bind_graph(nb::class_<OpenRank> &rank) {
-    rank.def(
-            "current_vertex",
-            [](OpenRank &self) {
-                return self.with([](Rank &r) { return VertexHandle{r.current_vertex()}; });
-            },
-            "The vertex to which operations are added.")
-        .def(
-            "continue_at",
-            [](OpenRank &self, VertexHandle vertex) {
-                self.with([&](Rank &r) { r.continue_at(vertex.number); });
-            },
-            nb::arg("vertex"), "Makes an earlier vertex the current one.")
-        .def(
-            "vertex_after",
-            [](OpenRank &self, const std::vector<RequestHandle> &requests,
-               const std::vector<VertexHandle> &vertices) {
-                std::vector<schedule::Vertex> earlier;
-                for (const VertexHandle &vertex : vertices)
-                    earlier.push_back(vertex.number);
-                return self.with(
-                    [&](Rank &r) { return VertexHandle{r.vertex_after(numbers(requests), earlier)}; });
-            },
-            nb::arg("requests"), nb::arg("vertices") = std::vector<VertexHandle>{},
-            "A new vertex that fires when all these requests are complete and vertices have fired; "
-            "continue_at() makes it current.")
-        .def(
-            "completion_queue",
-            [](OpenRank &self) {
-                return self.with([](Rank &r) { return QueueHandle{r.completion_queue()}; });
-            },
-            "What MPI_Waitany loops do: the k-th pop() waits until k of the enqueued requests are complete.")
-        .def(
-            "enqueue",
-            [](OpenRank &self, QueueHandle queue, RequestHandle request) {
-                self.with([&](Rank &r) { r.enqueue(queue.number, request.number); });
-            },
-            nb::arg("queue"), nb::arg("request"))
-        .def(
-            "pop",
-            [](OpenRank &self, QueueHandle queue) { self.with([&](Rank &r) { r.pop(queue.number); }); },
-            nb::arg("queue"), "Waits for the next completion.");
+    rank.def("current_vertex", method([](Rank &r) { return VertexHandle{r.current_vertex()}; }),
+             "The vertex to which operations are added.")
+        .def("continue_at",
+             method<VertexHandle>([](Rank &r, VertexHandle vertex) { r.continue_at(vertex.number); }),
+             nb::arg("vertex"), "Makes an earlier vertex the current one.")
+        .def("vertex_after",
+             method<const std::vector<RequestHandle> &, const std::vector<VertexHandle> &>(
+                 [](Rank &r, const std::vector<RequestHandle> &requests,
+                    const std::vector<VertexHandle> &vertices) {
+                     return VertexHandle{r.vertex_after(numbers(requests), numbers(vertices))};
+                 }),
+             nb::arg("requests"), nb::arg("vertices") = std::vector<VertexHandle>{},
+             "A new vertex that fires when all these requests are complete and vertices have fired; "
+             "continue_at() makes it current.")
+        .def("completion_queue", method([](Rank &r) { return QueueHandle{r.completion_queue()}; }),
+             "What MPI_Waitany loops do: the k-th pop() waits until k of the enqueued requests are complete.")
+        .def("enqueue",
+             method<QueueHandle, RequestHandle>([](Rank &r, QueueHandle queue, RequestHandle request) {
+                 r.enqueue(queue.number, request.number);
+             }),
+             nb::arg("queue"), nb::arg("request"))
+        .def("pop", method<QueueHandle>([](Rank &r, QueueHandle queue) { r.pop(queue.number); }),
+             nb::arg("queue"), "Waits for the next completion.");
 }
 
 } // namespace

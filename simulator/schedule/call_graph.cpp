@@ -46,12 +46,10 @@ CallGraph::CallGraph(std::span<const Program> all) : programs(all), first_operat
             operations_of.add(first_vertex[rank] + program.operations[i].vertex, i);
         for (uint32_t vertex = 0; vertex < program.vertices.size(); ++vertex) {
             const VertexDependencies &needs = program.vertices[vertex];
-            for (uint32_t i = 0; i < needs.requests; ++i)
-                waiters_of.add(first_operation[rank] + program.awaited_requests[needs.first_request + i],
-                               vertex);
-            for (uint32_t i = 0; i < needs.vertices; ++i)
-                followers_of.add(first_vertex[rank] + program.awaited_vertices[needs.first_vertex + i],
-                                 vertex);
+            for (const Request request : program.requests_of(needs))
+                waiters_of.add(first_operation[rank] + request, vertex);
+            for (const Vertex earlier : program.vertices_of(needs))
+                followers_of.add(first_vertex[rank] + earlier, vertex);
         }
     }
 }
@@ -111,11 +109,10 @@ void check_piece(const Program &program, const Call &call, const Operation &oper
 void check_vertex(const Program &program, uint32_t vertex) {
     const VertexDependencies &needs = program.vertices[vertex];
     const std::string who = "rank " + std::to_string(program.rank) + ": vertex " + std::to_string(vertex);
-    for (uint32_t i = 0; i < needs.vertices; ++i)
-        if (program.awaited_vertices.at(needs.first_vertex + i) >= vertex)
+    for (const Vertex earlier : program.vertices_of(needs))
+        if (earlier >= vertex)
             throw CheckFailure{who + " waits for itself or a later vertex"};
-    for (uint32_t i = 0; i < needs.requests; ++i) {
-        const Request request = program.awaited_requests.at(needs.first_request + i);
+    for (const Request request : program.requests_of(needs)) {
         if (request >= program.operations.size() || program.operations[request].vertex >= vertex)
             throw CheckFailure{who + " waits for a message that is posted at the same or at a later vertex"};
         if (!is_message(program.operations[request]))
@@ -151,13 +148,12 @@ void check_bounds(const Program &program, const Call &call) {
         if (operation.vertex >= program.vertices.size())
             throw CheckFailure{"rank " + std::to_string(program.rank) + ": " + describe(operation) +
                                " belongs to a vertex that does not exist"};
-        for (const Span &piece : pieces_of(program, operation))
+        for (const Span &piece : program.pieces_of(operation))
             check_piece(program, call, operation, piece);
-        const bool writes = !is_send(operation);
-        if (!writes || operation.length == 0)
+        if (is_send(operation) || operation.length == 0)
             continue;
         const size_t written = is_message(operation) ? operation.pieces : 1;
-        for (const Span &piece : pieces_of(program, operation).first(written))
+        for (const Span &piece : program.pieces_of(operation).first(written))
             if (piece.buffer == input_buffer && piece.length > 0)
                 throw CheckFailure{"rank " + std::to_string(program.rank) + ": " + describe(operation) +
                                    " writes into " + describe_element(piece, 0)};

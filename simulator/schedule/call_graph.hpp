@@ -55,14 +55,4 @@ std::string describe_element(const Span &span, int64_t offset);
 /** "a receive from rank 3" */
 std::string describe(const Operation &operation);
 
-inline bool is_send(const Operation &operation) {
-    return operation.kind == Kind::send || operation.kind == Kind::synchronous_send;
-}
-inline bool is_message(const Operation &operation) {
-    return is_send(operation) || operation.kind == Kind::receive;
-}
-inline std::span<const Span> pieces_of(const Program &program, const Operation &operation) {
-    return std::span<const Span>(program.pieces).subspan(operation.first_piece, operation.pieces);
-}
-
 } // namespace offbeat::schedule

@@ -27,8 +27,7 @@ VertexOrder::VertexOrder(const CallGraph &graph, uint32_t rank, const Execution 
 bool VertexOrder::has_one_chain() const {
     for (Vertex vertex = 1; vertex < program_.vertices.size(); ++vertex) {
         const VertexDependencies &needs = program_.vertices[vertex];
-        const auto *earlier = program_.awaited_vertices.data() + needs.first_vertex;
-        if (std::find(earlier, earlier + needs.vertices, vertex - 1) == earlier + needs.vertices)
+        if (std::ranges::count(program_.vertices_of(needs), vertex - 1) == 0)
             return false;
     }
     return std::ranges::is_sorted(program_.operations, {}, &Operation::vertex);
@@ -49,11 +48,10 @@ void VertexOrder::compute_ancestors() {
     bits_.assign(bits_begin(program_.vertices.size()), 0);
     for (Vertex vertex = 0; vertex < program_.vertices.size(); ++vertex) {
         const VertexDependencies &needs = program_.vertices[vertex];
-        for (uint32_t i = 0; i < needs.vertices; ++i)
-            add_ancestors(vertex, program_.awaited_vertices[needs.first_vertex + i]);
-        for (uint32_t i = 0; i < needs.requests; ++i)
-            add_ancestors(vertex,
-                          program_.operations[program_.awaited_requests[needs.first_request + i]].vertex);
+        for (const Vertex earlier : program_.vertices_of(needs))
+            add_ancestors(vertex, earlier);
+        for (const Request request : program_.requests_of(needs))
+            add_ancestors(vertex, program_.operations[request].vertex);
         ancestors(vertex)[vertex / 64] |= uint64_t{1} << (vertex % 64);
     }
 }
@@ -113,7 +111,7 @@ std::vector<Span> actual_pieces(const CallGraph &graph, uint32_t rank, uint32_t 
                                 const Execution &execution) {
     const Program &program = graph.programs[rank];
     const Operation &written = program.operations[operation];
-    const auto pieces = pieces_of(program, written);
+    const auto pieces = program.pieces_of(written);
     std::vector<Span> result(pieces.begin(), pieces.end());
     const auto popped = execution.popped.find(graph.first_vertex[rank] + written.vertex);
     if (popped == execution.popped.end() || written.kind == Kind::receive)
@@ -123,7 +121,7 @@ std::vector<Span> actual_pieces(const CallGraph &graph, uint32_t rank, uint32_t 
     if (expected.kind != Kind::receive || actual.kind != Kind::receive || expected.length != actual.length)
         return result;
     for (Span &piece : result)
-        piece = translate(piece, pieces_of(program, expected), pieces_of(program, actual));
+        piece = translate(piece, program.pieces_of(expected), program.pieces_of(actual));
     return result;
 }
 
@@ -222,7 +220,7 @@ void record_accesses(AccessHistory &history, const CallGraph &graph, uint32_t ra
     const Program &program = graph.programs[rank];
     const Operation &operation = program.operations[i];
     std::vector<Span> translated_pieces;
-    std::span<const Span> pieces = pieces_of(program, operation);
+    std::span<const Span> pieces = program.pieces_of(operation);
     if (!execution.popped.empty()) {
         translated_pieces = actual_pieces(graph, rank, i, execution);
         pieces = translated_pieces;

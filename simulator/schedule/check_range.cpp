@@ -49,8 +49,8 @@ std::string difference(const Program &one, const Program &many, int64_t count) {
     return "";
 }
 
-} // namespace
-
+/** '' if the programs for `count` elements are those for one element with every length and offset times
+ * `count`, otherwise a sentence with the rank and the difference. */
 std::string check_scaling(std::span<const Program> for_one, std::span<const Program> for_count,
                           int64_t count) {
     for (size_t rank = 0; rank < for_one.size(); ++rank)
@@ -59,12 +59,6 @@ std::string check_scaling(std::span<const Program> for_one, std::span<const Prog
                    ", and its algorithm promises to scale";
     return "";
 }
-
-bool has_root(Collective collective) {
-    return row_of(collective).root != Root::NO_ROOT;
-}
-
-namespace {
 
 size_t bytes_of(const Program &program) {
     return program.operations.size() * sizeof(Operation) + program.pieces.size() * sizeof(Span) +
@@ -93,7 +87,7 @@ void write_programs(const Call &call, const WriteProgram &write, std::vector<Pro
 namespace {
 
 std::vector<int> roots_of(const CheckedCalls &calls, int p) {
-    if (!has_root(calls.collective))
+    if (row_of(calls.collective).root == Root::NO_ROOT)
         return {0};
     std::vector<int> roots;
     if (calls.roots.empty())

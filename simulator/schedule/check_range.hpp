@@ -51,13 +51,6 @@ struct Guarantees {
     bool scales = false;
 };
 
-[[nodiscard]] bool has_root(Collective collective);
-
-/** '' if the programs for `count` elements are those for one element with every length and offset times
- * `count`, otherwise a sentence with the rank and the difference. */
-[[nodiscard]] std::string check_scaling(std::span<const Program> for_one, std::span<const Program> for_count,
-                                        int64_t count);
-
 /** Larger programs are not written: checking them takes two to four times as much memory. */
 inline constexpr size_t max_program_bytes = size_t{2} << 30;
 

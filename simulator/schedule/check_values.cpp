@@ -138,7 +138,7 @@ class SymbolicExecution {
     /** The pieces of an operation in this execution. The span is valid until the next call. */
     std::span<const Span> pieces(uint32_t rank, uint32_t i) {
         if (execution_.popped.empty())
-            return pieces_of(graph_.programs[rank], graph_.programs[rank].operations[i]);
+            return graph_.programs[rank].pieces_of(graph_.programs[rank].operations[i]);
         translated_ = actual_pieces(graph_, rank, i, execution_);
         return translated_;
     }
@@ -171,7 +171,7 @@ class SymbolicExecution {
             read(source, i, piece, data_);
         const uint32_t receive =
             partner_[graph_.first_operation[source] + i] - graph_.first_operation[target];
-        const auto into = pieces_of(graph_.programs[target], graph_.programs[target].operations[receive]);
+        const auto into = graph_.programs[target].pieces_of(graph_.programs[target].operations[receive]);
         if (into.size() == 1) {
             write(target, into[0], data_);
             return;

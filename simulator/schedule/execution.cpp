@@ -64,9 +64,8 @@ class DeadlockAnalysis {
             vertex = earlier;
         }
         const VertexDependencies &needs = program.vertices[vertex];
-        for (uint32_t i = 0; i < needs.requests; ++i)
-            if (const Request request = program.awaited_requests[needs.first_request + i];
-                !is_complete(rank, request))
+        for (const Request request : program.requests_of(needs))
+            if (!is_complete(rank, request))
                 return request;
         for (Request request = 0; needs.queue != none && request < program.operations.size(); ++request)
             if (program.operations[request].queue == needs.queue &&
@@ -79,12 +78,10 @@ class DeadlockAnalysis {
     [[nodiscard]] Vertex unfired_dependency(uint32_t rank, Vertex vertex) const {
         const Program &program = graph_.programs[rank];
         const VertexDependencies &needs = program.vertices[vertex];
-        for (uint32_t i = 0; i < needs.vertices; ++i)
-            if (const Vertex earlier = program.awaited_vertices[needs.first_vertex + i];
-                !fired(rank, earlier))
+        for (const Vertex earlier : program.vertices_of(needs))
+            if (!fired(rank, earlier))
                 return earlier;
-        for (uint32_t i = 0; i < needs.requests; ++i) {
-            const Request request = program.awaited_requests[needs.first_request + i];
+        for (const Request request : program.requests_of(needs)) {
             if (const Vertex earlier = program.operations[request].vertex; !fired(rank, earlier))
                 return earlier;
         }
@@ -113,15 +110,6 @@ class DeadlockAnalysis {
     const std::vector<uint32_t> &needs_;
     const std::vector<uint8_t> &posted_;
 };
-
-} // namespace
-
-std::string explain_deadlock(const CallGraph &graph, const std::vector<uint32_t> &partner,
-                             const std::vector<uint32_t> &needs, const std::vector<uint8_t> &posted) {
-    return DeadlockAnalysis(graph, partner, needs, posted).explain();
-}
-
-namespace {
 
 struct RankVertex {
     uint32_t rank;
@@ -187,7 +175,7 @@ class Executor {
         while (!ready_.empty())
             fire(ready_.pop());
         if (fired_ < graph_.first_vertex.back())
-            throw CheckFailure{explain_deadlock(graph_, partner_, needs_, posted_)};
+            throw CheckFailure{DeadlockAnalysis(graph_, partner_, needs_, posted_).explain()};
         for (uint32_t rank = 0; sets_ != nullptr && rank < graph_.programs.size(); ++rank)
             result_.exit_depends_on.push_back(depends_on_[graph_.first_vertex[rank + 1] - 1]);
         return std::move(result_);

@@ -9,10 +9,6 @@ namespace offbeat::schedule {
 
 namespace {
 
-bool is_message(Kind kind) {
-    return kind != Kind::reduce && kind != Kind::copy;
-}
-
 /** Indices of a program's operations by vertex, then in the order in which they were written. */
 std::vector<uint32_t> by_vertex(const Program &program) {
     std::vector<uint32_t> order(program.operations.size());
@@ -84,7 +80,7 @@ void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32
         first_part_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
         for (; at < order.size() && program.operations[order[at]].vertex == vertex; ++at) {
             const Operation &operation = program.operations[order[at]];
-            if (is_message(operation.kind)) {
+            if (is_message(operation)) {
                 const bool receives = operation.kind == Kind::receive;
                 const auto peer = static_cast<uint32_t>(operation.peer);
                 auto &side = receives ? receives_ : sends_;
@@ -122,8 +118,7 @@ void GraphBuilder::add_needs(const Program &program) {
         const VertexDependencies &needs = program.vertices[j];
         const uint32_t self = first_part_[j];
         std::vector<Vertex> implied; // vertices that the requests depend on already
-        for (uint32_t i = 0; i < needs.requests; ++i) {
-            const Request request = program.awaited_requests[needs.first_request + i];
+        for (const Request request : program.requests_of(needs)) {
             if (relayed[request])
                 edges.push_back({targets[request], self});
             else
@@ -137,8 +132,7 @@ void GraphBuilder::add_needs(const Program &program) {
             if (local_work_ && program.operations[request].kind == Kind::receive)
                 ++graph_.work[self].received;
         }
-        for (uint32_t i = 0; i < needs.vertices; ++i) {
-            const Vertex vertex = program.awaited_vertices[needs.first_vertex + i];
+        for (const Vertex vertex : program.vertices_of(needs)) {
             if (std::find(implied.begin(), implied.end(), vertex) != implied.end())
                 continue;
             edges.push_back({last_part_[vertex], self});

@@ -105,7 +105,24 @@ struct Program {
 
     /** Removes the content, but keeps the memory. */
     void clear(int new_rank);
+
+    [[nodiscard]] std::span<const Span> pieces_of(const Operation &operation) const {
+        return std::span(pieces).subspan(operation.first_piece, operation.pieces);
+    }
+    [[nodiscard]] std::span<const Request> requests_of(const VertexDependencies &needs) const {
+        return std::span(awaited_requests).subspan(needs.first_request, needs.requests);
+    }
+    [[nodiscard]] std::span<const Vertex> vertices_of(const VertexDependencies &needs) const {
+        return std::span(awaited_vertices).subspan(needs.first_vertex, needs.vertices);
+    }
 };
+
+inline bool is_send(const Operation &operation) {
+    return operation.kind == Kind::send || operation.kind == Kind::synchronous_send;
+}
+inline bool is_message(const Operation &operation) {
+    return is_send(operation) || operation.kind == Kind::receive;
+}
 
 /** Writes a program. An algorithm is a function that is called once for the Rank of each rank. */
 class Rank {

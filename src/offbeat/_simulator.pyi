@@ -18,15 +18,6 @@ class Topology:
 
 class Network:
     def __init__(self, topology: Topology, node_of_rank: Any, **costs: Any) -> None: ...
-    @property
-    def p(self) -> int: ...
-    @property
-    def nodes(self) -> int: ...
-    @property
-    def node_of_rank(self) -> list[int]: ...
-    @property
-    def bandwidths(self) -> list[float]: ...
-    def routes(self, source: int, target: int) -> tuple[float, list[tuple[int, float]]]: ...
 
 def single_switch(nodes: int, cable: Cable, reverse_weight: float) -> Topology: ...
 def fat_tree(nodes: int, levels: list[tuple[int, int, int, Cable]], reverse_weight: float) -> Topology: ...
@@ -62,11 +53,7 @@ class Schedule:
         local_work: bool = False,
     ) -> None: ...
     @property
-    def p(self) -> int: ...
-    @property
     def messages(self) -> int: ...
-    @property
-    def vertices(self) -> int: ...
     @property
     def memory_bytes(self) -> int: ...
 
@@ -78,46 +65,14 @@ def evaluate(
     engine: str = "best",
     tolerance: float = ...,
 ) -> tuple[NDArray[np.float64], list[str]]: ...
-def preview(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int,
-    count: int,
-    element_bytes: int,
-    node_of_rank: Sequence[int],
-    commutative: bool = True,
-) -> tuple[str, int]: ...
+
+# The arguments of preview and messages are those of a Schedule.
+def preview(*call: Any) -> tuple[str, int]: ...
 
 Messages = dict[str, NDArray[Any]]
 """source, target, elements, tag and depth of every message."""
 
-def check(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int = 0,
-    count: int = 1,
-    element_bytes: int = 1,
-    node_of_rank: Sequence[int] = (),
-    commutative: bool = True,
-) -> str: ...
-def messages(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int = 0,
-    count: int = 1,
-    element_bytes: int = 1,
-    node_of_rank: Sequence[int] = (),
-    commutative: bool = True,
-) -> Messages: ...
+def messages(*call: Any) -> Messages: ...
 def check_range(
     collective: str,
     family: str,
@@ -131,19 +86,9 @@ def check_range(
     by_node: bool = False,
     commutative: Sequence[bool] = (True,),
 ) -> dict[str, Any]: ...
-def check_written(
-    collective: str,
-    write: Callable[[Rank], object],
-    p: Sequence[int],
-    roots: Sequence[int] = (),
-    counts: Sequence[int] = (1,),
-    element_bytes: int = 1,
-    ranks_per_node: int = 0,
-    by_node: bool = False,
-    commutative: Sequence[bool] = (True,),
-    ordered: bool = False,
-    scales: bool = False,
-) -> dict[str, Any]: ...
+
+# The ranges of check_written are those of check_range.
+def check_written(collective: str, write: Callable[[Rank], object], *ranges: Any) -> dict[str, Any]: ...
 
 class Span:
     @property

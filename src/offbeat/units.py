@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -155,6 +156,17 @@ def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
 def counted(number: int, noun: str) -> str:
     """A number and its noun: ``1 case``, ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(items: Sequence[object], most: int = 3, separator: str = ", ") -> str:
+    """The first items and the number of the others: ``a, b, c and 2 more``, or ``a; b; c; and 2 more``."""
+    more = f"{separator.strip(', ')} and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(map(str, items[:most])) + more
+
+
+def enumeration(names: Sequence[str]) -> str:
+    """Names as a part of a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def exact_time_label(time_s: float) -> str:

@@ -1,4 +1,4 @@
-"""Algorithms that a user could have written, in a file of theirs."""
+"""Algorithms as a user could write them, in a separate file."""
 
 
 def chain(rank):
@@ -29,7 +29,7 @@ def tree(rank):
 
 
 def careless(rank):
-    """A bcast that ends with an exception from three ranks on."""
+    """A bcast that raises an exception for three or more ranks."""
     return [rank.recv, rank.send][rank.id](1 - rank.id, rank.output)
 
 

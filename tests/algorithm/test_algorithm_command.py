@@ -50,15 +50,15 @@ def test_show_draws_messages_and_exits_and_a_picture(tmp_path: Path) -> None:
     assert out.read_text().startswith("<?xml")
 
 
-def test_show_takes_the_time_in_step_as_the_skew_unless_told() -> None:
-    shown = json.loads(run("show", "reduce/binomial", "--pattern", "no_delay", "--json", "-").stdout)
+def test_show_uses_the_time_without_delays_as_the_skew_by_default() -> None:
+    document = json.loads(run("show", "reduce/binomial", "--pattern", "no_delay", "--json", "-").stdout)
     late = json.loads(run("show", "reduce/binomial", "--pattern", "ascending", "--json", "-").stdout)
-    assert max(late["exits"]["arrivals_s"]) == pytest.approx(shown["exits"]["last_delay_s"])
+    assert max(late["exits"]["arrivals_s"]) == pytest.approx(document["exits"]["last_delay_s"])
 
 
-def test_show_places_ranks_as_told() -> None:
-    shown = json.loads(run("show", "reduce/binomial", "--p", 6, "--ppn", 2, "--json", "-").stdout)
-    assert shown["call"]["node_of_rank"] == [0, 0, 1, 1, 2, 2]
+def test_show_places_ranks_as_requested() -> None:
+    document = json.loads(run("show", "reduce/binomial", "--p", 6, "--ppn", 2, "--json", "-").stdout)
+    assert document["call"]["node_of_rank"] == [0, 0, 1, 1, 2, 2]
     with pytest.raises(BadInput, match="p = 8 ranks don't fill 3 nodes"):
         run("show", "reduce/binomial", "--ppn", 3)
 
@@ -69,7 +69,7 @@ def test_show_of_a_barrier_has_no_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         (["--root", 8], "--root 8 is no rank of p = 8"),
         (["--size", "10 B", "--element", "4 B"], "10 B are not a whole number of elements of 4 B"),
@@ -79,8 +79,8 @@ def test_show_of_a_barrier_has_no_size() -> None:
         (["--p", 100_000], "at most 1024 processes"),
     ],
 )
-def test_show_refuses_what_does_not_fit(options: list[Any], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+def test_show_refuses_options_that_contradict_each_other(options: list[Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         run("show", "reduce/binomial", *options)
 
 
@@ -98,8 +98,8 @@ def test_show_refuses_a_pattern_of_another_p(tmp_path: Path) -> None:
 
 def test_show_times_an_algorithm_that_is_written_in_python() -> None:
     options = ["--collective", "bcast", "--pattern", "no_delay", "--p", 5, "--json", "-"]
-    shown = json.loads(run("show", f"{OWN}:chain", *options).stdout)
-    exits = shown["exits"]["exits_s"]
+    document = json.loads(run("show", f"{OWN}:chain", *options).stdout)
+    exits = document["exits"]["exits_s"]
     assert exits == sorted(exits)
     assert exits[-1] > 0
 
@@ -128,11 +128,11 @@ def test_check_of_a_collective_takes_all_of_its_algorithms() -> None:
     ]
 
 
-def test_check_finds_what_is_wrong_and_ends_with_a_failure() -> None:
+def test_check_finds_wrong_algorithms_and_exits_with_a_failure() -> None:
     result = CliRunner().invoke(app, ["check", f"{OWN}:chain", "--collective", "bcast", "--p", "4"])
     assert isinstance(result.exception, RunFailed)
     assert "bcast/own_algorithms.py:chain at p = 4, root 1, 1 element: " in result.stdout
-    assert "1 of them does something wrong" in str(result.exception)
+    assert "1 algorithm is wrong in some call" in str(result.exception)
 
 
 def test_check_proves_an_algorithm_that_is_written_in_python() -> None:
@@ -142,12 +142,12 @@ def test_check_proves_an_algorithm_that_is_written_in_python() -> None:
 
 
 @pytest.mark.parametrize("text", [" ", "a", "0", "5-2", "1-", "3,,4", "1-1000000"])
-def test_check_refuses_what_is_no_range_of_p(text: str) -> None:
+def test_check_refuses_an_invalid_range_of_p(text: str) -> None:
     with pytest.raises(BadInput, match="--p: "):
         run("check", "reduce/binomial", "--p", text)
 
 
-def test_check_of_what_is_too_large_says_so_before_it_takes_the_memory() -> None:
+def test_a_check_that_needs_too_much_memory_is_refused_before_it_allocates() -> None:
     with pytest.raises(
         RunFailed, match=r"alltoall/linear \(openmpi\) at p = 20000: the programs of 20000 ranks"
     ):

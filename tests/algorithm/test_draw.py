@@ -1,4 +1,4 @@
-"""Messages drawn in the terminal and as a picture, and told as data."""
+"""Messages are drawn in the terminal and as a picture, and written as data."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from offbeat.errors import BadInput
 
 def drawn(name: str, p: int, count: int = 1024, *, width: int = 100, unicode: bool = True) -> list[str]:
     algorithm = find.find_algorithm(name)
-    made = call_messages(algorithm, Call(p=p, count=count), rooted=True)
-    return draw.draw_messages(made, width=width, unicode=unicode)
+    messages = call_messages(algorithm, Call(p=p, count=count))
+    return draw.draw_messages(messages, width=width, unicode=unicode)
 
 
 def test_a_tree_is_drawn_round_by_round() -> None:
@@ -51,17 +51,17 @@ def test_two_messages_that_cross_are_one_arrow() -> None:
     assert drawn("allreduce/recursive_doubling", 2, 4)[3:] == ["    1  ◀───▶     4 B"]
 
 
-def test_messages_of_different_sizes_have_lines_of_their_own() -> None:
+def test_messages_of_different_sizes_have_separate_lines() -> None:
     ends = [(0, 1, 8), (2, 3, 16), (4, 5, 8), (5, 5, 16)]
     messages = [Message(source=a, target=b, bytes=size, round=1) for a, b, size in ends]
-    made = CallMessages(title="t", p=6, root=None, bytes=8, messages=messages)
-    assert draw.draw_messages(made)[3:] == [
+    call = CallMessages(title="t", p=6, root=None, bytes=8, messages=messages)
+    assert draw.draw_messages(call)[3:] == [
         "    1  ·   ·   ●───▶   ·   ↻     16 B each",
         "       ●───▶   ·   ·   ●───▶     8 B each",
     ]
 
 
-def test_what_does_not_fit_is_told_in_words() -> None:
+def test_drawings_too_wide_for_the_terminal_are_replaced_by_a_sentence() -> None:
     lines = drawn("allreduce/recursive_doubling", 64, 8)
     assert lines[2] == "    1  64 messages of 8 B: between ranks 1 apart"
     assert drawn("alltoall/linear", 40, 4)[2] == "    1  1560 messages of 4 B: every rank to every other"
@@ -105,14 +105,14 @@ messages_of = st.integers(2, 16).flatmap(
 def test_drawings_show_every_message_once_and_fit_their_width(
     case: tuple[int, list[Message]], width: int
 ) -> None:
-    """Every message has a head, and every round that is told in words says how many it has."""
+    """Every message has a head, and every round described in words states its number of messages."""
     p, drawn_ones = case
     used = sorted({message.round for message in drawn_ones})
     messages = [replace(message, round=used.index(message.round) + 1) for message in drawn_ones]
     messages.sort(key=lambda message: (message.round, message.source, message.target))
-    made = CallMessages(title="t", p=p, root=None, bytes=8, messages=messages)
-    rows = [line for line in draw.draw_messages(made, width=width)[2:] if not line.startswith("round")]
-    shown = 0
+    call = CallMessages(title="t", p=p, root=None, bytes=8, messages=messages)
+    rows = [line for line in draw.draw_messages(call, width=width)[2:] if not line.startswith("round")]
+    drawn_messages = 0
     repeats = 1
     for line in rows:
         label, rest = line[:5].strip(), line[7:]
@@ -120,11 +120,11 @@ def test_drawings_show_every_message_once_and_fit_their_width(
             first, _, last = label.partition("-")
             repeats = int(last or first) - int(first) + 1
         if "message" in rest:
-            shown += repeats * int(rest.split()[0])
+            drawn_messages += repeats * int(rest.split()[0])
         else:
-            shown += repeats * sum(rest.count(mark) for mark in "◀▶↻")
+            drawn_messages += repeats * sum(rest.count(mark) for mark in "◀▶↻")
             assert len(line) <= width
-    assert shown == len(messages)
+    assert drawn_messages == len(messages)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -133,16 +133,16 @@ def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"
     algorithm = find.find_algorithm(name)
     count = 0 if name.startswith("barrier") else 100
-    picture(call_messages(algorithm, Call(p=11, count=count), rooted=True), None, path)
+    picture(call_messages(algorithm, Call(p=11, count=count)), None, path)
     assert path.stat().st_size > 3000
 
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    made = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4), rooted=True)
+    messages = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4))
     with pytest.raises(BadInput, match=r"name the picture with one of .png, .pdf, .svg"):
-        picture(made, None, tmp_path / "out.gif")
+        picture(messages, None, tmp_path / "out.gif")
     with pytest.raises(BadInput, match="cannot write the picture"):
-        picture(made, None, tmp_path / "nowhere" / "out.png")
-    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200), rooted=False)
+        picture(messages, None, tmp_path / "nowhere" / "out.png")
+    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200))
     with pytest.raises(BadInput, match="39800 messages are too many for a picture"):
         picture(many, None, tmp_path / "out.png")

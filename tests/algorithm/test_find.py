@@ -19,22 +19,22 @@ def test_every_algorithm_that_is_listed_is_found_by_its_name() -> None:
 
 
 def test_a_name_without_a_family_is_looked_up_in_open_mpi_first() -> None:
-    found = find.find_algorithm("reduce/binomial")
-    assert isinstance(found, CatalogueAlgorithm)
-    assert found.family == "openmpi"
-    found = find.find_algorithm("reduce/NTSL")
-    assert isinstance(found, CatalogueAlgorithm)
-    assert found.family == "simgrid"
+    algorithm = find.find_algorithm("reduce/binomial")
+    assert isinstance(algorithm, CatalogueAlgorithm)
+    assert algorithm.family == "openmpi"
+    algorithm = find.find_algorithm("reduce/NTSL")
+    assert isinstance(algorithm, CatalogueAlgorithm)
+    assert algorithm.family == "simgrid"
 
 
 def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -> None:
-    found = find.find_algorithm("bcast/chain(fanout=2)")
-    assert dict(found.parameters) == {"segment": 0, "fanout": 2}
-    assert found.title == "bcast/chain(fanout=2) (openmpi)"
+    algorithm = find.find_algorithm("bcast/chain(fanout=2)")
+    assert dict(algorithm.parameters) == {"segment": 0, "fanout": 2}
+    assert algorithm.title == "bcast/chain(fanout=2) (openmpi)"
 
 
 @pytest.mark.parametrize(
-    ("name", "family", "words"),
+    ("name", "family", "message"),
     [
         ("reduce", "", "'reduce' names no algorithm; write COLLECTIVE/NAME"),
         ("reduse/binomial", "", "'reduse' is not a collective; did you mean 'reduce'"),
@@ -47,10 +47,8 @@ def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -
         ("no_file.py:chain", "", "Say it with --collective"),
     ],
 )
-def test_names_that_mean_nothing_are_refused_with_what_could_be_meant(
-    name: str, family: str, words: str
-) -> None:
-    with pytest.raises(BadInput, match=words.replace("(", r"\(")):
+def test_unknown_names_are_refused_with_similar_ones(name: str, family: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message.replace("(", r"\(")):
         find.find_algorithm(name, family)
 
 
@@ -66,7 +64,7 @@ def test_a_function_in_a_file_is_an_algorithm() -> None:
     )
 
 
-def test_a_function_refuses_calls_that_it_is_not_made_for() -> None:
+def test_a_function_refuses_calls_that_it_does_not_support() -> None:
     tree = find.find_algorithm(f"{OWN}:tree", collective="reduce")
     tally = tree.check(CheckBatch(p=6))
     assert (tally.proved, tally.refused) == (0, 6)
@@ -87,7 +85,7 @@ def test_an_exception_of_a_function_names_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "words"),
+    ("text", "name", "message"),
     [
         ("chian = 3\n", "chain", "has no function 'chain'"),
         ("def chian(rank): pass\n", "chain", "did you mean 'chian'"),
@@ -95,16 +93,14 @@ def test_an_exception_of_a_function_names_its_line() -> None:
         ("import nothing_like_that\n", "chain", "mine.py:1: ModuleNotFoundError"),
     ],
 )
-def test_files_that_hold_no_such_function_are_refused(
-    tmp_path: Path, text: str, name: str, words: str
-) -> None:
+def test_files_without_the_function_are_refused(tmp_path: Path, text: str, name: str, message: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
-    with pytest.raises((BadInput, RunFailed), match=words):
+    with pytest.raises((BadInput, RunFailed), match=message):
         find.find_algorithm(f"{path}:{name}", collective="bcast")
 
 
-def test_a_file_that_is_not_there_and_a_collective_that_is_not_known_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_an_unknown_collective_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is not a file"):
         find.find_algorithm(f"{tmp_path}/none.py:chain", collective="bcast")
     with pytest.raises(BadInput, match="'bcats' is not a collective; did you mean 'bcast'"):

@@ -1,4 +1,4 @@
-"""The page about algorithms of one's own shows code that does what the page says."""
+"""The code on the page about your own algorithms does what the page says."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("block", blocks("console"))
 def test_the_commands_print_what_the_page_shows(folder: Path, block: str) -> None:
-    command, *shown = block.splitlines()
+    command, *expected_lines = block.splitlines()
     words = command.removeprefix("$ offbeat algorithm ").split()
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0
     printed = [line.rstrip() for line in result.stdout.splitlines()]
-    assert printed[: len(shown)] == shown
+    assert printed[: len(expected_lines)] == expected_lines
 
 
 def test_the_mistake_that_the_page_describes_is_found(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A function of a user's that never ends, and numbers that nobody can draw, end in a sentence."""
+"""An endless loop in a user's algorithm, and numbers out of range, end in a sentence."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def loop(rank):
 """
 
 
-def offbeat(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", "algorithm", *words],
+        [sys.executable, "-m", "offbeat", "algorithm", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -34,7 +34,7 @@ def offbeat(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize("verb", ["show", "check"])
 def test_an_endless_loop_is_stopped_with_its_line(tmp_path: Path, verb: str) -> None:
-    """``check`` runs it in other threads than ``show``."""
+    """``check`` runs the function in other threads than ``show``."""
     (tmp_path / "mine.py").write_text(ENDLESS)
     function = f"{tmp_path / 'mine.py'}:loop"
     done = offbeat(verb, function, "--collective", "bcast", "--p", "2", OFFBEAT_ALGORITHM_TIME="1 s")
@@ -45,14 +45,14 @@ def test_an_endless_loop_is_stopped_with_its_line(tmp_path: Path, verb: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--size", "1e30"], "'1e30' is more than any memory holds"),
         (["--size", "8 TB"], "at most 1 TiB can be drawn"),
         (["--p", "1000000000"], "at most 1024 processes can be drawn"),
     ],
 )
-def test_absurd_numbers_are_refused(words: list[str], said: str) -> None:
-    done = offbeat("show", "reduce/binomial", *words)
+def test_numbers_out_of_range_are_refused(arguments: list[str], message: str) -> None:
+    done = offbeat("show", "reduce/binomial", *arguments)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr

@@ -1,4 +1,4 @@
-"""A machine that behaves as a platform file says, exactly or with some noise: a calibration must find it."""
+"""Times of a machine that behaves as a platform file says, exactly or with noise: for calibrations."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ class SyntheticProbe:
 
 
 def machine_of(nodes: int, ppn: int) -> Machine:
-    """So many processes on hosts n0, n1, ..., in blocks."""
+    """This many processes on hosts n0, n1, ..., in blocks."""
     hosts = [f"n{rank // ppn}" for rank in range(nodes * ppn)]
     return Machine(host_of_rank=hosts, cores=ppn, library="an MPI library")

@@ -1,4 +1,4 @@
-"""``offbeat platform calibrate``, with real libraries and with kept measurements."""
+"""``offbeat platform calibrate``, with real libraries and with stored measurements."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from offbeat.errors import BadInput
 from offbeat.platform import machine
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["calibrate", *words], catch_exceptions=True)
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["calibrate", *arguments], catch_exceptions=True)
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def measurements_file(tmp_path: Path) -> Path:
     """Measurements of the paper's cluster, in a file."""
     processes = machine_of(2, 4)
     probe = SyntheticProbe(machine.load("paper"), processes)
@@ -38,16 +38,20 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
     library: str, own_cache: Path, tmp_path: Path
 ) -> None:
     prefix = str(real_installation(library).prefix)
-    output, picture, kept = tmp_path / "here.toml", tmp_path / "here.svg", tmp_path / "here.json"
-    words = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
-    done = run(*words, "--picture", str(picture), "--measurements", str(kept))
+    output, picture, measurements_file = tmp_path / "here.toml", tmp_path / "here.svg", tmp_path / "here.json"
+    arguments = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
+    done = run(*arguments, "--picture", str(picture), "--measurements", str(measurements_file))
     assert done.exit_code == 0, done.exception
     assert "the model's median error is" in done.stdout and "Only one node was measured" in done.stdout
     assert picture.stat().st_size > 1000
 
-    found = machine.load(output).file
-    taken = measurements.read(kept)
-    assert found.nodes == 1 and found.inside.bandwidth > 1e7 and 0 < found.inside.latency < 1
+    platform_file = machine.load(output).file
+    taken = measurements.read(measurements_file)
+    assert (
+        platform_file.nodes == 1
+        and platform_file.inside.bandwidth > 1e7
+        and 0 < platform_file.inside.latency < 1
+    )
     assert taken.inside and taken.between is None
     assert [point.bytes for point in taken.inside.messages][-1] == 65536
     assert len(taken.reduce) == len(taken.copy) > 2
@@ -55,21 +59,23 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
     assert machine.load(output).network(2).p == 2
 
     again = tmp_path / "again.toml"
-    assert run("--refit", str(kept), "-o", str(again)).exit_code == 0
+    assert run("--refit", str(measurements_file), "-o", str(again)).exit_code == 0
     assert again.read_text(encoding="utf-8") == output.read_text(encoding="utf-8")
 
 
-def test_kept_measurements_are_fitted_again_without_measuring(kept: Path, tmp_path: Path) -> None:
+def test_stored_measurements_are_fitted_again_without_measuring(
+    measurements_file: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "again.toml"
-    done = run("--refit", str(kept), "-o", str(output), "--picture", str(tmp_path / "x.png"))
+    done = run("--refit", str(measurements_file), "-o", str(output), "--picture", str(tmp_path / "x.png"))
     assert done.exit_code == 0, done.exception
     assert "between two nodes" in done.stdout and "inside a node" in done.stdout
     assert machine.load(output).file.link.bandwidth == pytest.approx(1.25e9 * 0.940694, rel=0.02)
-    assert run("--refit", str(kept), "-o", str(output)).exception is not None
-    assert run("--refit", str(kept), "-o", str(output), "--force").exit_code == 0
+    assert run("--refit", str(measurements_file), "-o", str(output)).exception is not None
+    assert run("--refit", str(measurements_file), "-o", str(output), "--force").exit_code == 0
 
 
-def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
+def test_a_base_supplies_the_network_that_one_node_cannot_measure(tmp_path: Path) -> None:
     processes = machine_of(1, 2)
     taken = measure(SyntheticProbe(machine.load("paper"), processes), processes, lambda _: None, 2**20)
     measurements.write(taken, tmp_path / "one.json")
@@ -80,7 +86,7 @@ def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["--largest", "10"], "write a size between 1 KiB and 1 GiB"),
         (["--largest", "4 MB/s"], "is not a size|not a unit of size"),
@@ -91,17 +97,17 @@ def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
         (["--measurements", "no/such/folder.json"], "there is no folder"),
     ],
 )
-def test_wrong_words_are_refused_before_anything_is_launched(
-    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_invalid_options_are_refused_before_anything_is_launched(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run(*words)
+    refused = run(*arguments)
     assert isinstance(refused.exception, BadInput)
     assert any(part in str(refused.exception) for part in sentence.split("|"))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_there_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_an_existing_file_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     (tmp_path / "platform.toml").write_text("x", encoding="utf-8")
     refused = run("-o", str(tmp_path / "platform.toml"), "--mpi", "no-such-library")
     assert "exists already" in str(refused.exception)
@@ -115,11 +121,11 @@ def test_a_file_without_measurements_is_refused(tmp_path: Path, content: bytes) 
         measurements.read(path)
 
 
-def test_measurements_are_kept_exactly(kept: Path, tmp_path: Path) -> None:
-    taken = measurements.read(kept)
+def test_measurements_are_stored_exactly(measurements_file: Path, tmp_path: Path) -> None:
+    taken = measurements.read(measurements_file)
     measurements.write(taken, tmp_path / "copy.json")
     assert measurements.read(tmp_path / "copy.json") == taken
-    assert msgspec.json.decode(kept.read_bytes())["hosts"] == ["n0", "n1"]
+    assert msgspec.json.decode(measurements_file.read_bytes())["hosts"] == ["n0", "n1"]
 
 
 def test_processes_are_paired_inside_a_node_and_between_two() -> None:
@@ -131,7 +137,7 @@ def test_processes_are_paired_inside_a_node_and_between_two() -> None:
     assert Machine(host_of_rank=["a", "a"], cores=3, library="x").between() == []
 
 
-def test_processes_fill_a_node_unless_a_number_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_fill_a_node_unless_a_number_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLURM_JOB_ID", "PBS_JOBID"):
         monkeypatch.delenv(name, raising=False)
     nodes, ppn = driver_probe.placement(0, 0, None)

@@ -1,4 +1,4 @@
-"""The fit finds the platform that made the measurements."""
+"""The fit recovers the platform from which the measurements were generated."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def measured(platform: machine.Platform, nodes: int = 2, ppn: int = 4, noise: fl
     return measure(probe, processes, lambda _: None, LARGEST)
 
 
-def errors(truth: machine.Platform, found: machine.PlatformFile) -> dict[str, np.ndarray]:
-    """How far the times of messages of any size are from the true ones, relative."""
-    pairs = zip(("inside", "between"), message_paths(truth.file), message_paths(found), strict=False)
+def errors(truth: machine.Platform, fitted: machine.PlatformFile) -> dict[str, np.ndarray]:
+    """Relative errors of the message times for all sizes."""
+    pairs = zip(("inside", "between"), message_paths(truth.file), message_paths(fitted), strict=False)
     return {
-        name: np.abs(message_s(found, after, EVERYWHERE) / message_s(truth.file, before, EVERYWHERE) - 1)
+        name: np.abs(message_s(fitted, after, EVERYWHERE) / message_s(truth.file, before, EVERYWHERE) - 1)
         for name, before, after in pairs
     }
 
 
 @st.composite
 def factors(draw: st.DrawFn) -> str:
-    """Steps as protocols make them: two octaves apart at least."""
+    """Steps like those of protocols: at least two octaves apart."""
     places = draw(st.lists(st.integers(3, 9), unique=True, max_size=3))
     sizes = [0, *(int(4**place * draw(st.floats(1.0, 1.4))) for place in sorted(places))]
     latency = [draw(st.floats(0.5, 4.0)) for _ in sizes]
@@ -75,34 +75,34 @@ copy_bandwidth = 2e10
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_a_platform_is_found_from_exact_measurements(truth: machine.Platform) -> None:
     taken = measured(truth)
-    found = fit(taken)
-    for name, error in errors(truth, found).items():
+    fitted = fit(taken)
+    for name, error in errors(truth, fitted).items():
         assert np.median(error) < 0.01, name
         assert np.quantile(error, 0.9) < 0.05, name
     messages = truth.file.messages
-    assert found.messages.eager_below == messages.eager_below
-    assert found.messages.send_overhead == pytest.approx(messages.send_overhead, rel=1e-6)
-    assert found.messages.receive_overhead == pytest.approx(messages.receive_overhead, rel=1e-6)
-    assert found.messages.reduce_bandwidth == pytest.approx(5e9)
-    assert found.messages.copy_bandwidth == pytest.approx(2e10)
-    together = [residual for residual in residuals(taken, found) if residual.flows > 1]
+    assert fitted.messages.eager_below == messages.eager_below
+    assert fitted.messages.send_overhead == pytest.approx(messages.send_overhead, rel=1e-6)
+    assert fitted.messages.receive_overhead == pytest.approx(messages.receive_overhead, rel=1e-6)
+    assert fitted.messages.reduce_bandwidth == pytest.approx(5e9)
+    assert fitted.messages.copy_bandwidth == pytest.approx(2e10)
+    together = [residual for residual in residuals(taken, fitted) if residual.flows > 1]
     assert together and max(abs(residual.error) for residual in together) < 0.05
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=4)
 def test_a_platform_is_found_from_noisy_measurements(truth: machine.Platform) -> None:
-    found = fit(measured(truth, noise=0.03))
-    for name, error in errors(truth, found).items():
+    fitted = fit(measured(truth, noise=0.03))
+    for name, error in errors(truth, fitted).items():
         assert np.median(error) < 0.04, name
         assert np.quantile(error, 0.9) < 0.08, name
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=4)
 def test_the_file_that_is_written_is_as_good_as_the_fit(truth: machine.Platform) -> None:
     taken = measured(truth)
     written = calibrate(taken)
@@ -127,31 +127,31 @@ flow_bandwidth = "8 GB/s"
 """
 
 
-def test_a_link_that_one_message_cannot_fill_has_its_own_bandwidth() -> None:
-    found = fit(measured(machine.loads(SATURATED, "x.toml"), ppn=8))
-    assert found.link.bandwidth == pytest.approx(20e9, rel=0.01)
-    assert found.messages.flow_bandwidth == pytest.approx(8e9, rel=0.01)
-    assert found.link.latency == pytest.approx(600e-9, rel=0.01)
+def test_a_link_that_one_message_cannot_saturate_has_a_flow_limit() -> None:
+    fitted = fit(measured(machine.loads(SATURATED, "x.toml"), ppn=8))
+    assert fitted.link.bandwidth == pytest.approx(20e9, rel=0.01)
+    assert fitted.messages.flow_bandwidth == pytest.approx(8e9, rel=0.01)
+    assert fitted.link.latency == pytest.approx(600e-9, rel=0.01)
 
 
-def test_a_link_that_one_message_fills_has_no_limit_for_one() -> None:
+def test_a_link_that_one_message_saturates_has_no_flow_limit() -> None:
     text = SATURATED.replace("20 GB/s", "8 GB/s")
-    found = fit(measured(machine.loads(text, "x.toml"), ppn=8))
-    assert found.messages.flow_bandwidth == 0
-    assert found.link.bandwidth == pytest.approx(8e9, rel=0.01)
+    fitted = fit(measured(machine.loads(text, "x.toml"), ppn=8))
+    assert fitted.messages.flow_bandwidth == 0
+    assert fitted.link.bandwidth == pytest.approx(8e9, rel=0.01)
 
 
-def test_where_every_sender_is_done_at_once_all_messages_are_eager() -> None:
+def test_if_no_sender_waits_all_messages_are_eager() -> None:
     text = SATURATED + 'eager_below = "1 GiB"\n'
     taken = measured(machine.loads(text, "x.toml"))
     assert fit(taken).messages.eager_below == NEVER
     assert calibration.ALL_EAGER in calibration.notes(taken, "")
 
 
-def test_where_every_sender_waits_there_are_no_overheads() -> None:
+def test_if_every_sender_waits_there_are_no_overheads() -> None:
     taken = measured(machine.loads(SATURATED, "x.toml"))
-    found = fit(taken).messages
-    assert (found.eager_below, found.send_overhead, found.receive_overhead) == (1, 0, 0)
+    fitted = fit(taken).messages
+    assert (fitted.eager_below, fitted.send_overhead, fitted.receive_overhead) == (1, 0, 0)
 
 
 def test_one_node_makes_a_platform_of_one_node_that_says_so() -> None:
@@ -165,15 +165,19 @@ def test_one_node_makes_a_platform_of_one_node_that_says_so() -> None:
 def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:
     base = machine.load("islands")
     written = calibrate(measured(machine.loads(SATURATED, "x.toml"), nodes=1), base)
-    found = written.platform.file
-    assert (found.nodes, found.fat_tree, found.link) == (528, base.file.fat_tree, base.file.link)
-    assert found.messages == base.file.messages
-    assert found.inside.bandwidth == pytest.approx(8e9, rel=0.01)
+    platform_file = written.platform.file
+    assert (platform_file.nodes, platform_file.fat_tree, platform_file.link) == (
+        528,
+        base.file.fat_tree,
+        base.file.link,
+    )
+    assert platform_file.messages == base.file.messages
+    assert platform_file.inside.bandwidth == pytest.approx(8e9, rel=0.01)
     assert "are those of islands" in " ".join(written.text.replace("\n#", "").split())
     assert all(abs(residual.error) < 0.05 for residual in written.residuals)
 
 
-def test_processes_on_different_nodes_alone_make_inside_as_between() -> None:
+def test_measurements_between_nodes_alone_give_the_same_times_inside_a_node() -> None:
     taken = measured(machine.loads(SATURATED, "x.toml"), ppn=1)
     assert taken.inside is None
     written = calibrate(taken)
@@ -184,8 +188,8 @@ def test_processes_on_different_nodes_alone_make_inside_as_between() -> None:
     )
 
 
-def test_calls_that_are_late_cost_no_more_than_messages_have_room_for() -> None:
-    """Late receivers find cold caches: what they take then may be more than a whole half round trip."""
+def test_overheads_are_limited_by_the_shortest_message() -> None:
+    """The caches of late receivers are cold: their overhead may exceed half a round trip."""
     text = SATURATED + 'eager_below = "4 KiB"\nsend_overhead = "3 us"\nreceive_overhead = "9 us"\n'
     slow = measured(machine.loads(text, "x.toml"))
     quick = measured(machine.loads(SATURATED, "x.toml"))
@@ -198,17 +202,17 @@ def test_calls_that_are_late_cost_no_more_than_messages_have_room_for() -> None:
             messages=quick.between.messages, late=slow.between.late, streams=[], eager_below=4096
         ),
     )
-    found = fit(between)
+    fitted = fit(between)
     shortest_s = min(point.time_s for point in quick.between.messages)
-    busy_s = found.messages.send_overhead + found.messages.receive_overhead
+    busy_s = fitted.messages.send_overhead + fitted.messages.receive_overhead
     assert busy_s == pytest.approx(0.9 * shortest_s)
-    assert found.link.latency > 0
+    assert fitted.link.latency > 0
 
 
-def test_residuals_are_told_for_every_size_and_every_number_of_messages() -> None:
+def test_residuals_are_listed_for_every_size_and_every_number_of_messages() -> None:
     taken = measured(machine.loads(SATURATED, "x.toml"), ppn=8)
     assert taken.between
-    found = calibrate(taken).residuals
-    between = [residual for residual in found if residual.where == "between two nodes"]
+    residuals = calibrate(taken).residuals
+    between = [residual for residual in residuals if residual.where == "between two nodes"]
     assert [residual.flows for residual in between if residual.flows > 1] == [2, 4, 8]
     assert sum(residual.flows == 1 for residual in between) == len(taken.between.messages)

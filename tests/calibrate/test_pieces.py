@@ -1,4 +1,4 @@
-"""Straight pieces through times: as many as there are, where they are, and none for noise."""
+"""Piecewise lines through times: their number, their boundaries, and none for noise."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from offbeat.calibrate.fit import fit_pieces
 from offbeat.calibrate.measure import between_bends, first_sizes, first_waiting
-from offbeat.calibrate.pieces import fit_pieces
 
 SIZES = np.array(first_sizes(2**22), dtype=np.float64)
 
@@ -19,7 +19,7 @@ def test_one_line_is_one_piece() -> None:
     assert piece.start_s == pytest.approx(1e-6) and piece.per_byte_s == pytest.approx(1e-9)
 
 
-def test_a_jump_makes_a_second_piece_where_it_is() -> None:
+def test_a_second_piece_begins_at_a_jump() -> None:
     times_s = np.where(SIZES < 4096, 1e-6 + SIZES / 1e9, 3e-6 + SIZES / 4e9)
     first, second = fit_pieces(SIZES, times_s)
     assert (second.after_bytes, second.from_bytes) == (3072, 4096)
@@ -42,7 +42,7 @@ def test_no_piece_starts_below_the_floor_or_has_no_slope() -> None:
     slopes=st.lists(st.floats(1e-11, 1e-7), min_size=3, max_size=3),
 )
 @settings(deadline=None, max_examples=30)
-def test_pieces_pass_through_times_that_are_made_of_pieces(starts: list[float], slopes: list[float]) -> None:
+def test_piecewise_linear_times_are_fitted_exactly(starts: list[float], slopes: list[float]) -> None:
     steps = [0, 2**8, 2**15][: len(starts)]
     which = np.searchsorted(steps, SIZES, side="right") - 1
     times_s = np.array(starts)[which] + np.array(slopes[: len(starts)])[which] * SIZES
@@ -55,12 +55,12 @@ def test_pieces_pass_through_times_that_are_made_of_pieces(starts: list[float], 
     assert np.abs(fitted_s / times_s - 1).max() < 0.15
 
 
-def test_sizes_are_two_an_octave_and_end_where_they_should() -> None:
+def test_there_are_two_sizes_per_octave_up_to_the_largest() -> None:
     assert first_sizes(16) == [1, 2, 3, 4, 6, 8, 12, 16]
     assert first_sizes(20) == [1, 2, 3, 4, 6, 8, 12, 16, 20]
 
 
-def test_more_sizes_are_taken_where_pieces_meet_until_the_gap_is_small() -> None:
+def test_sizes_are_added_between_two_pieces_until_the_gap_is_small() -> None:
     def times_s(sizes: np.ndarray) -> np.ndarray:
         return np.where(sizes < 4096, 1e-6, 3e-6) + sizes / 1e10
 

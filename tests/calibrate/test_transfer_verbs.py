@@ -74,7 +74,7 @@ def test_local_work_is_timed(driver: Driver, work: str) -> None:
         ("local", {"work": "think", "bytes": 8}, "reduce or copy"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_and_the_launch_goes_on(
+def test_invalid_measurements_are_refused_and_the_launch_continues(
     driver: Driver, verb: str, values: dict[str, object], sentence: str
 ) -> None:
     with pytest.raises(Refused, match=sentence):

@@ -17,7 +17,7 @@ from offbeat.campaign.steps import run_steps
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The head: everything that determines what the records are."""
+    """The head: everything that determines the records."""
 
     squares_version: int = 1
     count: int = 6
@@ -53,7 +53,7 @@ def square(number: int) -> Square:
 
 
 class Listener:
-    """Remembers the events."""
+    """Stores the events."""
 
     def __init__(self) -> None:
         self.begun: tuple[int, int] = (-1, -1)

@@ -76,7 +76,7 @@ def test_a_campaign_killed_after_any_steps_and_resumed_equals_an_uninterrupted_o
 PROGRAM = [sys.executable, squares.__file__]
 
 
-def test_a_process_killed_again_and_again_repeats_no_step_and_ends_like_one_left_alone(
+def test_a_repeatedly_killed_process_repeats_no_step_and_ends_like_an_uninterrupted_one(
     tmp_path: Path, uninterrupted: Path
 ) -> None:
     begun: list[int] = []
@@ -106,14 +106,14 @@ def test_a_finished_campaign_does_nothing_more(uninterrupted: Path) -> None:
 
 
 def test_a_record_is_on_disk_before_the_next_step_begins(tmp_path: Path) -> None:
-    seen: list[list[int]] = []
+    observed: list[list[int]] = []
 
     def do(number: int) -> Square:
-        seen.append(numbers(tmp_path))
+        observed.append(numbers(tmp_path))
         return square(number)
 
     compute(tmp_path, do=do)
-    assert seen == [list(range(number)) for number in range(COUNT)]
+    assert observed == [list(range(number)) for number in range(COUNT)]
 
 
 def test_a_failed_attempt_is_recorded_ends_the_run_and_is_repeated(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_other_settings_are_refused_and_nothing_is_changed(tmp_path: Path, setti
     compute(tmp_path)
 
 
-def test_settings_that_differ_are_named_with_both_values_and_long_ones_without(tmp_path: Path) -> None:
+def test_settings_that_differ_are_named_with_both_values_unless_these_are_long(tmp_path: Path) -> None:
     compute(tmp_path)
     with pytest.raises(BadInput) as refused:
         compute(tmp_path, Settings(count=4, unit="", names=["number one"] * 50))
@@ -221,7 +221,7 @@ def test_a_head_can_be_completed_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["file/below", "/proc/offbeat", "/proc/offbeat/below"])
-def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(tmp_path: Path, place: str) -> None:
+def test_an_unwritable_place_is_refused_with_a_sentence(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(BadInput, match=r"cannot write to the directory .*; give a directory that you can"):
         compute(tmp_path / place)

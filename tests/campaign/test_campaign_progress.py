@@ -1,4 +1,4 @@
-"""What a campaign shows of its progress."""
+"""The progress that a campaign shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two processes never write to one directory, and a process that ended blocks nobody."""
+"""Two processes never write to one directory, and a process that has ended blocks no other."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from offbeat.errors import BadInput, RunFailed
 def test_a_directory_that_another_process_writes_to_is_refused_until_it_ends(
     tmp_path: Path,
 ) -> None:
-    words = [sys.executable, squares.__file__, str(tmp_path), "6", "60"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    arguments = [sys.executable, squares.__file__, str(tmp_path), "6", "60"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     with pytest.raises(RunFailed, match=f"is being written by process {process.pid} on .*; wait until that"):

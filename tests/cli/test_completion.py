@@ -25,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def completed(folder: Path, *words: str) -> list[str]:
-    """The answers to a Tab behind the last word, as bash asks for them."""
-    line = ["offbeat", *words]
+def completed(folder: Path, *arguments: str) -> list[str]:
+    """The completions of the last word, as bash requests them."""
+    line = ["offbeat", *arguments]
     environment = os.environ | {
         "_OFFBEAT_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(line),
@@ -48,7 +48,7 @@ def completed(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     [
         (["se"], {"select"}),
         (["trace", "s"], {"summary"}),
@@ -62,8 +62,8 @@ def completed(folder: Path, *words: str) -> list[str]:
         (["trace", "summary", "t"], {"trace"}),
     ],
 )
-def test_a_tab_completes(folder: Path, words: list[str], expected: set[str]) -> None:
-    assert set(completed(folder, *words)) == expected
+def test_a_tab_completes(folder: Path, arguments: list[str], expected: set[str]) -> None:
+    assert set(completed(folder, *arguments)) == expected
 
 
 def test_the_script_for_the_shell_can_be_shown() -> None:
@@ -75,5 +75,5 @@ def test_the_script_for_the_shell_can_be_shown() -> None:
         env=os.environ | {"SHELL": "/bin/bash"},
         check=False,
     )
-    shown = done.stdout + done.stderr
-    assert "COMPLETE" in shown or "bash" in shown
+    output = done.stdout + done.stderr
+    assert "COMPLETE" in output or "bash" in output

@@ -47,9 +47,9 @@ subprocess.Popen.wait = waits
 """Sends a signal after a step's process has exited and before its status is returned."""
 
 
-def offbeat(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
+def offbeat(*arguments: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
     options: dict[str, object] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE} | more
-    return subprocess.run([*MAIN, *words], timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run([*MAIN, *arguments], timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def assert_one_sentence(stderr: bytes) -> None:
@@ -122,7 +122,7 @@ def test_a_signal_during_a_build_leaves_nothing_half_built(tmp_path: Path) -> No
     assert not Path(f"/proc/{compiler}/cwd").exists(), "a process started by CMake still runs"
 
 
-def test_a_signal_as_a_step_of_a_build_ends_stops_the_command(tmp_path: Path) -> None:
+def test_a_signal_at_the_end_of_a_build_step_stops_the_command(tmp_path: Path) -> None:
     cmake = tmp_path / "cmake"
     cmake.write_text("#!/bin/sh\n", encoding="utf-8")
     cmake.chmod(0o755)
@@ -139,7 +139,7 @@ def test_a_signal_as_a_step_of_a_build_ends_stops_the_command(tmp_path: Path) ->
     assert done.returncode == 128 + signal.SIGTERM
 
 
-def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
+def test_a_full_disk_under_standard_output_gives_a_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
         done = offbeat("schema", stdout=full)
     assert done.returncode == 1
@@ -148,19 +148,19 @@ def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
 
 
 def test_closed_standard_streams_are_harmless(tmp_path: Path) -> None:
-    made = tmp_path / "bell.txt"
-    words = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(made)]
+    file = tmp_path / "bell.txt"
+    arguments = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(file)]
     shell = 'exec "$@" <&- >&- 2>&-'
-    done = subprocess.run(["sh", "-c", shell, "sh", *MAIN, *words], timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", shell, "sh", *MAIN, *arguments], timeout=60, check=False)
     assert done.returncode == 0
-    assert made.read_text().endswith("\n")
+    assert file.read_text().endswith("\n")
 
 
 def test_a_reader_that_leaves_ends_a_command_silently() -> None:
     shell = '"$@" | head -n 1'
-    words = ["pattern", "make", "bell", "--p", "100000", "--skew", "1ms"]
+    arguments = ["pattern", "make", "bell", "--p", "100000", "--skew", "1ms"]
     done = subprocess.run(
-        ["sh", "-c", shell, "sh", *MAIN, *words], capture_output=True, timeout=60, check=False
+        ["sh", "-c", shell, "sh", *MAIN, *arguments], capture_output=True, timeout=60, check=False
     )
     assert done.stdout.count(b"\n") == 1
     assert done.stderr == b""
@@ -178,8 +178,8 @@ def test_a_deleted_current_folder_is_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shell = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
-    words = ["sh", "-c", shell, "sh", str(gone), *MAIN, "status", "x"]
-    done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    arguments = ["sh", "-c", shell, "sh", str(gone), *MAIN, "status", "x"]
+    done = subprocess.run(arguments, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
     assert b"the current folder has been deleted" in done.stderr
 
@@ -197,9 +197,9 @@ def test_a_terminal_without_a_width_shows_everything() -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("words", ["from error", "from None"])
+@pytest.mark.parametrize("message", ["from error", "from None"])
 @pytest.mark.parametrize(("number", "status"), [("ENOSPC", 1), ("EDQUOT", 1), ("EACCES", 2)])
-def test_a_full_disk_is_never_bad_input(words: str, number: str, status: int) -> None:
+def test_a_full_disk_is_never_bad_input(message: str, number: str, status: int) -> None:
     program = f"""
 import errno
 from offbeat.cli.process import reporting_errors
@@ -208,7 +208,7 @@ with reporting_errors():
     try:
         raise OSError(errno.{number}, "refused", "place")
     except OSError as error:
-        raise BadInput("cannot write place: refused; give another folder") {words}
+        raise BadInput("cannot write place: refused; give another folder") {message}
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
     assert done.returncode == status

@@ -1,4 +1,4 @@
-"""Commands start at once: each verb loads no library that it has no use for."""
+"""Commands start at once: each loads only the libraries that it uses."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ finally:
 """
 
 
-def loaded(*words: str) -> set[str]:
+def loaded(*arguments: str) -> set[str]:
     """The packages, and offbeat's modules, that a command has loaded when it ends."""
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, timeout=60, check=True
     )
     modules = json.loads(done.stderr.splitlines()[-1])
     return {name if name.startswith("offbeat") else name.split(".")[0] for name in modules}
@@ -50,16 +50,16 @@ def loaded(*words: str) -> set[str]:
 
 @pytest.mark.parametrize("words", ["--version", "--help", "-h"])
 def test_the_root_loads_no_verb(words: str) -> None:
-    found = loaded(words)
-    assert not found & HEAVY
-    assert not {name for name in found if name.startswith("offbeat.cli.")} - {
+    modules = loaded(words)
+    assert not modules & HEAVY
+    assert not {name for name in modules if name.startswith("offbeat.cli.")} - {
         "offbeat.cli.app",
         "offbeat.cli.process",
     }
 
 
 def test_the_help_of_verbs_loads_no_heavy_library() -> None:
-    """All in one process, which loads what any of them loads."""
+    """All in one process, which loads the modules of all of them."""
     program = (
         "import sys; from offbeat.cli.app import VERBS, load; [load(verb) for verb in VERBS];"
         f" print(sorted({{name.split('.')[0] for name in sys.modules}} & {HEAVY!r}))"

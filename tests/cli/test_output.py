@@ -42,9 +42,9 @@ def test_json_is_a_file_everywhere() -> None:
     having = {name for name, command in commands() if option(command, "--json")}
     assert having >= {"status", "verify", "run", "try", "select", "predict", "doctor", "trace summary"}
     for name, command in commands():
-        if found := option(command, "--json"):
-            assert (found.metavar, found.default) == ("FILE", ""), name
-            assert "'-' prints it" in found.help, name
+        if json_option := option(command, "--json"):
+            assert (json_option.metavar, json_option.default) == ("FILE", ""), name
+            assert "'-' prints it" in json_option.help, name
 
 
 def test_notes_is_an_option_of_every_verb_that_prints_notes() -> None:
@@ -56,11 +56,11 @@ def test_a_run_writes_its_outcome_as_json(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(STUDY, encoding="utf-8")
     done = CliRunner().invoke(build(), ["run", "s.toml", "--json", "-"])
-    found = json.loads(done.stdout)
-    assert found["done"] == found["total"] == found["measured_now"] > 0
+    document = json.loads(done.stdout)
+    assert document["done"] == document["total"] == document["measured_now"] > 0
     assert CliRunner().invoke(build(), ["status", "s-results", "--json", "status.json"]).exit_code == 0
     status = json.loads(Path("status.json").read_text(encoding="utf-8"))
-    assert (status["done"], status["total"]) == (found["done"], found["total"])
+    assert (status["done"], status["total"]) == (document["done"], document["total"])
     refused = CliRunner().invoke(build(), ["run", "s.toml", "--json", "-", "--dry-run"])
     assert isinstance(refused.exception, BadInput)
 

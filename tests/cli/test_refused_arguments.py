@@ -19,9 +19,9 @@ p = [2]
 """
 
 
-def refused(*words: str) -> str:
-    """The sentence of a refusal; fails where the command goes through."""
-    done = CliRunner().invoke(app.build(), list(words))
+def refused(*arguments: str) -> str:
+    """The sentence of a refusal; fails if the command succeeds."""
+    done = CliRunner().invoke(app.build(), list(arguments))
     if isinstance(done.exception, BadInput):
         return str(done.exception)
     assert done.exit_code == 2, done.output
@@ -29,7 +29,7 @@ def refused(*words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["doctor", "--all", "--algorithms"], "--algorithms lists those of one installation"),
         (["doctor", "--mpi", ""], "--mpi is empty; write 'auto'"),
@@ -41,8 +41,8 @@ def refused(*words: str) -> str:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_invalid_arguments_are_refused(words: list[str], sentence: str) -> None:
-    assert sentence in refused(*words)
+def test_invalid_arguments_are_refused(arguments: list[str], sentence: str) -> None:
+    assert sentence in refused(*arguments)
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("minutes", ["nan", "-1"])
-def test_minutes_that_are_no_time_are_refused(study: Path, minutes: str) -> None:
+def test_invalid_minutes_are_refused(study: Path, minutes: str) -> None:
     assert f"--stop-before-limit {minutes}" in refused("run", str(study), "--stop-before-limit", minutes)
     assert not (study.parent / "study-results").exists()
 
 
-def test_an_empty_installation_is_not_the_studys_own(study: Path) -> None:
+def test_an_empty_name_of_an_installation_is_not_replaced_by_the_studys(study: Path) -> None:
     assert "--mpi is empty" in refused("run", str(study), "--mpi", "")
 
 

@@ -21,15 +21,15 @@ LINE = '{{"case":"{0}","engine":"mpi","collective":"{1}","algorithm":"a","p":{2}
 UNITS = r"(?:ns|µs|ms|s|B|KiB|MiB|GB/s|MB/s|Gbit/s)"
 
 
-def printed(width: int, *words: str) -> str:
-    done = CliRunner().invoke(build(), list(words), env={"COLUMNS": str(width)})
+def printed(width: int, *arguments: str) -> str:
+    done = CliRunner().invoke(build(), list(arguments), env={"COLUMNS": str(width)})
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.stdout
 
 
 def assert_whole(text: str, wide: str) -> None:
-    """No quantity of the wide output is parted from its unit: each stands in one line."""
+    """Each quantity of the wide output is on one line with its unit."""
     for quantity in set(re.findall(rf"(?<![\w.])\d[\d.]* {UNITS}(?!\w)", wide)):
         assert quantity in text, quantity
     lonely = re.findall(rf"^\s*{UNITS}\s*$", text, flags=re.MULTILINE)
@@ -38,7 +38,7 @@ def assert_whole(text: str, wide: str) -> None:
 
 @pytest.mark.parametrize("width", [80, 60])
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["algorithm", "list"],
         ["algorithm", "list", "alltoall", "--family", "simgrid"],
@@ -47,10 +47,10 @@ def assert_whole(text: str, wide: str) -> None:
     ],
     ids=" ".join,
 )
-def test_what_a_verb_prints_fits(width: int, words: list[str]) -> None:
-    text = printed(width, *words)
+def test_what_a_verb_prints_fits(width: int, arguments: list[str]) -> None:
+    text = printed(width, *arguments)
     assert max(map(len, text.splitlines())) <= width
-    assert_whole(text, printed(400, *words))
+    assert_whole(text, printed(400, *arguments))
 
 
 @pytest.mark.parametrize("width", [80, 60])
@@ -88,6 +88,8 @@ def test_the_status_of_a_study_fits(width: int, tmp_path: Path) -> None:
     lines = [LINE.format(name, name, 4096) + rest for name in ("reduce_scatter_block", "allgatherv")]
     (folder / "cases.jsonl").write_bytes(b"".join(add_checksum(line.encode()) + b"\n" for line in lines))
     text = printed(width, "status", str(folder))
-    shown = [line for line in text.splitlines() if line.startswith(("collective", "reduce", "allgather"))]
-    assert len(shown) == 3
-    assert max(map(len, shown)) <= width
+    table_lines = [
+        line for line in text.splitlines() if line.startswith(("collective", "reduce", "allgather"))
+    ]
+    assert len(table_lines) == 3
+    assert max(map(len, table_lines)) <= width

@@ -1,6 +1,6 @@
 """A program with mpi4py that uses the shared clock and the harmonised start; fails where a promise is broken.
 
-Usage: launched with the name of one of the functions below.
+Usage: launched with the names of functions below.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ COMM = MPI.COMM_WORLD
 OFFSETS_NS = [0, 5_000_000, -70_000_000, 250]
 
 
-def refuses(kind: type[BaseException], words: str, call: object, *given: object, **named: object) -> None:
+def refuses(kind: type[BaseException], text: str, call: object, *arguments: object, **named: object) -> None:
     try:
-        call(*given, **named)  # type: ignore[operator]
+        call(*arguments, **named)  # type: ignore[operator]
     except kind as error:
-        assert words in str(error), f"{words!r} is not in {error!r}"
+        assert text in str(error), f"{text!r} is not in {error!r}"
     else:
-        raise AssertionError(f"nothing was refused: {given} {named}")
+        raise AssertionError(f"nothing was refused: {arguments} {named}")
 
 
 def clocks_are_right_to_their_bounds() -> None:
@@ -126,7 +126,7 @@ def what_cannot_be_used_is_refused_on_all_processes() -> None:
 
 
 def structures_are_as_large_as_the_library_s() -> None:
-    """What is behind a structure stays untouched, and what is in it is filled in to its end."""
+    """Memory after a structure is not changed, and the structure is filled completely."""
     from offbeat.clock import native
 
     class Guarded(ctypes.Structure):
@@ -140,7 +140,8 @@ def structures_are_as_large_as_the_library_s() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    COMM.Barrier()
-    if COMM.rank == 0:
-        print("held")
+    for promise in sys.argv[1:]:
+        globals()[promise]()
+        COMM.Barrier()
+        if COMM.rank == 0:
+            print("held:", promise, flush=True)

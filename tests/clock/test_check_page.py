@@ -1,4 +1,4 @@
-"""The report of a check: every picture, whatever was measured, in a page that stands alone."""
+"""The report of a check: one self-contained page with every picture, whatever was measured."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from made_checks import keep, rows, starts, sync
+from check_factory import keep, rows, starts, sync
 
-from offbeat.clock import draw
+from offbeat.clock import page
 from offbeat.clock.directory import read
 from offbeat.clock.page import write_page
 from offbeat.clock.rows import HARMONIZE, Row
@@ -31,7 +31,7 @@ def page_of(
 
 
 class Closed(HTMLParser):
-    """Fails where an element is not closed."""
+    """Fails if an element is not closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def test_the_page_holds_verdict_tables_and_pictures_and_loads_nothing(tmp_path: 
     assert not re.search(r'(src|href)="(?!data:|pictures/|#)', page)
     for words in (
         "double_<wbr>ring",
-        "linear behind double_ring",
+        "linear after double_ring",
         "× 0.05",
         "mpirun -n 4",
         "it would not &lt;run&gt;",
@@ -79,7 +79,7 @@ def test_the_same_check_gives_the_same_files(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "two" / "pictures" / path.name).read_bytes(), path.name
 
 
-def test_a_check_that_has_only_begun_has_a_page_that_says_so(tmp_path: Path) -> None:
+def test_the_page_of_an_unfinished_check_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path, [])
     assert page.count("Nothing was measured yet.") == 4 and "not finished" in page
     assert "not finished" in page_of(tmp_path / "half", rows()[:5])
@@ -92,40 +92,40 @@ def test_a_warning_of_the_launcher_is_in_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("p", [2, 70, 3000])
 def test_lags_are_drawn_for_any_number_of_processes(p: int) -> None:
-    found = summary([starts(HARMONIZE, [1.0] * 5, p=p), starts("tree", [2.0] * 5, p=p)], p)
-    assert draw.lag_figure(found.skews, "here").get_size_inches()[0] > 5
+    summed_up = summary([starts(HARMONIZE, [1.0] * 5, p=p), starts("tree", [2.0] * 5, p=p)], p)
+    assert page.lag_figure(summed_up.skews, "here").get_size_inches()[0] > 5
 
 
 @pytest.mark.parametrize("skews_us", [[0.0] * 6, [0.0, 0.0, 1e4, 2e4, 3e4, 1e6], [5.0]])
-def test_skews_are_drawn_whatever_they_are(skews_us: list[float]) -> None:
-    found = summary([starts(HARMONIZE, skews_us), starts("tree", [100.0] * 6)], 4)
-    axes = draw.skew_figure(found.skews, "here").axes[0]
+def test_skews_of_any_size_are_drawn(skews_us: list[float]) -> None:
+    summed_up = summary([starts(HARMONIZE, skews_us), starts("tree", [100.0] * 6)], 4)
+    axes = page.skew_figure(summed_up.skews, "here").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["harmonised", "tree"]
 
 
-def test_times_far_apart_stand_on_a_logarithmic_scale() -> None:
+def test_times_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
     near = summary([starts(HARMONIZE, [1.0] * 5), starts("tree", [20.0] * 5)], 4)
     far = summary([starts(HARMONIZE, [1.0] * 5), starts("tree", [900.0] * 5)], 4)
-    assert draw.skew_figure(near.skews, "").axes[0].get_xscale() == "linear"
-    assert draw.skew_figure(far.skews, "").axes[0].get_xscale() == "log"
+    assert page.skew_figure(near.skews, "").axes[0].get_xscale() == "linear"
+    assert page.skew_figure(far.skews, "").axes[0].get_xscale() == "log"
 
 
-def test_of_many_barriers_the_library_s_own_and_those_that_differ_most_are_drawn() -> None:
+def test_only_the_default_barrier_and_the_most_different_ones_are_drawn_if_there_are_many() -> None:
     many = [starts(f"b{number:02}", [float(number)] * 5) for number in range(1, 20)]
     many.append(starts("default", [9.5] * 5))
-    found = summary([starts(HARMONIZE, [0.1] * 5), *many], 4)
-    drawn = [line.get_label() for line in draw.lag_figure(found.skews, "").axes[0].get_lines()]
+    summed_up = summary([starts(HARMONIZE, [0.1] * 5), *many], 4)
+    drawn = [line.get_label() for line in page.lag_figure(summed_up.skews, "").axes[0].get_lines()]
     assert drawn == ["harmonised", "default", "b01", "b02", "b03", "b17", "b18", "b19"]
 
 
 def test_syncs_of_one_and_of_several_numbers_of_processes_are_drawn() -> None:
     for numbers in ([2], [2, 4, 8, 12]):
-        found = summary([sync("offset", p, [3.0 * p]) for p in numbers], 12)
-        axes = draw.sync_figure(found.costs, "").axes[0]
+        summed_up = summary([sync("offset", p, [3.0 * p]) for p in numbers], 12)
+        axes = page.sync_figure(summed_up.costs, "").axes[0]
         assert [label.get_text() for label in axes.get_xticklabels()] == [str(p) for p in numbers]
 
 
-def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     check = read(keep(tmp_path))
     (tmp_path / "report.html").mkdir()
     with pytest.raises(BadInput, match="cannot write the report"):

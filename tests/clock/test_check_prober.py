@@ -1,4 +1,4 @@
-"""How a step is asked of the driver, and what becomes of a launch that dies."""
+"""The requests of a step to the driver, and what happens to a launch that dies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_checks import found, wanted
+from check_factory import checked_algorithms, plan
 from raw_commands import made_answer
 
 from offbeat.clock.check_plan import Step
@@ -49,9 +49,9 @@ ANSWERS: dict[str, dict[str, object]] = {
 
 
 class MadeEngine:
-    """An engine whose launches are made up: answers as :data:`ANSWERS`, or does what ``act`` does instead.
+    """An engine with fake launches: answers with :data:`ANSWERS`, or calls ``act`` instead.
 
-    ``asked`` has a line a command with the launch and what is forced in it; ``own_launch`` are algorithms
+    ``asked`` has a row per command with the launch and its forced settings; ``own_launch`` are algorithms
     that the library does not switch to while it runs.
     """
 
@@ -88,8 +88,8 @@ class MadeEngine:
         self._where = where
         return self
 
-    def force(self, driver: object, words: Sequence[str], timeout_s: float) -> None:
-        self._forced = tuple(words)
+    def force(self, driver: object, arguments: Sequence[str], timeout_s: float) -> None:
+        self._forced = tuple(arguments)
 
     def ask(self, command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
         assert self._where is not None
@@ -105,7 +105,7 @@ class MadeEngine:
 
 
 def prober(engine: MadeEngine) -> LaunchedProber:
-    return LaunchedProber(engine, wanted(), found())  # type: ignore[arg-type]
+    return LaunchedProber(engine, plan(), checked_algorithms())  # type: ignore[arg-type]
 
 
 def a_start(start: str = "tree", algorithm: str = "linear") -> Step:
@@ -114,7 +114,7 @@ def a_start(start: str = "tree", algorithm: str = "linear") -> Step:
     return Step(id=f"start 0 {start} {algorithm}", kind="start", **words)
 
 
-def test_an_answer_becomes_a_row_that_says_what_was_asked() -> None:
+def test_an_answer_becomes_a_row_with_its_request() -> None:
     row = prober(MadeEngine()).do(a_start())
     assert isinstance(row, Start) and not row.failure
     assert (row.start, row.collective, row.algorithm, row.bytes) == ("tree", "reduce", "linear", 8)
@@ -131,7 +131,7 @@ def test_barrier_and_collective_are_forced_together() -> None:
     assert engine.asked[1][2] == ("reduce=linear",) and engine.asked[1][3]["by"] == "harmonize"
 
 
-def test_what_cannot_be_switched_to_gets_a_launch_of_its_own() -> None:
+def test_algorithms_that_cannot_be_switched_get_a_separate_launch() -> None:
     engine = MadeEngine(own_launch=["tree"])
     prober(engine).do(a_start())
     assert dict(engine.asked[0][1].environment)["FORCE_barrier"] == "tree"
@@ -149,7 +149,7 @@ def test_what_cannot_be_switched_to_gets_a_launch_of_its_own() -> None:
         ("tree", "default", True),
     ],
 )
-def test_the_library_s_own_choices_are_measured_in_the_launch_of_its_users(
+def test_defaults_are_measured_in_a_launch_without_forced_settings(
     start: str, algorithm: str, steerable: bool
 ) -> None:
     engine = MadeEngine()
@@ -157,7 +157,7 @@ def test_the_library_s_own_choices_are_measured_in_the_launch_of_its_users(
     assert engine.asked[0][1].steerable == steerable
 
 
-def test_syncs_and_comparisons_are_asked_with_bent_clocks_where_they_are_bent() -> None:
+def test_steps_with_artificial_drift_request_distorted_clocks() -> None:
     engine = MadeEngine()
     for distorted in (True, False):
         row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, distorted=distorted))
@@ -168,7 +168,7 @@ def test_syncs_and_comparisons_are_asked_with_bent_clocks_where_they_are_bent() 
     assert sources == ["virtual", "virtual", "", ""]
 
 
-def test_a_refusal_is_kept_and_the_launch_goes_on() -> None:
+def test_a_refusal_is_recorded_and_the_launch_continues() -> None:
     def refuse(verb: str) -> None:
         raise Refused("it would not")
 
@@ -189,7 +189,7 @@ def test_a_launch_that_dies_twice_in_the_same_pair_is_not_tried_a_third_time() -
     assert asked.do(a_start("double_ring")).failure == "it crashed"
 
 
-def test_where_nothing_can_be_launched_any_more_the_check_ends_with_a_sentence() -> None:
+def test_if_nothing_can_be_launched_any_more_the_check_ends_with_a_sentence() -> None:
     def die(verb: str) -> None:
         raise DriverLost("it crashed")
 

@@ -1,11 +1,11 @@
-"""What a check does, and in which order."""
+"""The steps of a check, and their order."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import pytest
-from made_checks import found, wanted
+from check_factory import checked_algorithms, plan
 
 from offbeat.clock.check_plan import (
     ROUNDS,
@@ -21,15 +21,15 @@ from offbeat.clock.measure import distorted_source, ordered, start_command
 from offbeat.clock.rows import HARMONIZE
 from offbeat.errors import BadInput
 
-BARRIERS, ALGORITHMS = found().measured("barrier"), found().measured("reduce")
+BARRIERS, ALGORITHMS = checked_algorithms().measured("barrier"), checked_algorithms().measured("reduce")
 
 
 def all_steps(asked: CheckSettings, *, distorted: bool = True) -> list[Step]:
     return steps(asked, BARRIERS, ALGORITHMS, distorted=distorted)
 
 
-def test_every_start_is_measured_in_every_round_with_nothing_and_with_every_algorithm_behind_it() -> None:
-    listed = [step for step in all_steps(wanted(sizes=[8, 1024])) if step.kind == "start"]
+def test_every_start_is_measured_in_every_round_alone_and_before_every_algorithm() -> None:
+    listed = [step for step in all_steps(plan(sizes=[8, 1024])) if step.kind == "start"]
     kinds = [(step.round, step.start, step.algorithm, step.bytes) for step in listed]
     expected = {
         (number, start, algorithm, size)
@@ -45,7 +45,7 @@ def test_every_start_is_measured_in_every_round_with_nothing_and_with_every_algo
 
 
 def test_rounds_are_shuffled_and_the_same_with_the_same_seed() -> None:
-    first, again, other = (all_steps(wanted(seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (all_steps(plan(seed=seed)) for seed in (1, 1, 2))
     assert first == again and first != other
     assert {step.id for step in first} == {step.id for step in other}
     of_round = [
@@ -56,7 +56,7 @@ def test_rounds_are_shuffled_and_the_same_with_the_same_seed() -> None:
 
 
 def test_step_ids_are_unique() -> None:
-    ids = [step.id for step in all_steps(wanted(p=16, sizes=[8, 64]))]
+    ids = [step.id for step in all_steps(plan(p=16, sizes=[8, 64]))]
     assert len(ids) == len(set(ids))
 
 
@@ -66,8 +66,8 @@ def test_syncs_are_measured_on_powers_of_two_and_on_all_processes() -> None:
 
 
 @pytest.mark.parametrize("distorted", [True, False])
-def test_methods_are_tried_on_bent_clocks_where_all_processes_read_one(distorted: bool) -> None:
-    listed = all_steps(wanted(), distorted=distorted)
+def test_methods_are_compared_on_distorted_clocks_if_all_processes_read_one_clock(distorted: bool) -> None:
+    listed = all_steps(plan(), distorted=distorted)
     syncs = {(step.method, step.distorted) for step in listed if step.kind == "sync"}
     expected = {("constraints", distorted), ("offset", distorted), ("constraints", False)}
     assert syncs == expected
@@ -76,13 +76,13 @@ def test_methods_are_tried_on_bent_clocks_where_all_processes_read_one(distorted
 
 @pytest.mark.parametrize("repetitions", [4, 5, 7, 100])
 def test_rounds_share_the_repetitions(repetitions: int) -> None:
-    asked = wanted(repetitions=repetitions)
+    asked = plan(repetitions=repetitions)
     each = [repetitions_of(asked, number) for number in range(ROUNDS)]
     assert sum(each) == repetitions and max(each) - min(each) <= 1
 
 
-def test_steps_of_one_launch_stand_together_in_their_round() -> None:
-    listed = all_steps(wanted())
+def test_steps_of_one_launch_are_consecutive_within_a_round() -> None:
+    listed = all_steps(plan())
     order = ordered(listed, lambda step: step.start == "default")
     assert sorted(step.id for step in order) == sorted(step.id for step in listed)
     for number in range(ROUNDS):
@@ -106,18 +106,18 @@ def test_steps_of_one_launch_stand_together_in_their_round() -> None:
         ({"sizes": [0]}, "--size 0 B"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(changes: dict[str, object], sentence: str) -> None:
+def test_invalid_plans_are_refused(changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        check(wanted(**changes))
+        check(plan(**changes))
 
 
-def test_what_can_be_measured_is_not_refused() -> None:
-    check(wanted())
-    check(wanted(p=6, nodes=2, sizes=[8, 2**20], collective="allreduce"))
+def test_valid_plans_are_accepted() -> None:
+    check(plan())
+    check(plan(p=6, nodes=2, sizes=[8, 2**20], collective="allreduce"))
 
 
 def test_only_sound_algorithms_are_measured() -> None:
-    assert [one.name for one in found("tree").measured("barrier")] == ["default", "double_ring"]
+    assert [one.name for one in checked_algorithms("tree").measured("barrier")] == ["default", "double_ring"]
 
 
 def test_an_algorithm_that_the_library_lacks_is_refused() -> None:
@@ -127,7 +127,7 @@ def test_an_algorithm_that_the_library_lacks_is_refused() -> None:
         choose(ALGORITHMS, ["nothing"])
 
 
-def test_words_for_the_driver_name_what_the_collective_takes() -> None:
+def test_requests_to_the_driver_have_the_arguments_of_the_collective() -> None:
     def words(collective: str) -> dict[str, object]:
         step = Step(id="x", kind="start", start="tree", collective=collective, algorithm="linear", bytes=8)
         return start_command(step, 5).values()
@@ -138,7 +138,7 @@ def test_words_for_the_driver_name_what_the_collective_takes() -> None:
     assert "op" in words("allreduce") and "root" not in words("allreduce")
 
 
-def test_bent_clocks_differ_on_every_process_but_the_first_and_can_be_made_again() -> None:
+def test_distorted_clocks_differ_on_every_process_but_the_first_and_are_reproducible() -> None:
     text = distorted_source(4, seed=3, epoch_ns=17)
     parts = text.removeprefix("virtual:").split(";")
     assert text.startswith("virtual:") and parts[0] == "epoch=17" and len(parts) == 4

@@ -1,4 +1,4 @@
-"""What rows come to: skews, ratios, costs and accuracies, and the verdict in words."""
+"""The summary of rows: skews, ratios, durations and errors, and the verdict as a sentence."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ import math
 import msgspec
 import numpy as np
 import pytest
-from made_checks import comparisons, machine, rows, starts, sync
+from check_factory import comparisons, machine, rows, starts, sync
 from pytest import approx
 
 from offbeat.clock.rows import HARMONIZE, Row, Start
-from offbeat.clock.summary import Summary, summary
+from offbeat.clock.summary import Summary, sentence, summary, trusted_s
 from offbeat.clock.tables import ranking, ratio_text, tables
-from offbeat.clock.verdict import sentence, trusted_s
 
 
-def summed(*kept: Row, p: int = 4) -> Summary:
-    return summary(kept, p)
+def summed(*step_rows: Row, p: int = 4) -> Summary:
+    return summary(step_rows, p)
 
 
-def words(*kept: Row, **changes: object) -> str:
-    return sentence(summed(*kept), machine(**changes))
+def words(*step_rows: Row, **changes: object) -> str:
+    return sentence(summed(*step_rows), machine(**changes))
 
 
-def test_the_skews_of_all_rounds_count_together() -> None:
+def test_the_skews_of_all_rounds_are_combined() -> None:
     skew = summed(starts("tree", [1, 3], number=0), starts("tree", [2, 10], number=1)).skew("tree")
     assert skew is not None
     assert skew.starts == 4 and skew.median_s == approx(2.5e-6) and skew.most_s == approx(10e-6)
@@ -38,7 +37,7 @@ def test_harmonised_starts_that_were_not_on_time_do_not_count() -> None:
     assert (skew.starts, skew.on_time) == (7, 5) and skew.most_s == approx(1e-7)
 
 
-def test_where_hardly_a_start_was_on_time_all_count_and_the_verdict_says_so() -> None:
+def test_if_few_starts_were_on_time_all_count_and_the_verdict_says_so() -> None:
     row = starts(HARMONIZE, [30.0] * 20, verdicts=[0] * 4 + [2] * 16)
     skew = summed(row).skew(HARMONIZE)
     assert skew is not None and skew.includes_late and skew.most_s == approx(30e-6)
@@ -46,29 +45,29 @@ def test_where_hardly_a_start_was_on_time_all_count_and_the_verdict_says_so() ->
     assert words(row).startswith("Harmonised starts are not reliable here: 4 of 20 were on time")
 
 
-def test_the_clock_s_error_widens_what_can_be_trusted() -> None:
+def test_the_clock_s_error_is_added_to_the_start_skew() -> None:
     exact, vague = summed(starts(HARMONIZE, [2.0] * 20)), summed(starts(HARMONIZE, [2.0] * 20, error_us=0.5))
     assert trusted_s(exact) == approx(2e-6) and trusted_s(vague) == approx(2.5e-6)
-    told = words(starts(HARMONIZE, [2.0] * 20, error_us=0.5), shared=False)
-    assert told.startswith("95th percentile of start skew: 2.5 µs")
-    assert "of which 500 ns are the clocks' error" in told
+    text = words(starts(HARMONIZE, [2.0] * 20, error_us=0.5), shared=False)
+    assert text.startswith("95th percentile of start skew: 2.5 µs")
+    assert "of which 500 ns are the clocks' error" in text
 
 
 def test_the_verdict_is_one_sentence_with_its_reasons() -> None:
-    told = sentence(summary(rows(), 4), machine())
-    assert told == (
+    text = sentence(summary(rows(), 4), machine())
+    assert text == (
         "95th percentile of start skew: 240 ns for 4 processes with a harmonised start (100% of 20 starts"
         " were"
         " on time), all processes read one physical clock, which adds no error; with the best barrier"
         " (default)"
         " it is 3.5 µs."
     )
-    assert told.count(".") - told.count("3.5") == 1
+    assert text.count(".") - text.count("3.5") == 1
 
 
-def test_the_verdict_of_a_crowded_machine_says_so() -> None:
-    told = sentence(summary(rows(), 4), machine(oversubscribed=True, cores=2))
-    assert "but 4 processes share 2 cores here" in told and told.endswith("with a core for each process.")
+def test_the_verdict_says_that_the_machine_was_oversubscribed() -> None:
+    text = sentence(summary(rows(), 4), machine(oversubscribed=True, cores=2))
+    assert "but 4 processes share 2 cores here" in text and text.endswith("with a core for each process.")
 
 
 def test_a_verdict_from_few_starts_says_so() -> None:
@@ -81,20 +80,20 @@ def test_a_verdict_from_few_starts_says_so() -> None:
 def test_a_clock_beyond_its_bound_is_not_trusted_and_the_method_is_named() -> None:
     good, bad = (0, 1.0, 0.2, 0.3), (1, 1.0, 9.0, 0.3)
     assert trusted_s(summed(starts(HARMONIZE, [1.0] * 20), comparisons(good))) is not None
-    told = words(starts(HARMONIZE, [1.0] * 20), comparisons(good, bad))
-    assert told.startswith("Start skew is unknown here: in 1 of 2 comparisons a clock's error exceeded")
-    assert "(offset)" in told
+    text = words(starts(HARMONIZE, [1.0] * 20), comparisons(good, bad))
+    assert text.startswith("Start skew is unknown here: in 1 of 2 comparisons a clock's error exceeded")
+    assert "(offset)" in text
 
 
 @pytest.mark.parametrize(("error_us", "broken"), [(0.34, 0), (-0.34, 0), (0.36, 1), (-0.36, 1), (0.0, 0)])
-def test_a_bound_is_broken_only_where_the_error_is_beyond_it_for_certain(
+def test_a_bound_counts_as_exceeded_only_if_the_error_certainly_exceeds_it(
     error_us: float, broken: int
 ) -> None:
     aged = summed(comparisons((0, 1.0, error_us, 0.3), (0, 1.0, 0.0, 0.3), width_us=0.1)).aged
     assert [one.broken for one in aged] == [broken]
 
 
-def test_comparisons_that_were_meant_for_one_age_are_put_together_however_late_they_came() -> None:
+def test_comparisons_are_grouped_by_their_planned_age() -> None:
     row = comparisons(*((0, age, 0.1, 1.0) for age in (0.0, 0.0, 0.01, 0.01, 0.01, 0.03)))
     late = msgspec.structs.replace(
         row, ages_ns=[0, 9_000_000, 10_000_000, 80_000_000, 900_000_000, 30_000_000]
@@ -104,7 +103,7 @@ def test_comparisons_that_were_meant_for_one_age_are_put_together_however_late_t
     assert [one.age_s for one in aged] == approx([0.0045, 0.08, 0.03])
 
 
-def test_a_ratio_is_the_time_behind_the_barrier_over_the_harmonised_one() -> None:
+def test_a_ratio_is_the_time_after_the_barrier_over_that_after_a_harmonised_start() -> None:
     ratios = summary(rows(), 4).ratios[0]
     assert ratios.ratio("binomial", "double_ring") == approx(2.0)
     assert ratios.ratio("linear", "double_ring") == approx(0.05)
@@ -117,17 +116,21 @@ def test_a_ratio_is_the_time_behind_the_barrier_over_the_harmonised_one() -> Non
 def test_barriers_that_make_another_algorithm_look_fastest_are_named() -> None:
     ratios = summary(rows(), 4).ratios[0]
     assert ratios.fastest(HARMONIZE) == "binomial" and ratios.fastest("double_ring") == "linear"
-    assert ranking(ratios).endswith("after barriers another one seems fastest: linear after double_ring.")
+    assert ranking(ratios).endswith(
+        "after some barriers another algorithm looks fastest: linear after double_ring."
+    )
 
 
-def test_differences_that_mean_nothing_make_no_other_algorithm_the_fastest() -> None:
+def test_small_differences_do_not_make_another_algorithm_the_fastest() -> None:
     times_us = {("a", HARMONIZE): 2.0, ("b", HARMONIZE): 2.1, ("a", "tree"): 2.1, ("b", "tree"): 2.0}
-    kept = [starts(start, [1.0] * 5, algorithm=name, average_us=x) for (name, start), x in times_us.items()]
-    assert "after no barrier another one" in ranking(summed(*kept).ratios[0])
-    assert ranking(summed(*kept[:1]).ratios[0]) == ""
+    start_rows = [
+        starts(start, [1.0] * 5, algorithm=name, average_us=x) for (name, start), x in times_us.items()
+    ]
+    assert "no barrier makes another one look 10% faster" in ranking(summed(*start_rows).ratios[0])
+    assert ranking(summed(*start_rows[:1]).ratios[0]) == ""
 
 
-def test_a_pair_that_failed_is_missing_and_told() -> None:
+def test_a_failed_step_is_missing_and_listed() -> None:
     lost = Start(
         step="start 0 tree linear",
         round=0,
@@ -137,9 +140,9 @@ def test_a_pair_that_failed_is_missing_and_told() -> None:
         bytes=8,
         failure="it hung",
     )
-    found = summed(*rows(), lost)
-    assert found.failures == [("start 0 tree linear", "it hung")]
-    assert ("linear", "tree") not in found.ratios[0].latencies
+    summed_up = summed(*rows(), lost)
+    assert summed_up.failures == [("start 0 tree linear", "it hung")]
+    assert ("linear", "tree") not in summed_up.ratios[0].latencies
 
 
 def test_costs_are_medians_by_method_and_processes() -> None:
@@ -149,12 +152,12 @@ def test_costs_are_medians_by_method_and_processes() -> None:
 
 def test_tables_show_everything_that_was_measured_and_nothing_else() -> None:
     assert tables(summed(), machine()) == []
-    shown = {table.name: table for table in tables(summary(rows(), 4), machine())}
-    assert set(shown) == {"skew", "reduce", "sync-bent", "accuracy-bent"}
-    assert [row[0] for row in shown["skew"].rows] == ["harmonised", "default", "double_ring"]
-    assert shown["reduce"].rows[1] == ["linear", "8 µs", "1.00", "0.05"]
-    assert [row[0] for row in shown["accuracy-bent"].rows] == ["at once", "100 ms", "1 s"]
-    for table in shown.values():
+    by_name = {table.name: table for table in tables(summary(rows(), 4), machine())}
+    assert set(by_name) == {"skew", "reduce", "sync-bent", "accuracy-bent"}
+    assert [row[0] for row in by_name["skew"].rows] == ["harmonised", "default", "double_ring"]
+    assert by_name["reduce"].rows[1] == ["linear", "8 µs", "1.00", "0.05"]
+    assert [row[0] for row in by_name["accuracy-bent"].rows] == ["at once", "100 ms", "1 s"]
+    for table in by_name.values():
         assert all(len(row) == len(table.headings) for row in table.rows), table.name
 
 

@@ -1,4 +1,4 @@
-"""The reference pages say what the sources say: every command, option, key, column, verb and variable."""
+"""The reference pages are current: every command, option, key, column, verb and variable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRITER = REPOSITORY / "docs" / "reference_pages"
 
 @pytest.fixture
 def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The page writers, which import each other by their bare names; forgotten again afterwards."""
+    """The page writers, which import each other by their bare names; they are unloaded afterwards."""
     monkeypatch.syspath_prepend(str(WRITER))
     names = [path.stem for path in WRITER.glob("*.py") if path.stem != "__main__"]
     before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
@@ -50,7 +50,7 @@ def section(page: str, heading: str) -> str:
     return text(page).split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
-def test_the_committed_pages_are_what_the_sources_say() -> None:
+def test_the_committed_pages_are_current() -> None:
     done = subprocess.run(
         [sys.executable, str(WRITER), "--check"], capture_output=True, text=True, timeout=60, check=False
     )
@@ -97,7 +97,7 @@ def test_every_key_of_a_study_is_on_its_page_with_its_meaning() -> None:
     assert all(rows.values()), "a key without a meaning"
 
 
-def test_every_key_of_a_platform_and_every_preset_is_on_its_page() -> None:
+def test_every_key_of_a_platform_and_every_built_in_platform_is_on_its_page() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*?) \|$", text("platform.md"), flags=re.MULTILINE))
     tables = set(re.findall(r"^## \[(\w+)\]$", text("platform.md"), flags=re.MULTILINE))
     for title, keys in FORM.sections().items():

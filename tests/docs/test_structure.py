@@ -1,4 +1,4 @@
-"""docs/structure.md is true: every room is on the map, and no import leaves the borders that it draws."""
+"""docs/structure.md is true: it has every room, and every import agrees with its tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rooms(heading: str) -> dict[str, set[str]]:
 
 
 def imported_modules(path: Path) -> set[str]:
-    """Every module that a Python file imports, but for parts of packages."""
+    """Every module that a Python file imports, without names from packages."""
     tree = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     whole = {name.name for node in tree if isinstance(node, ast.Import) for name in node.names}
     return whole | {node.module for node in tree if isinstance(node, ast.ImportFrom) and node.module}
@@ -67,34 +67,34 @@ def test_rooms_stand_on_each_other_in_one_direction(heading: str) -> None:
 @pytest.mark.parametrize("room", sorted(rooms("Rooms of the front end")))
 def test_a_room_of_the_front_end_imports_only_what_it_stands_on(room: str) -> None:
     allowed = rooms("Rooms of the front end")[room] | {room} | OUTSIDE
-    strangers = {
+    forbidden = {
         f"{path.relative_to(REPOSITORY)} imports {name}"
         for path in (PACKAGE / room).rglob("*.py")
         for name in python_imports(path) - allowed
     }
-    assert strangers == set()
+    assert forbidden == set()
 
 
 @pytest.mark.parametrize("room", sorted(rooms("Rooms of the driver")))
 def test_a_room_of_the_driver_includes_only_what_it_stands_on(room: str) -> None:
     allowed = rooms("Rooms of the driver")[room] | {room}
-    strangers = {
+    forbidden = {
         f"{path.relative_to(REPOSITORY)} includes {name}"
         for path in (NATIVE / room).rglob("*.[ch]")
         for name in c_includes(path) - allowed - ({"testing"} if path.stem.endswith("_test") else set())
     }
-    assert strangers == set()
+    assert forbidden == set()
 
 
 @pytest.mark.parametrize("room", sorted(rooms("Rooms of the simulator")))
 def test_a_room_of_the_simulator_includes_only_what_it_stands_on(room: str) -> None:
     allowed = rooms("Rooms of the simulator")[room] | {room}
-    strangers = {
+    forbidden = {
         f"{path.relative_to(REPOSITORY)} includes {name}"
         for path in (SIMULATOR / room).rglob("*.[ch]pp")
         for name in c_includes(path) - allowed
     }
-    assert strangers == set()
+    assert forbidden == set()
 
 
 def test_modules_outside_of_rooms_import_from_no_room_while_they_are_loaded() -> None:
@@ -128,7 +128,7 @@ def test_a_benchmark_needs_nothing_of_the_tests(path: Path) -> None:
 def test_the_tests_share_one_file_with_the_benchmarks_and_import_no_program_of_theirs() -> None:
     programs = {path.stem for path in (REPOSITORY / "benchmarks").glob("*.py")} - {SHARED}
     for path in (REPOSITORY / "tests").rglob("*.py"):
-        assert path.stem not in programs | {SHARED}, f"{path} would stand for a file of the benchmarks"
+        assert path.stem not in programs | {SHARED}, f"{path} would replace a file of the benchmarks"
         assert not imported_modules(path) & programs, f"{path} imports a benchmark"
     assert imported_modules(REPOSITORY / "benchmarks" / f"{SHARED}.py").isdisjoint(programs)
 

@@ -1,4 +1,4 @@
-"""What the pages tell people to type exists: commands, their options, make targets, and linked files."""
+"""Everything that the pages tell people to type exists: commands, options, make targets, linked files."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def page_name(page: Path) -> str:
 
 
 def typed_commands(page: Path) -> list[list[str]]:
-    """The words behind each ``$ offbeat`` of a page."""
+    """The arguments of each ``$ offbeat`` of a page."""
     text = page.read_text(encoding="utf-8")
     lines = re.findall(r"^\$ offbeat (.*)$", text, flags=re.MULTILINE)
     return [shlex.split(line) for line in lines if "[OPTIONS]" not in line]
 
 
-def command_of(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that words name, and the words that are left."""
-    assert words[0] in app.VERBS, f"there is no command {words[0]!r}"
-    command, words = app.load(words[0]), words[1:]
-    while words and hasattr(command, "commands"):
-        assert words[0] in command.commands, f"there is no command {words[0]!r}"
-        command, words = command.commands[words[0]], words[1:]
-    return command, words
+def command_of(arguments: list[str]) -> tuple[Any, list[str]]:
+    """The command of these arguments, and the remaining arguments."""
+    assert arguments[0] in app.VERBS, f"there is no command {arguments[0]!r}"
+    command, arguments = app.load(arguments[0]), arguments[1:]
+    while arguments and hasattr(command, "commands"):
+        assert arguments[0] in command.commands, f"there is no command {arguments[0]!r}"
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    return command, arguments
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -51,7 +51,7 @@ def test_every_command_on_a_page_exists_with_its_options(page: Path) -> None:
         assert used <= known, f"{' '.join(words)}: {sorted(used - known)}"
 
 
-def test_the_pages_do_show_commands() -> None:
+def test_the_pages_show_commands() -> None:
     assert sum(len(typed_commands(page)) for page in PAGES) > 20
 
 
@@ -65,7 +65,7 @@ def test_every_make_target_on_a_page_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+def test_every_linked_file_exists(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
     for target in targets:
@@ -75,7 +75,7 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("study", sorted((REPOSITORY / "examples").glob("*.toml")), ids=page_name)
-def test_every_example_is_a_sound_study(study: Path) -> None:
+def test_every_example_is_a_valid_study(study: Path) -> None:
     assert load(study).study.name == study.stem
 
 

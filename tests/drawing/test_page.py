@@ -1,4 +1,4 @@
-"""A page of typed parts: everything is shown and escaped, and the page stands alone."""
+"""A page of typed parts: everything is shown and escaped, and the page is self-contained."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ESCAPED = "&lt;script&gt;"
 
 
 class Elements(HTMLParser):
-    """The names of all elements; fails where one is not closed."""
+    """The names of all elements; fails if one is not closed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.found: list[str] = []
+        self.names: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.found.append(tag)
+        self.names.append(tag)
         if tag not in ("meta", "img", "wbr"):
             self.open.append(tag)
 
@@ -43,33 +43,33 @@ def elements(text: str) -> list[str]:
     parser = Elements()
     parser.feed(text)
     assert parser.open == []
-    return parser.found
+    return parser.names
 
 
-def every_part(words: str, album: Album) -> list[object]:
-    """A part of each type with these words wherever it has words."""
+def every_part(text: str, album: Album) -> list[object]:
+    """A part of each type with these words in each of its texts."""
     grid = Grid(
         kind="speed",
-        title=words,
-        caption=words,
-        subject=words,
-        columns=[Heading(name=words, remark=words, strong=True)],
-        rows=[Row(heading=Heading(name=words), squares=[Square(text=words, mark=words, note=words)])],
-        keys=[Key(tone="plain", mark=words, meaning=words)],
+        title=text,
+        caption=text,
+        subject=text,
+        columns=[Heading(name=text, remark=text, strong=True)],
+        rows=[Row(heading=Heading(name=text), squares=[Square(text=text, mark=text, note=text)])],
+        keys=[Key(tone="plain", mark=text, meaning=text)],
     )
     return [
-        *(Text(text=words, kind=kind) for kind in ("", "verdict", "muted", "caution")),
-        Facts(facts=[Fact(name=words, value=words)], title=words),
-        Lines(lines=[words], title=words),
-        Code(text=words),
-        Table(title=words, headings=[words, words], rows=[[words, "1"]], notes=[words]),
+        *(Text(text=text, kind=kind) for kind in ("", "verdict", "muted", "caution")),
+        Facts(facts=[Fact(name=text, value=text)], title=text),
+        Lines(lines=[text], title=text),
+        Code(text=text),
+        Table(title=text, headings=[text, text], rows=[[text, "1"]], notes=[text]),
         ShownGrid(grid=grid),
-        album.embed(Figure(figsize=(1, 1)), "picture", words),
-        Details(title=words, remark=words, parts=[Text(text=words)], anchor="more"),
+        album.embed(Figure(figsize=(1, 1)), "picture", text),
+        Details(title=text, remark=text, parts=[Text(text=text)], anchor="more"),
     ]
 
 
-def test_a_section_of_a_rooms_own_is_on_the_page_with_its_table_and_picture(tmp_path: Path) -> None:
+def test_a_section_is_on_the_page_with_its_table_and_picture(tmp_path: Path) -> None:
     figure = Figure(figsize=(2, 1))
     figure.subplots().plot([0, 1], [1, 0])
     album = Album(tmp_path / "pictures", tmp_path)
@@ -95,7 +95,7 @@ def test_a_section_of_a_rooms_own_is_on_the_page_with_its_table_and_picture(tmp_
         assert (tmp_path / "pictures" / f"mine.{suffix}").stat().st_size > 500
 
 
-def test_words_bring_no_markup_into_a_page(tmp_path: Path) -> None:
+def test_text_cannot_bring_markup_into_a_page(tmp_path: Path) -> None:
     parts = every_part(EVIL, Album(None, tmp_path))
     section = Section(anchor="a", title=EVIL, parts=parts, link=EVIL)  # type: ignore[arg-type]
     text = page(EVIL, EVIL, [section], source=EVIL, pictures=Path(EVIL))
@@ -104,14 +104,14 @@ def test_words_bring_no_markup_into_a_page(tmp_path: Path) -> None:
     assert text.count(ESCAPED) >= 30
 
 
-def test_every_type_of_part_shows_its_words(tmp_path: Path) -> None:
+def test_every_type_of_part_shows_its_text(tmp_path: Path) -> None:
     for part in every_part("such words", Album(None, tmp_path)):
         text = page("t", "s", [Section(anchor="a", title="b", parts=[part])], source="x")  # type: ignore[list-item]
         assert "such words" in text, type(part).__name__
         elements(text)
 
 
-def test_only_a_page_with_scripts_may_run_any() -> None:
+def test_only_a_page_that_allows_scripts_runs_them() -> None:
     section = Section(anchor="a", title="b", parts=[])
     still = page("t", "s", [section], source="x")
     moving = page("t", "s", [section], source="x", scripts=[Markup("<script>1</script>")])

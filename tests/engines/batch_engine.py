@@ -1,4 +1,4 @@
-"""A simulating engine without a simulator: what the debug engine scripts, in batches, on two threads."""
+"""A batch engine without a simulator: it runs the debug engine's script in batches, on two threads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from offbeat.study.case import Case
 class DebugBatchEngine(DebugEngine):
     """See :class:`offbeat.engines.base.BatchEngine`.
 
-    Batches end in another order than they begin. ``most_running`` is how many were under way at once, and
-    ``simulated`` holds the ids of all cases that were.
+    Batches end in another order than they begin. ``most_running`` is the largest number in progress at once,
+    and ``simulated`` holds the ids of all simulated cases.
     """
-
-    deterministic = True
 
     def __init__(
         self,

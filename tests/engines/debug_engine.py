@@ -46,12 +46,10 @@ class Script(msgspec.Struct, kw_only=True):
 
 
 class DebugEngine:
-    """See :class:`offbeat.engines.base.Engine`; ``events`` notes what was asked for, in order.
+    """See :class:`offbeat.engines.base.MeasuringEngine`; ``events`` records the requests in order.
 
     ``before`` is called with each event before it happens; it may raise to interrupt the study there.
     """
-
-    deterministic = False
 
     def __init__(self, script: Script | None = None, before: Callable[[tuple], None] = lambda event: None):
         self.script = script or Script()
@@ -84,7 +82,7 @@ class DebugEngine:
                 self._names[one.settings["algorithm"]] = one.name
 
     def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda what: None
+        self, requests: Iterable[tuple[Algorithm, Case]], say: Callable[[str], None] = lambda what: None
     ) -> Iterator[ProofResult]:
         for _, chunk in groupby(requests, key=lambda request: (request[1].p, request[1].collective)):
             yield self._prove(list(chunk))
@@ -126,7 +124,7 @@ class DebugEngine:
         self._note(("close",))
 
     def runtime_s(self, name: str, case: Case) -> float:
-        """As scripted, or drawn from the case's cell; delays do not change it."""
+        """The scripted runtime, or a random one for the configuration; delays do not change it."""
         words = f"{name} {case.collective} {case.bytes} {case.p}"
         digest = hashlib.sha256(words.encode()).digest()
         return self.script.runtimes_s.get(name, (1 + digest[0]) * 1e-6)

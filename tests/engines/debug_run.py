@@ -38,18 +38,18 @@ LARGE = SMALL.replace('["reduce"]', '["reduce", "bcast"]').replace("[3]", "[2, 3
 
 
 class Silent:
-    """Hears a run and remembers what it heard."""
+    """A listener that stores the events of a run."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.sentences: list[str] = []
         self.warned: list[str] = []
         self.begun: list[tuple[int, int]] = []
         self.ended: list[tuple[str, str]] = []
         self.finished_cases: list[Case] = []
         self.messages = 0
 
-    def say(self, what: str) -> None:
-        self.said.append(what)
+    def say(self, message: str) -> None:
+        self.sentences.append(message)
 
     def warn(self, sentence: str) -> None:
         self.warned.append(sentence)
@@ -78,11 +78,11 @@ def go(
     directory: Path,
     engine: DebugEngine | None = None,
     out_of_time: Callable[[float], bool] = lambda longest_s: False,
-    told: Silent | None = None,
+    listener: Silent | None = None,
 ) -> Outcome:
-    """Run a study, or what is left of it."""
+    """Run a study, or resume it."""
     with open_store(loaded, directory) as store:
-        return run(loaded, store, engine or DebugEngine(), told or Silent(), out_of_time)
+        return run(loaded, store, engine or DebugEngine(), listener or Silent(), out_of_time)
 
 
 def cases(directory: Path) -> pl.DataFrame:
@@ -103,12 +103,12 @@ def main() -> None:
         os.write(log, f"{event[0]} {event[1]}\n".encode())
         time.sleep(0.002)
 
-    class Loud(Silent):
+    class Logging(Silent):
         def finished(self, case: Case, status: str, left: int | None = None) -> None:
             os.write(log, f"finished {case.id}\n".encode())
 
     script = Script(losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})
-    go(load(sys.argv[1]), Path(sys.argv[2]), DebugEngine(script, before), told=Loud())
+    go(load(sys.argv[1]), Path(sys.argv[2]), DebugEngine(script, before), listener=Logging())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Launches of a library that is a Python function: what the engine asks of the driver, without processes."""
+"""Launches of a library that is a Python function: the engine's requests to the driver, without processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from offbeat.mpi.protocol import AnswerType, Command, Force, Measure
 from offbeat.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
-"""(launch, what is forced, verb, values) → the driver's answer; may raise DriverLost or Refused."""
+"""(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""
 
 SOUND = {"ok": True, "error": "", "wrong": 0}
 
@@ -64,7 +64,7 @@ class FakeDriver:
 
 
 class FakeLaunches(Launches):
-    """Launches whose processes are a function; ``asked`` notes every question."""
+    """Launches whose processes are a function; ``asked`` records every command."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class FakeLaunches(Launches):
         return msgspec.convert(self._variables, list[Variable])
 
 
-def lost(*_: object) -> dict[str, object]:
+def driver_lost(*_: object) -> dict[str, object]:
     raise DriverLost("the launch was killed by signal 11")
 
 

@@ -1,4 +1,4 @@
-"""Small studies of real libraries, and what they leave behind."""
+"""Small studies of real libraries, and the files and processes that they leave."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ hang_after = 30
 [start]
 tolerance = "50 ms"
 """
-"""The tolerance is that of a machine which does a lot besides."""
+"""The tolerance suits a machine with other load."""
 
 
 def study(folder: Path, text: str = TINY) -> LoadedStudy:
@@ -66,7 +66,7 @@ def verdicts(directory: Path) -> dict[str, str]:
 
 
 def running(driver: Path) -> list[int]:
-    """The processes of this driver that these tests launched; others may test beside them."""
+    """The processes of this driver that these tests launched, without those of other tests."""
     drivers = [one for one in psutil.process_iter(["exe"]) if one.info["exe"] == str(driver)]
     return [process.pid for process in drivers if _is_ours(process)]
 

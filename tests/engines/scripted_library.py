@@ -1,4 +1,4 @@
-"""An MPI library that is scripted: an engine over a function that answers for it."""
+"""A scripted MPI library: an engine over a function that answers for the library."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VARIABLES = {
     "mpich": [_variable(MPICH_REDUCE, "Whichauto - auto\nbinomial - tree\nmesh - nodes\nring - ring")],
     "intelmpi": [_variable("MPIR_CVAR_USE_REDUCE", "range: 0-3 @Alias:# I_MPI_ADJUST_REDUCE")],
 }
-"""Family → what the library of that family says of its algorithms for reduce."""
+"""Family → the list of algorithms for reduce of a library of that family."""
 
 
 def engine(
@@ -94,5 +94,5 @@ def preset_of(where: LaunchSpec) -> str:
 
 
 def number_of(forced: tuple[str, ...]) -> str:
-    """The number of the algorithm that is forced; 0 for none."""
+    """The number of the forced algorithm; 0 for none."""
     return forced[0].split("=")[1] if forced else "0"

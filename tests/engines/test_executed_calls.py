@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from executed_calls import ExecutedCall, execution_differences, observe_executed, variable_differences
 from fake_launches import SOUND
 from raw_commands import made_answer
 from scripted_library import case, observed
 
-from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
 from offbeat.mpi.mpich import MpichSteering
 
 FLAT = ExecutedCall(
@@ -30,14 +30,14 @@ class OneDriver:
         return observed("MPIR_Reduce_intra_binomial", self.messages)
 
 
-def test_what_ran_is_the_functions_the_messages_and_the_variables():
+def test_executed_calls_have_functions_messages_and_variables():
     ran = observe_executed(OneDriver([[1, 0, 8]]), case(), MpichSteering(), 1.0)
     assert (ran.functions, ran.variables) == (FLAT.functions, FLAT.variables)
     assert ran.messages.startswith("messages:") and " " not in ran.messages
     assert observe_executed(OneDriver(None), case(), MpichSteering(), 1.0).messages == ""
 
 
-def test_the_same_is_no_difference_and_each_difference_is_a_sentence():
+def test_equal_calls_have_no_difference_and_each_difference_is_a_sentence():
     assert execution_differences(FLAT, FLAT) == variable_differences(FLAT, FLAT) == []
     other = ExecutedCall(
         functions=["MPIR_Reduce_intra_smp"], messages="messages:bb", variables={"NOLOCAL": "1"}

@@ -93,10 +93,13 @@ def dask_cluster():
     """A scheduler and two worker processes, as a person would start them."""
     programs = []
 
-    def start(*words):
+    def start(*arguments):
         programs.append(
             subprocess.Popen(
-                [sys.executable, "-m", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                [sys.executable, "-m", *arguments],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
             )
         )
         return programs[-1]
@@ -118,36 +121,56 @@ def dask_cluster():
 def test_two_dask_workers_give_what_this_machines_cores_give(study, local, dask_cluster):
     address, _ = dask_cluster
     directory = study.parent / "dask"
-    words = [sys.executable, "-m", "offbeat", "run", str(study), "-o", str(directory), "--executor", "dask"]
-    run(words, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
+    arguments = [
+        sys.executable,
+        "-m",
+        "offbeat",
+        "run",
+        str(study),
+        "-o",
+        str(directory),
+        "--executor",
+        "dask",
+    ]
+    run(arguments, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
     assert_same(directory, local)
 
 
-def test_the_study_can_say_so_itself(study, local, dask_cluster):
+def test_the_study_can_name_the_executor(study, local, dask_cluster):
     address, _ = dask_cluster
     path = study.with_name("own.toml")
     path.write_text(STUDY + '[simulator]\nexecutor = "dask"\n')
     directory = study.parent / "own"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory)]
-    run(words, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
+    arguments = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory)]
+    run(arguments, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
     assert_same(directory, local)
 
 
-def test_when_all_workers_die_the_run_ends_with_a_sentence_and_goes_on_here(
+def test_if_all_workers_die_the_run_ends_with_a_sentence_and_resumes_locally(
     study, local, dask_cluster, tmp_path
 ):
     address, workers = dask_cluster
     path = tmp_path / "long.toml"
     path.write_text(STUDY.replace("[8, 4096]", "[8, 4096, 65536]").replace("[16, 40]", "[256]"))
     directory = tmp_path / "results"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory), "--executor", "dask"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "offbeat",
+        "run",
+        str(path),
+        "-o",
+        str(directory),
+        "--executor",
+        "dask",
+    ]
     environment = {
         **os.environ,
         "DASK_SCHEDULER_ADDRESS": address,
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
     }
     program = subprocess.Popen(
-        words, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        arguments, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
     cases = directory / "cases.jsonl"
     patience = time.monotonic() + 60
@@ -168,9 +191,9 @@ def test_when_all_workers_die_the_run_ends_with_a_sentence_and_goes_on_here(
 
 def test_mpi4py_without_its_workers_is_refused_with_the_line_to_type(study, tmp_path):
     installation = real_installation("openmpi5")
-    words = [sys.executable, "-m", "offbeat", "run", str(study), "--executor", "mpi4py", "-o"]
+    arguments = [sys.executable, "-m", "offbeat", "run", str(study), "--executor", "mpi4py", "-o"]
     done = subprocess.run(
-        [*words, str(tmp_path / "results")],
+        [*arguments, str(tmp_path / "results")],
         capture_output=True,
         text=True,
         timeout=120,
@@ -182,13 +205,13 @@ def test_mpi4py_without_its_workers_is_refused_with_the_line_to_type(study, tmp_
     assert not (tmp_path / "results").exists()
 
 
-def test_a_package_that_is_missing_is_named_with_what_installs_it(monkeypatch):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(BadInput, match=r"no distributed; install it with pip install 'offbeat\[dask\]'"):
         executors.check("dask")
 
 
-def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
+def test_a_missing_scheduler_is_reported(monkeypatch):
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://127.0.0.1:9")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
     with pytest.raises(RunFailed, match=r"no workers of Dask at tcp://127\.0\.0\.1:9"):
@@ -199,7 +222,7 @@ class KilledWorker(Exception):
     """As Dask calls it."""
 
 
-def test_a_lost_worker_is_told_and_an_error_of_the_work_is_the_works():
+def test_a_lost_worker_is_reported_and_an_error_of_the_work_is_passed_on():
     class Executor:
         def __init__(self, error):
             self.error = error
@@ -209,7 +232,7 @@ def test_a_lost_worker_is_told_and_an_error_of_the_work_is_the_works():
             future.set_exception(self.error)
             return future
 
-    for error, wanted in ((KilledWorker("w"), RunFailed), (KeyError("k"), KeyError)):
+    for error, expected in ((KilledWorker("w"), RunFailed), (KeyError("k"), KeyError)):
         workers = executors.Workers(executor=Executor(error), count=1, end=lambda: None)
-        with pytest.raises(wanted):
+        with pytest.raises(expected):
             executors.submit(workers, print, 1).result()

@@ -1,4 +1,4 @@
-"""Which legal calls are tried, and what is made of their outcomes."""
+"""Which legal calls are tried, and the verdicts on their outcomes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 @given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES)
-def test_every_call_can_be_asked_of_the_driver(collective: str, p: int, sizes: list[int]) -> None:
-    found = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
-    assert len({call.command.line() for call in found}) == len(found)
-    for call in found:
+def test_the_driver_accepts_every_legal_call(collective: str, p: int, sizes: list[int]) -> None:
+    legal = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
+    assert len({call.command.line() for call in legal}) == len(legal)
+    for call in legal:
         arguments: dict[str, Any] = call.command.values()
         ranks = arguments["members"]
         assert len(set(ranks)) == len(ranks) == call.p and max(ranks) < p
@@ -57,26 +57,26 @@ def one(*kinds: str, p: int = 4, text: str = "a call") -> LegalCall:
 
 def test_a_call_of_two_kinds_counts_as_the_one_that_is_wrong_by_itself() -> None:
     calls = [one("noncommutative"), one("in-place", "noncommutative"), one("in-place", "roots")]
-    found = wrong_calls(calls, ["bad", "bad", ""], ["", "", ""])
-    assert [call.kind for call in found] == ["noncommutative"]
-    found = wrong_calls(calls, ["", "bad", ""], ["", "", ""])
-    assert [call.kind for call in found] == ["in-place"]
+    wrong = wrong_calls(calls, ["bad", "bad", ""], ["", "", ""])
+    assert [call.kind for call in wrong] == ["noncommutative"]
+    wrong = wrong_calls(calls, ["", "bad", ""], ["", "", ""])
+    assert [call.kind for call in wrong] == ["in-place"]
 
 
-def test_what_the_library_s_own_choice_gets_wrong_is_no_algorithm_s_fault() -> None:
+def test_calls_that_the_default_gets_wrong_do_not_count_against_algorithms() -> None:
     assert wrong_calls([one("roots")], ["bad"], ["it hangs"]) == []
     assert wrong_calls([one("roots")], [f"{NOT_TRIED}it hangs"], [""]) == []
 
 
 @pytest.fixture
 def launches(tmp_path):
-    """Launches whose library hangs where ``asked`` says so; ``hangs`` counts how often for each root."""
+    """Launches whose library hangs for some commands; ``hangs`` counts the hangs for each root."""
     library = scripted_library.engine(tmp_path, "openmpi", lambda *_: SOUND).launches
     assert isinstance(library, FakeLaunches)
     return library
 
 
-def test_a_loss_counts_when_it_happens_again_and_calls_of_its_kinds_are_then_left_out(launches) -> None:
+def test_a_loss_counts_if_it_is_repeated_and_calls_of_its_kind_are_then_skipped(launches) -> None:
     tries: Counter[int] = Counter()
 
     def answer(where, forced, verb, values):
@@ -111,17 +111,17 @@ def test_a_verdict_names_the_legal_calls_of_which_its_algorithm_is_wrong(tmp_pat
             name = {"1": "basic_linear", "2": "chain"}.get(number_of(forced), "binomial")
             return observed(f"ompi_coll_base_reduce_intra_{name}")
         if verb == "check" and values.get("in_place") and number_of(forced) == "2":
-            return odd or fake_launches.lost()
+            return odd or fake_launches.driver_lost()
         return SOUND
 
-    found = prove(scripted_library.engine(tmp_path, "openmpi", answer))
-    assert [call.kind for call in found["chain"].wrong_calls][:1] == ["in-place"]
-    assert {call.kind for call in found["chain"].wrong_calls} == {"in-place"}
-    assert found["chain"].status == "proved"
-    assert found["linear"].wrong_calls == [] and found["linear"].legal_calls > 40
+    verdicts = prove(scripted_library.engine(tmp_path, "openmpi", answer))
+    assert [call.kind for call in verdicts["chain"].wrong_calls][:1] == ["in-place"]
+    assert {call.kind for call in verdicts["chain"].wrong_calls} == {"in-place"}
+    assert verdicts["chain"].status == "proved"
+    assert verdicts["linear"].wrong_calls == [] and verdicts["linear"].legal_calls > 40
 
 
-def test_algorithms_that_run_the_same_code_are_tried_once(tmp_path) -> None:
+def test_algorithms_that_run_the_same_code_are_tested_once(tmp_path) -> None:
     def answer(where, forced, verb, values):
         return observed("MPIR_Reduce_intra_ring") if verb == "observe" else SOUND
 

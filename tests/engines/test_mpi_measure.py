@@ -1,4 +1,4 @@
-"""What the engine mpi asks a library when it measures, in which launch, and what follows."""
+"""The requests of the engine mpi when it measures, the launch that gets them, and the results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_measuring_forces_the_algorithm_and_sends_the_delays_in_nanoseconds(make
     assert asked[3]["duration_ns"] == 2_000_000_000
 
 
-def test_the_running_launch_and_what_is_forced_in_it_are_used_again(make):
+def test_a_running_launch_and_its_forced_settings_are_reused(make):
     engine = make("openmpi", lambda *_: SOUND)
     for name in ("chain", "chain", "linear", "default", "default"):
         assert measure(engine, name).failure == ""
@@ -58,16 +58,16 @@ def test_libraries_that_cannot_switch_get_a_launch_for_each_algorithm(make, fami
 
 
 @pytest.mark.parametrize("family", VARIABLES)
-def test_isolated_every_algorithm_has_a_launch_of_its_own(make, family):
+def test_with_isolate_every_algorithm_has_its_own_launch(make, family):
     engine = make(family, lambda *_: SOUND, section=MpiSection(isolate=True))
     algorithms = engine.algorithms("reduce")
     keys = {repr(engine.group_key(one, case())) for one in algorithms}
     assert len(keys) == len(algorithms)
 
 
-def test_a_launch_that_dies_while_measuring_loses_the_case_alone(make):
+def test_a_launch_that_dies_while_measuring_loses_only_the_case(make):
     def answer(where, forced, verb, values):
-        return fake_launches.lost() if verb == "measure" and number_of(forced) == "2" else SOUND
+        return fake_launches.driver_lost() if verb == "measure" and number_of(forced) == "2" else SOUND
 
     engine = make("openmpi", answer)
     assert measure(engine, "chain").failure == "the launch was killed by signal 11"
@@ -81,13 +81,13 @@ def test_a_call_that_fails_while_measuring_loses_the_case(make):
     assert measure(make("openmpi", answer)).failure == "the library refused the value"
 
 
-def test_samples_that_do_not_arrive_end_the_run_with_what_would_be_right(make):
+def test_missing_samples_end_the_run_with_a_remedy(make):
     engine = make("openmpi", lambda where, forced, verb, values: SOUND | {"tried": 3})
     with pytest.raises(RunFailed, match=r"wrote 408 bytes of samples, but .* has 0 here: .*share.*--output"):
         measure(engine)
 
 
-def test_half_the_samples_end_the_run_too(make):
+def test_incomplete_samples_end_the_run(make):
     engine = make("openmpi", lambda *_: SOUND)
     measure(engine)
     engine.launches.answer = lambda where, forced, verb, values: SOUND | {"tried": 4}
@@ -105,9 +105,9 @@ def test_samples_that_rank_0_cannot_write_end_the_run(make):
         measure(make("openmpi", answer))
 
 
-def test_a_library_that_cannot_be_asked_for_its_algorithms_fails_with_a_sentence(make):
+def test_a_library_that_cannot_list_its_algorithms_fails_with_a_sentence(make):
     engine = make("openmpi", lambda *_: SOUND)
-    engine.launches.variables = fake_launches.lost
+    engine.launches.variables = fake_launches.driver_lost
     with pytest.raises(RunFailed, match=r"openmpi-9 could not list its .*signal 11.*offbeat doctor"):
         engine.algorithms("reduce")
 
@@ -122,7 +122,7 @@ def test_a_library_that_cannot_be_asked_for_its_algorithms_fails_with_a_sentence
         (4096, [1.0], 7e-6, 7e-6),
     ],
 )
-def test_how_late_a_start_may_be_goes_by_cores_and_skew_unless_the_study_says(
+def test_the_tolerance_depends_on_cores_and_skew_unless_the_study_sets_it(
     make, p, delays_s, tolerance, wanted_s
 ):
     engine = make("openmpi", lambda *_: SOUND, start=StartSection(tolerance=tolerance))
@@ -131,16 +131,16 @@ def test_how_late_a_start_may_be_goes_by_cores_and_skew_unless_the_study_says(
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("answer", "diagnosis"),
     [
         (lambda *_: {"ok": True, "p": 4, "clock_source": "tsc"}, {"clock_source": "tsc"}),
-        (fake_launches.lost, {"failure": "the launch was killed by signal 11"}),
+        (fake_launches.driver_lost, {"failure": "the launch was killed by signal 11"}),
         (fake_launches.refused, {"failure": "the library refused the value"}),
     ],
 )
-def test_inspecting_tells_how_processes_run_or_why_they_do_not(make, answer, found):
+def test_inspection_reports_how_processes_run_or_why_they_do_not(make, answer, diagnosis):
     facts = make("openmpi", answer).inspect(case())
-    assert facts.items() >= ({"p": 4, "nodes": 0, "ppn": 0} | found).items()
+    assert facts.items() >= ({"p": 4, "nodes": 0, "ppn": 0} | diagnosis).items()
     assert "mpirun" in str(facts["command"])
 
 
@@ -176,7 +176,7 @@ def test_a_replay_goes_to_rank_0_as_a_file_of_nanoseconds_beside_the_samples(mak
     assert samples.calls.tolist() == [0, 1, 2]
 
 
-def test_a_replay_goes_on_with_the_call_behind_the_last_valid_one(make):
+def test_a_replay_continues_with_the_call_after_the_last_valid_one(make):
     engine = make("openmpi", lambda *_: SOUND)
 
     def cut_short(where, forced, verb, values):
@@ -191,7 +191,7 @@ def test_a_replay_goes_on_with_the_call_behind_the_last_valid_one(make):
     assert samples.calls.tolist() == [0, 1, 2, 0, 1, 2]
 
 
-def test_replays_are_written_once_and_each_under_a_name_of_its_own(make):
+def test_each_replay_is_written_once_under_its_own_name(make):
     engine = make("openmpi", lambda *_: SOUND)
     for delays_s in (CALLS_S, CALLS_S, CALLS_S[::-1]):
         assert replay(engine, delays_s=delays_s).failure == ""

@@ -1,4 +1,4 @@
-"""What the engine mpi asks a library when it proves algorithms, in which launch, and what follows."""
+"""The requests of the engine mpi when it proves algorithms, the launch that gets them, and the verdicts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def make(tmp_path):
 def prove(engine, *cases_):
     """All verdicts on all algorithms at some cases: (algorithm, p, size) → verdict."""
     requests = [(algorithm, one) for one in cases_ for algorithm in engine.algorithms(one.collective)]
-    found = {}
+    by_name = {}
     for proved in engine.prove(requests):
-        found |= {(v.algorithm, v.p, v.bytes): v for v in proved.verdicts}
-    return found
+        by_name |= {(v.algorithm, v.p, v.bytes): v for v in proved.verdicts}
+    return by_name
 
 
 def intel(functions):
@@ -42,27 +42,27 @@ def intel(functions):
     return answer
 
 
-def test_presets_are_named_by_what_they_run_and_doubles_point_to_the_new_name(make):
+def test_presets_are_named_after_their_function_and_duplicates_refer_to_the_new_name(make):
     engine = make(
         "intelmpi", intel(lambda preset, p: {"1": "ring", "2": "tree", "3": "ring"}.get(preset, "x"))
     )
-    found = prove(engine, case())
-    assert set(found) == {(name, 4, 8) for name in ("default", "ring_1", "tree_2", "ring_3")}
-    assert found["ring_3", 4, 8].same_as == "ring_1"
-    assert found["ring_3", 4, 8].reason == "runs the same code as ring_1"
+    verdicts = prove(engine, case())
+    assert set(verdicts) == {(name, 4, 8) for name in ("default", "ring_1", "tree_2", "ring_3")}
+    assert verdicts["ring_3", 4, 8].same_as == "ring_1"
+    assert verdicts["ring_3", 4, 8].reason == "runs the same code as ring_1"
     assert [one.name for one in engine.algorithms("reduce")] == ["default", "ring_1", "tree_2", "ring_3"]
 
 
-def test_a_preset_keeps_the_name_of_its_first_proof_though_it_runs_something_else_at_another_p(make):
+def test_a_preset_keeps_the_name_of_its_first_proof_if_it_runs_another_function_at_another_p(make):
     engine = make("intelmpi", intel(lambda preset, p: f"{'small' if p == 2 else 'large'}{preset}"))
-    found = prove(engine, case(p=2), case(p=4))
+    verdicts = prove(engine, case(p=2), case(p=4))
     names = ["default", "small1_1", "small2_2", "small3_3"]
-    assert set(found) == {(name, p, 8) for name in names for p in (2, 4)}
+    assert set(verdicts) == {(name, p, 8) for name in names for p in (2, 4)}
     assert [one.name for one in engine.algorithms("reduce")] == names
-    assert found["small1_1", 4, 8].evidence == "functions:MPIR_Reduce_intra_large1"
+    assert verdicts["small1_1", 4, 8].evidence == "functions:MPIR_Reduce_intra_large1"
 
 
-def test_a_preset_is_known_by_its_number_after_it_got_a_name(make):
+def test_a_preset_is_found_by_its_number_after_it_was_renamed(make):
     engine = make("intelmpi", intel(lambda preset, p: f"a{preset}"))
     prove(engine, case())
     assert engine.find_algorithm("reduce", "preset_2").name == "a2_2"
@@ -70,7 +70,7 @@ def test_a_preset_is_known_by_its_number_after_it_got_a_name(make):
     assert engine.find_algorithm("reduce", "preset_9") is None
 
 
-def test_names_of_an_earlier_run_are_taken_over(make):
+def test_names_of_an_earlier_run_are_reused(make):
     first = make("intelmpi", intel(lambda preset, p: f"a{preset}"))
     prove(first, case())
     second = make("intelmpi", intel(lambda preset, p: f"b{preset}"))
@@ -115,7 +115,7 @@ def test_the_proof_asks_for_results_with_both_kinds_of_operation_and_for_what_ra
         ({"wrong": 7}, "wrong"),
     ],
 )
-def test_an_algorithm_with_a_wrong_result_or_an_error_is_not_looked_at_further(make, answers, status):
+def test_an_algorithm_with_a_wrong_result_or_an_error_is_not_tested_further(make, answers, status):
     def answer(where, forced, verb, values):
         if verb == "observe":
             return observed("ompi_coll_base_reduce_intra_chain")
@@ -123,8 +123,8 @@ def test_an_algorithm_with_a_wrong_result_or_an_error_is_not_looked_at_further(m
         return SOUND | answers if is_chain else SOUND
 
     engine = make("openmpi", answer)
-    found = prove(engine, case())
-    assert found["chain", 4, 8].status == status
+    verdicts = prove(engine, case())
+    assert verdicts["chain", 4, 8].status == status
     verbs = [verb for _, forced, verb, _ in engine.launches.asked if number_of(forced) == "2"]
     assert verbs.count("check") == 1 and "observe" not in verbs
 
@@ -137,9 +137,9 @@ def test_a_noncommutative_operation_that_fails_is_no_wrong_result(make):
         wrong = 5 if values.get("op") == "affine" and number_of(forced) == "2" else 0
         return SOUND | {"wrong": wrong}
 
-    found = prove(make("openmpi", answer), case())
-    assert (found["chain", 4, 8].status, found["chain", 4, 8].commutative_only) == ("proved", True)
-    assert (found["linear", 4, 8].status, found["linear", 4, 8].commutative_only) == ("proved", False)
+    verdicts = prove(make("openmpi", answer), case())
+    assert (verdicts["chain", 4, 8].status, verdicts["chain", 4, 8].commutative_only) == ("proved", True)
+    assert (verdicts["linear", 4, 8].status, verdicts["linear", 4, 8].commutative_only) == ("proved", False)
 
 
 def mpich(misbehave):
@@ -160,9 +160,9 @@ def mpich(misbehave):
 
 def test_an_algorithm_is_proved_in_the_launch_that_measures_it(make):
     engine = make("mpich", mpich(lambda *_: None))
-    found = prove(engine, case())
-    assert {verdict.status for verdict in found.values()} == {"proved"}
-    assert found["ring", 4, 8].evidence.startswith("messages:")
+    verdicts = prove(engine, case())
+    assert {verdict.status for verdict in verdicts.values()} == {"proved"}
+    assert verdicts["ring", 4, 8].evidence.startswith("messages:")
     proved_in = {where for where, forced, verb, _ in engine.launches.asked if verb == "observe" and forced}
     engine.measure(engine.find_algorithm("reduce", "ring"), case(), np.zeros(4), RepetitionsSection())
     assert proved_in == {where for where, forced, verb, _ in engine.launches.asked if verb == "measure"}
@@ -171,8 +171,9 @@ def test_an_algorithm_is_proved_in_the_launch_that_measures_it(make):
     }
 
 
-def test_only_what_does_the_same_thing_is_compared(make):
-    """Another root means other messages, which says nothing about whether the setting is obeyed."""
+def test_evidence_is_compared_only_between_equal_calls(make):
+    """Messages depend on the root, so that calls with different roots do not show whether a setting is
+    obeyed."""
 
     def misbehave(where, forced, verb, values):
         return observed(messages=[[1, int(values["root"]), 8]]) if verb == "observe" else None
@@ -184,8 +185,8 @@ def test_only_what_does_the_same_thing_is_compared(make):
     assert {v.status for v in proved.verdicts if v.algorithm != "default"} == {"unproved"}
 
 
-def twins(late):
-    """An MPICH of which mesh and ring enter the same function; ``late`` says who leaves late in each."""
+def same_functions(late):
+    """An MPICH whose mesh and ring enter the same function; ``late`` gives the ranks that leave each late."""
 
     def misbehave(where, forced, verb, values):
         if verb == "observe":
@@ -197,29 +198,29 @@ def twins(late):
     return mpich(misbehave)
 
 
-def test_algorithms_with_the_same_functions_are_told_apart_by_who_leaves_late(make):
-    engine = make("mpich", twins(lambda number: [[0, 0], [1, 1] if number == "3" else [1, 0, 1]]))
-    found = prove(engine, case())
-    assert {found[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"proved"}
-    assert found["mesh", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>0,1"
-    assert found["ring", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>1"
+def test_algorithms_with_the_same_functions_are_distinguished_by_fingerprints(make):
+    engine = make("mpich", same_functions(lambda number: [[0, 0], [1, 1] if number == "3" else [1, 0, 1]]))
+    verdicts = prove(engine, case())
+    assert {verdicts[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"proved"}
+    assert verdicts["mesh", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>0,1"
+    assert verdicts["ring", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>1"
 
 
-def test_algorithms_that_nothing_tells_apart_are_not_proved_and_name_each_other(make):
-    found = prove(make("mpich", twins(lambda number: [[0, 0], [1, 0, 1]])), case())
-    assert found["binomial", 4, 8].status == "proved"
-    assert (found["mesh", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
-    assert found["mesh", 4, 8].reason == "not proved: the evidence is the same for ring"
+def test_algorithms_that_cannot_be_distinguished_are_not_proved_and_name_each_other(make):
+    verdicts = prove(make("mpich", same_functions(lambda number: [[0, 0], [1, 0, 1]])), case())
+    assert verdicts["binomial", 4, 8].status == "proved"
+    assert (verdicts["mesh", 4, 8].status, verdicts["ring", 4, 8].status) == ("indistinguishable",) * 2
+    assert verdicts["mesh", 4, 8].reason == "not proved: the evidence is the same for ring"
 
 
-def test_who_leaves_late_does_not_count_where_it_keeps_changing(make):
-    """On a crowded machine a process leaves late because it waits for a core."""
+def test_a_fingerprint_that_keeps_changing_does_not_count(make):
+    """On an oversubscribed machine a process leaves late because it waits for a core."""
     answers = iter(range(1000))
-    found = prove(make("mpich", twins(lambda number: [[0, 0], [1, next(answers)]])), case())
-    assert (found["mesh", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
+    verdicts = prove(make("mpich", same_functions(lambda number: [[0, 0], [1, next(answers)]])), case())
+    assert (verdicts["mesh", 4, 8].status, verdicts["ring", 4, 8].status) == ("indistinguishable",) * 2
 
 
-def test_a_proof_that_saw_nothing_is_tried_again_and_says_so(make):
+def test_a_proof_without_an_observation_is_repeated_and_says_so(make):
     looks = iter(["", "", "ompi_coll_base_reduce_intra_chain"])
 
     def answer(where, forced, verb, values):
@@ -228,8 +229,8 @@ def test_a_proof_that_saw_nothing_is_tried_again_and_says_so(make):
             return observed(name) | {"sees_functions": True}
         return SOUND
 
-    found = prove(make("openmpi", answer), case())
-    assert (found["chain", 4, 8].status, found["chain", 4, 8].reason) == (
+    verdicts = prove(make("openmpi", answer), case())
+    assert (verdicts["chain", 4, 8].status, verdicts["chain", 4, 8].reason) == (
         "proved",
         "only observation 3 showed functions or messages",
     )
@@ -248,14 +249,14 @@ def test_a_launch_that_shows_no_functions_is_replaced_by_a_new_one(make):
         return SOUND
 
     engine.launches.answer = answer
-    found = prove(engine, case())
-    assert (found["linear", 4, 8].status, found["chain", 4, 8].status) == ("proved", "proved")
-    assert found["linear", 4, 8].reason == "only observation 2 showed functions or messages"
+    verdicts = prove(engine, case())
+    assert (verdicts["linear", 4, 8].status, verdicts["chain", 4, 8].status) == ("proved", "proved")
+    assert verdicts["linear", 4, 8].reason == "only observation 2 showed functions or messages"
     assert len(engine.launches.started) == 2
 
 
 def before_legal_calls(engine):
-    """The launches before the first that tries legal calls: there MPICH may fall back silently."""
+    """The launches before the first one that tries legal calls, in which MPICH may fall back silently."""
     silent = ("MPIR_CVAR_COLLECTIVE_FALLBACK", "silent")
     return list(itertools.takewhile(lambda where: silent not in where.environment, engine.launches.started))
 
@@ -267,8 +268,8 @@ def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make
         return {"ok": True, "late": [None, [0, 0]]} if verb == "fingerprint" else SOUND
 
     engine = make("mpich", answer)
-    found = prove(engine, *(case(size=size) for size in (8, 16, 32)))
-    assert {found[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"unproved"}
+    verdicts = prove(engine, *(case(size=size) for size in (8, 16, 32)))
+    assert {verdicts[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"unproved"}
     assert len(before_legal_calls(engine)) <= 3 + 3
 
 
@@ -279,34 +280,34 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
         return SOUND | {"error": "not usable"} if number_of(forced) == "2" and verb == "check" else None
 
     engine = make("mpich", mpich(misbehave))
-    found = prove(engine, case())
-    assert [found[name, 4, 8].status for name in ("binomial", "mesh", "ring")] == [
+    verdicts = prove(engine, case())
+    assert [verdicts[name, 4, 8].status for name in ("binomial", "mesh", "ring")] == [
         "proved",
         "refused",
         "proved",
     ]
-    # for the default, for what is forced, and after the failure
+    # for the default, for the forced algorithm, and after the failure
     assert len(before_legal_calls(engine)) == 3
 
 
-def test_after_losses_at_two_sizes_the_others_of_that_p_are_not_tried_and_other_ps_are(make):
+def test_after_losses_at_two_sizes_other_sizes_of_that_p_are_skipped(make):
     def answer(where, forced, verb, values):
         if number_of(forced) == "2" and verb == "check" and where.p == 2:
-            return fake_launches.lost()
+            return fake_launches.driver_lost()
         return observed("ompi_coll_base_reduce_intra_chain") if verb == "observe" else SOUND
 
     engine = make("openmpi", answer)
     cases_ = [case(p=p, size=size) for p in (2, 4) for size in (8, 16, 32, 64)]
-    found = prove(engine, *cases_)
-    reasons = [found["chain", 2, size].reason for size in (8, 16, 32, 64)]
+    verdicts = prove(engine, *cases_)
+    reasons = [verdicts["chain", 2, size].reason for size in (8, 16, 32, 64)]
     died = "the launch was killed by signal 11"
     assert reasons == [died, died, f"not tried again: {died}", f"not tried again: {died}"]
-    assert {found["chain", 2, size].status for size in (8, 16, 32, 64)} == {"quarantined"}
-    assert {found["chain", 4, size].status for size in (8, 16, 32, 64)} == {"proved"}
+    assert {verdicts["chain", 2, size].status for size in (8, 16, 32, 64)} == {"quarantined"}
+    assert {verdicts["chain", 4, size].status for size in (8, 16, 32, 64)} == {"proved"}
 
 
-def test_where_nothing_can_be_launched_no_algorithm_is_blamed(make):
-    engine = make("openmpi", fake_launches.lost)
+def test_if_nothing_can_be_launched_no_algorithm_is_blamed(make):
+    engine = make("openmpi", fake_launches.driver_lost)
     with pytest.raises(RunFailed, match=r"openmpi-9 cannot be launched with 4 processes: .*signal 11"):
         prove(engine, case())
     with pytest.raises(RunFailed, match="cannot be launched"):
@@ -316,13 +317,13 @@ def test_where_nothing_can_be_launched_no_algorithm_is_blamed(make):
 def test_a_lost_launch_is_replaced_and_the_next_algorithm_proved(make):
     def answer(where, forced, verb, values):
         if number_of(forced) == "1" and verb == "check":
-            return fake_launches.lost()
+            return fake_launches.driver_lost()
         return observed("ompi_coll_base_reduce_intra_chain") if verb == "observe" else SOUND
 
     engine = make("openmpi", answer)
-    found = prove(engine, case())
-    assert found["linear", 4, 8].status == "quarantined"
-    assert found["chain", 4, 8].status == "proved"
+    verdicts = prove(engine, case())
+    assert verdicts["linear", 4, 8].status == "quarantined"
+    assert verdicts["chain", 4, 8].status == "proved"
     assert len(engine.launches.started) == 2
 
 
@@ -332,9 +333,9 @@ def test_a_refused_setting_is_the_algorithms_refusal(make):
             return fake_launches.refused()
         return observed("ompi_coll_base_reduce_intra_basic_linear") if verb == "observe" else SOUND
 
-    found = prove(make("openmpi", answer), case())
-    assert (found["chain", 4, 8].status, found["chain", 4, 8].reason) == (
+    verdicts = prove(make("openmpi", answer), case())
+    assert (verdicts["chain", 4, 8].status, verdicts["chain", 4, 8].reason) == (
         "refused",
         "the library refused the value",
     )
-    assert found["linear", 4, 8].status == "proved"
+    assert verdicts["linear", 4, 8].status == "proved"

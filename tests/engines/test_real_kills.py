@@ -1,4 +1,4 @@
-"""``offbeat run`` is killed while a real library measures: nothing runs on, and the study goes on later."""
+"""``offbeat run`` is killed while a real library measures: no process is left, and the study resumes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import sys
 import time
 
 import polars as pl
+import pytest
 import real_studies
 from real_studies import TINY
 
 from offbeat.results.read import read_study
+
+pytestmark = pytest.mark.slow
 
 STUDY = (
     TINY.replace("sizes = [64]", 'sizes = [64, 1024]\nalgorithms = ["default"]')
@@ -20,16 +23,16 @@ STUDY = (
     .replace("minimum = 3\nmaximum = 3", "minimum = 25\nmaximum = 25")
     .replace("[start]", '[skew]\npolicy = "fixed"\ntimes = ["10 ms"]\n[start]')
 )
-"""Ten cases that take a quarter of a second each, and more."""
+"""More than ten cases of a quarter of a second each."""
 
 OFFBEAT = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
 PATIENCE_S = 120.0
 
 
 def start(folder, installation):
-    words = [*OFFBEAT, "run", "study.toml", "-o", "results", "--mpi", str(installation.mpirun)]
+    arguments = [*OFFBEAT, "run", "study.toml", "-o", "results", "--mpi", str(installation.mpirun)]
     return subprocess.Popen(
-        words, cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        arguments, cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -46,7 +49,7 @@ def lines_of(folder):
 
 
 def lateness_s(directory, pattern):
-    """How much later than rank 0 rank 1 arrives, in the median."""
+    """The median delay of rank 1 after rank 0."""
     results = read_study(directory)
     ids = results.cases.filter(pattern=pattern)["case"].to_list()
     arrivals = results.ranks().filter(pl.col("case").is_in(ids))
@@ -54,7 +57,7 @@ def lateness_s(directory, pattern):
     return median_s[1] - median_s[0]
 
 
-def test_a_killed_run_leaves_no_process_and_goes_on_where_it_stood(mpi_installation, mpi_driver, tmp_path):
+def test_a_killed_run_leaves_no_process_and_resumes(mpi_installation, mpi_driver, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     first = start(tmp_path, mpi_installation)
     wait_until(lambda: len(lines_of(tmp_path)) >= 2 or first.poll() is not None)
@@ -67,10 +70,10 @@ def test_a_killed_run_leaves_no_process_and_goes_on_where_it_stood(mpi_installat
     assert 2 <= len(before) < 10
 
     second = start(tmp_path, mpi_installation)
-    said, _ = second.communicate(timeout=PATIENCE_S)
-    assert second.returncode == 0, said
-    assert f"{10 - len(before)} of 10 cases to measure" in said
-    assert "10 of 10 cases done" in said
+    output, _ = second.communicate(timeout=PATIENCE_S)
+    assert second.returncode == 0, output
+    assert f"{10 - len(before)} of 10 cases to measure" in output
+    assert "10 of 10 cases done" in output
     assert lines_of(tmp_path)[: len(before)] == before
     cases = real_studies.cases(tmp_path / "results")
     assert len(cases) == cases["case"].n_unique() == 10

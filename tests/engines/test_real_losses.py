@@ -1,4 +1,4 @@
-"""Algorithms of a real library that crash, hang or compute nothing: a library loaded before it makes them."""
+"""Algorithms of a real library that crash, hang or compute nothing, by a preloaded library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-# Open MPI 4's component calls its algorithms through the dynamic linker, so one of them can be stood in for.
+# Open MPI 4's component calls its algorithms through the dynamic linker: a preloaded library can replace one.
 STAND_IN = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ MISHAPS = {
 }
 CALLS_OF_A_PROOF = 4
 REPETITIONS = 8
-"""So many that a launch which has proved the algorithm, and one that has not, both die in the first case."""
+"""Number of calls after which launches with and without the proof both die in the first case."""
 
 STUDY = (
     TINY.replace("sizes = [64]", 'sizes = [64]\nalgorithms = ["chain", "binomial"]')
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=
 
 @pytest.fixture
 def run(mpi_installation, tmp_path):
-    """Runs the study while chain suffers a mishap after some sound calls; its results."""
+    """Runs the study while chain fails after some correct calls; returns the results."""
 
     def begin(mishap, sound_calls, hang_after=30):
         source, library = tmp_path / "stand_in.c", tmp_path / "libstand_in.so"
@@ -67,10 +67,10 @@ def run(mpi_installation, tmp_path):
 
 def by_algorithm(directory):
     rows = real_studies.cases(directory).select("algorithm", "status", "reason").iter_rows()
-    found = {}
+    by_name = {}
     for algorithm, status, reason in rows:
-        found.setdefault(algorithm, []).append((status, reason))
-    return found
+        by_name.setdefault(algorithm, []).append((status, reason))
+    return by_name
 
 
 @pytest.mark.parametrize(
@@ -81,39 +81,39 @@ def by_algorithm(directory):
         ("nothing", "wrong", "wrong"),
     ],
 )
-def test_an_algorithm_that_never_works_is_found_out_when_it_is_proved(run, mishap, status, reason):
+def test_an_algorithm_that_never_works_is_detected_by_its_proof(run, mishap, status, reason):
     directory = run(mishap, 0)
     verdicts = {one.algorithm: one for one in real_studies.read_study(directory).verdicts}
     assert verdicts["chain"].status == status
     assert reason in verdicts["chain"].reason.lower()
     assert verdicts["binomial"].status == verdicts["default"].status == "proved"
-    found = by_algorithm(directory)
-    assert set(found) == {"default", "binomial"}
-    assert {status for cases in found.values() for status, _ in cases} == {"measured"}
+    cases_by_algorithm = by_algorithm(directory)
+    assert set(cases_by_algorithm) == {"default", "binomial"}
+    assert {status for cases in cases_by_algorithm.values() for status, _ in cases} == {"measured"}
 
 
-def test_one_that_crashes_while_it_is_measured_is_quarantined_and_the_study_goes_on(run):
+def test_an_algorithm_that_crashes_while_it_is_measured_is_quarantined_and_the_study_continues(run):
     directory = run("crash", CALLS_OF_A_PROOF + 2)
     assert real_studies.verdicts(directory)["chain"] == "proved"
-    found = by_algorithm(directory)
-    assert [status for status, _ in found["chain"]] == ["quarantined"] * 3
-    reasons = [reason for _, reason in found["chain"]]
+    cases_by_algorithm = by_algorithm(directory)
+    assert [status for status, _ in cases_by_algorithm["chain"]] == ["quarantined"] * 3
+    reasons = [reason for _, reason in cases_by_algorithm["chain"]]
     assert sum(reason.startswith("the launch ") for reason in reasons) + sum(
         reason.startswith(("not tried again: the launch ", "its skew is unknown")) for reason in reasons
     ) == len(reasons)
     assert reasons[0].startswith("the launch ")
     for other in ("default", "binomial"):
-        assert [status for status, _ in found[other]] == ["measured"] * 3
+        assert [status for status, _ in cases_by_algorithm[other]] == ["measured"] * 3
 
 
-def test_one_that_hangs_is_killed_quarantined_and_tried_no_third_time(run):
+def test_an_algorithm_that_hangs_is_killed_quarantined_and_not_tried_a_third_time(run):
     directory = run("hang", CALLS_OF_A_PROOF + 2, hang_after=4)
-    found = by_algorithm(directory)
-    hung = "hung: no answer within 4.5 s"  # four seconds besides the half that the case may measure
-    assert found["chain"] == [
+    cases_by_algorithm = by_algorithm(directory)
+    hung = "hung: no answer within 4.5 s"  # besides the half second that the case may measure
+    assert cases_by_algorithm["chain"] == [
         ("quarantined", hung),
         ("quarantined", hung),
         ("quarantined", f"not tried again: {hung}"),
     ]
     for other in ("default", "binomial"):
-        assert [status for status, _ in found[other]] == ["measured"] * 3
+        assert [status for status, _ in cases_by_algorithm[other]] == ["measured"] * 3

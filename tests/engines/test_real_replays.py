@@ -1,4 +1,4 @@
-"""A replay in a small study of a real library: measured call by call, chosen for, gone on with if killed."""
+"""A replay in a small study of a real library is measured call by call, selected by, and resumed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import choose
+
+pytestmark = pytest.mark.slow
 
 CALLS_S = np.array([[0.0, 2e-3], [4e-3, 0.0], [0.0, 0.0], [0.0, 6e-3], [1e-3, 0.0]])
 SITE = {"calls": "MPI_Reduce of 64 B at app.c:7", "trace": "/traces/app"}
@@ -61,7 +63,8 @@ def test_a_study_with_a_scenario_and_a_replay_runs_through(some_mpi_installation
     times, calls = arrivals_of(results)
     assert calls.tolist() == list(range(5)) * 3
     assert (times >= CALLS_S[calls] - 1e-9).all()
-    assert np.median(np.abs(times - CALLS_S[calls])) < 1e-3
+    # A busy machine makes processes late, but hardly each one in each repetition.
+    assert ((times - CALLS_S[calls]).min(axis=0) < 1e-3).all()
 
     for rule in ("no_delay", "average", "scenario:app-mean", "scenario:app calls"):
         assert len(choose(results, rule, bootstrap=50)) == 1
@@ -77,20 +80,18 @@ def cases_in(folder: Path) -> list[bytes]:
     return path.read_bytes().splitlines() if path.exists() else []
 
 
-def test_a_run_killed_in_the_middle_of_a_replay_goes_on_and_measures_it_wholly(
-    some_mpi_installation, tmp_path
-):
-    """Rounds of a second each: the kill comes while the replay, the last case but one, is measured."""
+def test_a_run_killed_in_the_middle_of_a_replay_resumes_and_completes_it(some_mpi_installation, tmp_path):
+    """Rounds of one second each: the kill comes while the replay, the last but one case, is measured."""
     folder = folder_of(tmp_path)
     slow = Replay(name="c", delays_s=np.tile(CALLS_S * 40, (3, 1)))
     replay_file.write(folder / "app calls.replay", slow)
     (folder / "study.toml").write_text(
         STUDY.replace('shapes = ["no_delay", "ascending"]\nfiles = ["app-mean.txt"]', 'shapes = ["no_delay"]')
     )
-    words = [sys.executable, "-m", "offbeat", "run", "study.toml", "-o", "results"]
-    words += ["--mpi", str(some_mpi_installation.mpirun)]
+    arguments = [sys.executable, "-m", "offbeat", "run", "study.toml", "-o", "results"]
+    arguments += ["--mpi", str(some_mpi_installation.mpirun)]
     run = subprocess.Popen(
-        words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        arguments, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
     )
     give_up = time.monotonic() + 120
     while len(cases_in(folder)) < 1 or not list((folder / "results").glob("scratch/calls-*.ns")):
@@ -101,7 +102,7 @@ def test_a_run_killed_in_the_middle_of_a_replay_goes_on_and_measures_it_wholly(
     assert len(cases_in(folder)) == 1
     before = cases_in(folder)[0]
     done = subprocess.run(
-        words, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
+        arguments, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr
     assert cases_in(folder)[0] == before
@@ -114,7 +115,7 @@ def test_a_run_killed_in_the_middle_of_a_replay_goes_on_and_measures_it_wholly(
 
 
 @pytest.mark.parametrize("lost", ["vanished", "cut"])
-def test_a_replay_that_is_gone_or_cut_off_is_refused_before_anything_is_launched(tmp_path, lost):
+def test_a_missing_or_truncated_replay_is_refused_before_anything_is_launched(tmp_path, lost):
     folder = folder_of(tmp_path)
     path = folder / "app calls.replay"
     if lost == "vanished":
@@ -122,10 +123,10 @@ def test_a_replay_that_is_gone_or_cut_off_is_refused_before_anything_is_launched
     else:
         path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
     (folder / "study.toml").write_text(STUDY)
-    words = [sys.executable, "-m", "offbeat", "run", "study.toml"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
+    arguments = [sys.executable, "-m", "offbeat", "run", "study.toml"]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 2
-    wanted = "No such file" if lost == "vanished" else "but 4 calls follow; is the file cut off?"
-    assert wanted in done.stderr
+    expected = "No such file" if lost == "vanished" else "but 4 calls follow; is the file cut off?"
+    assert expected in done.stderr
     assert "study.toml:" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Repeating a case until its median is known well enough, with a clock and a driver made for the test."""
+"""A case is repeated until its median is known well enough, with a simulated clock and driver."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def write(path, arrivals_ns, exits_ns, overshoots_ns, bounds_ns, valid):
 
 
 class Bench:
-    """Answers batches; delay and lateness go by an attempt's number, which costs ``cost_s`` of fake time."""
+    """Answers batches; delay and lateness depend on the number of the attempt, which takes ``cost_s`` of fake
+    time."""
 
     def __init__(self, path, delay_ns=lambda n: 1000, is_late=lambda n: False, cost_s=0.001, per_batch=None):
         self.path, self.delay_ns, self.is_late, self.cost_s = path, delay_ns, is_late, cost_s
@@ -97,7 +98,7 @@ def test_a_late_start_counts_only_where_it_was_accepted(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [1, 8, 16, 40])
-def test_a_truncated_sample_file_is_no_samples(tmp_path, cut):
+def test_a_truncated_sample_file_gives_no_samples(tmp_path, cut):
     path = tmp_path / "samples.bin"
     zero = np.zeros((4, 2), dtype=np.int64)
     write(path, zero, zero, zero, zero, [True] * 4)
@@ -133,14 +134,14 @@ def test_joining_keeps_order_worst_bounds_and_the_first_failure():
     assert join(no_samples(2), some(1, 0)).valid.tolist() == [True]
 
 
-def test_it_stops_as_soon_as_the_confidence_interval_is_narrow_enough(tmp_path):
+def test_measuring_stops_as_soon_as_the_interval_is_narrow_enough(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: 1000 + n % 3)
     samples = measured(bench)
     assert len(samples.valid) == 10
     assert bench.batches == [(10, 10 * ATTEMPTS_PER_REPETITION)]
 
 
-def test_it_goes_on_while_the_interval_is_wide_and_stops_when_it_is_not(tmp_path):
+def test_measuring_continues_while_the_interval_is_wide(tmp_path):
     def settling(n):
         return (1000, 3000)[n % 2] if n < 20 else 2000
 
@@ -149,42 +150,42 @@ def test_it_goes_on_while_the_interval_is_wide_and_stops_when_it_is_not(tmp_path
     low, high = median_interval(last_delays_s(samples))
     assert (high - low) / 2 <= 0.05 * np.median(last_delays_s(samples))
     assert 20 < len(samples.valid) < 100
-    wanted = [repetitions for repetitions, _ in bench.batches]
-    assert wanted[0] == 10
-    assert wanted[1:] == sorted(wanted[1:])
+    expected = [repetitions for repetitions, _ in bench.batches]
+    assert expected[0] == 10
+    assert expected[1:] == sorted(expected[1:])
 
 
-def test_it_stops_at_the_maximum_however_wide_the_interval(tmp_path):
+def test_measuring_stops_at_the_maximum_however_wide_the_interval_is(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
     assert len(measured(bench).valid) == 100
 
 
-def test_minimum_and_maximum_alike_is_exactly_so_many(tmp_path):
+def test_equal_minimum_and_maximum_give_exactly_that_many_repetitions(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
     assert len(measured(bench, minimum=3, maximum=3).valid) == 3
     assert len(bench.batches) == 1
 
 
-def test_it_stops_at_the_time_cap_once_it_has_its_minimum(tmp_path):
+def test_measuring_stops_at_the_time_cap_once_the_minimum_is_reached(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2], cost_s=0.1)
     samples = measured(bench)
     assert 10 <= len(samples.valid) < 100
     assert 2.0 <= bench.now_s - 100.0 < 2.0 + 0.1 * len(samples.valid)
 
 
-def test_slow_repetitions_get_their_minimum_beyond_the_time_cap(tmp_path):
+def test_slow_repetitions_reach_the_minimum_beyond_the_time_cap(tmp_path):
     bench = Bench(tmp_path / "s", cost_s=5.0, per_batch=1)
     samples = measured(bench)
     assert samples.valid.sum() == 10
     assert bench.now_s - 100.0 > 2.0 * PATIENCE
 
 
-def test_a_time_cap_of_nothing_means_the_minimum(tmp_path):
+def test_a_time_cap_of_0_means_the_minimum(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
     assert len(measured(bench, time_cap=0.0).valid) == 10
 
 
-def test_missed_starts_are_repeated_and_kept_as_invalid(tmp_path):
+def test_missed_starts_are_repeated_and_stored_as_invalid(tmp_path):
     bench = Bench(tmp_path / "s", is_late=lambda n: n % 3 == 0)
     samples = measured(bench, minimum=10, maximum=10)
     assert samples.valid.sum() == 10
@@ -192,7 +193,7 @@ def test_missed_starts_are_repeated_and_kept_as_invalid(tmp_path):
     assert last_delays_s(samples).size == 10
 
 
-def test_starts_that_are_always_missed_end_when_the_patience_does(tmp_path):
+def test_a_case_whose_starts_are_always_missed_ends_at_its_time_limit(tmp_path):
     bench = Bench(tmp_path / "s", is_late=lambda n: True)
     samples = measured(bench)
     assert samples.valid.sum() == 0
@@ -201,7 +202,7 @@ def test_starts_that_are_always_missed_end_when_the_patience_does(tmp_path):
     assert 2.0 * PATIENCE <= spent_s < 2.0 * PATIENCE + 10 * ATTEMPTS_PER_REPETITION * bench.cost_s * 2
 
 
-def test_a_batch_that_failed_ends_the_case_with_what_was_measured_before(tmp_path):
+def test_a_failed_batch_ends_the_case_with_the_repetitions_before_it(tmp_path):
     bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
 
     def failing(repetitions, attempts):
@@ -212,7 +213,7 @@ def test_a_batch_that_failed_ends_the_case_with_what_was_measured_before(tmp_pat
     assert samples.valid.sum() == 10
 
 
-def test_a_first_batch_that_failed_leaves_nothing(tmp_path):
+def test_a_failed_first_batch_leaves_nothing(tmp_path):
     (tmp_path / "s").write_bytes(b"of the case before")
     samples = repeat(lambda *_: "hung", tmp_path / "s", P, rule())
     assert (samples.failure, samples.arrivals_s.shape, samples.valid.size) == ("hung", (0, P), 0)
@@ -233,13 +234,15 @@ def test_enough_is_the_minimum_and_a_narrow_interval_or_the_maximum(delays_ns, m
     )
     low, high = median_interval(delays_s)
     narrow = (high - low) / 2 <= width * np.median(delays_s)
-    wanted = len(delays_s) >= minimum and (len(delays_s) >= minimum + more or bool(narrow))
+    expected = len(delays_s) >= minimum and (len(delays_s) >= minimum + more or bool(narrow))
     limits = rule(minimum=minimum, maximum=minimum + more, confidence_width=width)
-    assert is_enough(samples, limits) == wanted
+    assert is_enough(samples, limits) == expected
 
 
 @given(st.integers(1, 15), st.integers(0, 30), st.integers(0, 3), st.floats(1e-4, 1.0), st.integers(0, 2**32))
-def test_it_always_ends_with_no_more_than_the_maximum(tmp_path_factory, minimum, more, late, cost_s, seed):
+def test_a_case_never_has_more_repetitions_than_the_maximum(
+    tmp_path_factory, minimum, more, late, cost_s, seed
+):
     chance = np.random.default_rng(seed)
     bench = Bench(
         tmp_path_factory.mktemp("bench") / "s",
@@ -250,7 +253,7 @@ def test_it_always_ends_with_no_more_than_the_maximum(tmp_path_factory, minimum,
     samples = measured(bench, minimum=minimum, maximum=minimum + more)
     assert samples.valid.sum() <= minimum + more
     assert samples.valid.size == bench.tried
-    assert all(attempts == ATTEMPTS_PER_REPETITION * wanted for wanted, attempts in bench.batches)
+    assert all(attempts == ATTEMPTS_PER_REPETITION * expected for expected, attempts in bench.batches)
 
 
 def replayed(bench, calls, **values):
@@ -273,7 +276,7 @@ def test_the_maximum_of_a_replay_is_for_each_of_its_calls(path):
     assert len(replayed(Bench(path), 20, minimum=1, maximum=1).calls) == 20
 
 
-def test_a_replay_for_which_time_is_short_is_measured_three_times_while_patience_lasts(path):
+def test_a_slow_replay_is_measured_three_times_within_its_time_limit(path):
     samples = replayed(Bench(path, cost_s=0.01, delay_ns=lambda n: 1000 * (n % 7)), 300)
     assert samples.calls.tolist() == list(range(300)) * 3
     samples = replayed(Bench(path, cost_s=0.021, per_batch=100), 300)
@@ -298,14 +301,14 @@ def test_every_call_of_a_replay_is_measured_equally_often(tmp_path_factory, call
     assert counts[0] <= max(maximum, np.ceil(rule().minimum / calls))
 
 
-def test_a_replay_goes_on_where_a_batch_ended_for_want_of_time(path):
+def test_a_replay_continues_where_the_time_limit_ended_a_batch(path):
     samples = replayed(Bench(path, cost_s=0.1, per_batch=9), 25)
     assert samples.calls[:25].tolist() == list(range(25))
     assert len(samples.calls) >= 25
 
 
-def test_what_time_allowed_of_a_long_replay_is_kept(path):
-    """A second a call: after five times the cap, and four times the minimum, a round is given up."""
+def test_the_calls_of_a_long_replay_that_time_allowed_are_stored(path):
+    """With one second per call, a round is abandoned after five times the cap and four times the minimum."""
     samples = replayed(Bench(path, cost_s=1.0, per_batch=2), 1000)
     assert samples.calls.tolist() == list(range(40))
     assert samples.failure == ""

@@ -1,4 +1,4 @@
-"""A study with replays on simulated machines: call by call what the same arrivals give alone."""
+"""A simulated study with replays gives for each call what its arrivals give alone."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def simulated(folder: Path, text: str, at_once: int | None = None) -> Results:
 
 def delays_of(results: Results, column: str = "last_delay_s") -> dict[str, dict[tuple[str, str], float]]:
     """Pattern → (collective, algorithm) → delay."""
-    found: dict[str, dict[tuple[str, str], float]] = {}
+    delays_by_pattern: dict[str, dict[tuple[str, str], float]] = {}
     for row in results.cases.iter_rows(named=True):
-        found.setdefault(row["pattern"], {})[row["collective"], row["algorithm"]] = row[column]
-    return found
+        delays_by_pattern.setdefault(row["pattern"], {})[row["collective"], row["algorithm"]] = row[column]
+    return delays_by_pattern
 
 
 @settings(max_examples=12, deadline=None)
@@ -82,8 +82,8 @@ def test_a_replay_of_the_same_call_over_and_over_has_exactly_the_pattern_s_delay
         results = simulated(place, text)
     assert len(delays_of(results)["one"]) > 0
     for column in ("last_delay_s", "last_delay_low_s", "last_delay_high_s", "total_delay_s"):
-        found = delays_of(results, column)
-        assert found["many"] == found["one"]
+        delays_s = delays_of(results, column)
+        assert delays_s["many"] == delays_s["one"]
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +107,9 @@ def replayed(tmp_path_factory, calls) -> Results:
 
 def test_the_mean_over_a_replay_is_the_mean_of_single_simulations(replayed, calls):
     for column in ("last_delay_s", "total_delay_s"):
-        found = delays_of(replayed, column)
-        for key, mean_s in found["all"].items():
-            singly = [found[f"call{number}"][key] for number in range(len(calls))]
+        delays_s = delays_of(replayed, column)
+        for key, mean_s in delays_s["all"].items():
+            singly = [delays_s[f"call{number}"][key] for number in range(len(calls))]
             assert mean_s == pytest.approx(np.mean(singly), rel=1e-12)
 
 
@@ -125,7 +125,7 @@ def test_each_call_of_a_replay_is_on_record_with_its_number(replayed, calls):
     assert arrivals.to_numpy().reshape(calls.shape).tolist() == calls.tolist()
 
 
-def test_a_replay_says_what_it_is_and_what_it_was_recorded_from(replayed, calls):
+def test_a_replay_has_its_kind_and_its_source(replayed, calls):
     row = replayed.cases.filter(pattern="all").row(0, named=True)
     assert (row["pattern_kind"], row["skew_policy"], row["shape"]) == ("replay", "replay", "all")
     assert row["skew_s"] == calls.max()
@@ -136,7 +136,7 @@ def test_a_replay_says_what_it_is_and_what_it_was_recorded_from(replayed, calls)
 
 
 @pytest.mark.parametrize("at_once", [1, 5, 100])
-def test_in_how_many_pieces_a_replay_is_simulated_changes_nothing(replayed, tmp_path, calls, at_once):
+def test_the_number_of_batches_of_a_replay_does_not_change_its_results(replayed, tmp_path, calls, at_once):
     replay_file.write(tmp_path / "all.replay", Replay(name="all", delays_s=calls))
     text = HEAD.format(names='"reduce", "alltoall"', size=1024, p=12)
     text += '[patterns]\nshapes = ["no_delay"]\nreplays = ["all.replay"]\n'
@@ -154,12 +154,12 @@ def test_a_replay_that_changed_after_it_began_is_refused(tmp_path, calls):
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @settings(max_examples=15, deadline=None)
 @given(cuts=st.lists(st.integers(0, 60), max_size=3))
-def test_interrupted_anywhere_a_study_with_replays_ends_as_one_left_alone(tmp_path_factory, cuts):
+def test_a_study_with_replays_interrupted_anywhere_equals_an_uninterrupted_one(tmp_path_factory, cuts):
     def cut_after(steps: int) -> DebugBatchEngine:
         left = [steps]
 
@@ -200,7 +200,7 @@ def test_a_replay_whose_simulation_fails_is_quarantined_with_the_reason(tmp_path
 
 
 class PartialEngine(DebugEngine):
-    """One that measures: of a replay, the first calls alone."""
+    """A measuring engine that measures only the first calls of a replay."""
 
     def measure(self, algorithm, case, delays_s, rule):
         if case.skew_policy != "replay":
@@ -214,7 +214,7 @@ class PartialEngine(DebugEngine):
         )
 
 
-def test_a_replay_of_which_some_call_was_never_measured_is_incomplete_and_says_how_many(tmp_path):
+def test_a_replay_with_calls_that_were_never_measured_is_incomplete_and_counts_them(tmp_path):
     (tmp_path / "site.replay").write_text("0 1e-5 0\n" * 5)
     text = SMALL.replace('"last_delayed"]', '"last_delayed"]\nreplays = ["site.replay"]')
     debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", PartialEngine())

@@ -1,4 +1,4 @@
-"""A simulated study: many cases under way at once, and results as if they had come one after another."""
+"""A simulated study has many cases in progress, and results as if they had been computed one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STUDY = LARGE.replace('"last_delayed"]', '"last_delayed", "random", "descending"
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +43,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module", params=["mean", "own"])
 def whole(request, tmp_path_factory):
-    """A study that was left alone: its file, its cases, and how many things its engine was asked to do."""
+    """An uninterrupted study: its file, its cases, and the number of requests to its engine."""
     folder = tmp_path_factory.mktemp("whole")
     loaded = debug_run.study(folder, STUDY + f'[skew]\npolicy = "{request.param}"\nfactors = [0.5, 2.0]\n')
     engine = DebugBatchEngine(SCRIPT)
@@ -63,23 +63,23 @@ def cut_after(steps):
     return DebugBatchEngine(SCRIPT, before)
 
 
-def test_the_debug_engine_is_one_that_takes_batches():
+def test_the_debug_engine_is_a_batch_engine():
     assert isinstance(DebugBatchEngine(), BatchEngine)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_interrupted_anywhere_and_resumed_it_equals_one_left_alone(whole, tmp_path_factory, data):
+def test_a_study_interrupted_anywhere_and_resumed_equals_an_uninterrupted_one(whole, tmp_path_factory, data):
     loaded, cases, steps = whole
     directory = tmp_path_factory.mktemp("cut") / "results"
     committed: set[str] = set()
     for _ in range(data.draw(st.integers(1, 3), label="interruptions")):
-        told = Silent()
+        listener = Silent()
         engine = cut_after(data.draw(st.integers(0, steps), label="steps"))
         with contextlib.suppress(Interrupted):
-            debug_run.go(loaded, directory, engine, told=told)
+            debug_run.go(loaded, directory, engine, listener=listener)
         engine.close()
-        committed |= {case.id for case in told.finished_cases}
+        committed |= {case.id for case in listener.finished_cases}
     engine = DebugBatchEngine(SCRIPT)
     debug_run.go(loaded, directory, engine)
     assert not set(engine.simulated) & committed
@@ -90,7 +90,7 @@ def test_interrupted_anywhere_and_resumed_it_equals_one_left_alone(whole, tmp_pa
 
 
 @pytest.mark.parametrize(("threads", "ahead", "at_once"), [(1, 1, 1), (1, 3, 100), (8, 24, 3)])
-def test_results_do_not_depend_on_how_many_workers_there_are(whole, tmp_path, threads, ahead, at_once):
+def test_results_do_not_depend_on_the_number_of_workers(whole, tmp_path, threads, ahead, at_once):
     loaded, cases, _ = whole
     engine = DebugBatchEngine(SCRIPT, threads=threads, batches_ahead=ahead, at_once=at_once)
     debug_run.go(loaded, tmp_path / "results", engine)
@@ -106,7 +106,7 @@ def test_a_case_has_one_repetition_and_is_measured(whole):
     assert set(cases.filter(pl.col("status") != "measured")["algorithm"]) == {"odd"}
 
 
-def test_skews_multiply_the_runtimes_without_delay_whatever_ends_first(whole):
+def test_skews_are_multiples_of_no_delay_runtimes_in_any_order_of_completion(whole):
     loaded, cases, _ = whole
     policy = loaded.study.skew.policy
     for row in cases.filter((pl.col("skew_factor") == 2.0) & (pl.col("status") == "measured")).iter_rows(
@@ -122,13 +122,13 @@ def test_skews_multiply_the_runtimes_without_delay_whatever_ends_first(whole):
         assert row["skew_s"] == pytest.approx(2.0 * own.mean())
 
 
-def test_what_goes_wrong_with_an_algorithm_is_told_with_its_cases(whole):
+def test_a_failing_algorithm_is_reported_with_its_cases(whole):
     _, cases, _ = whole
     lost = cases.filter((pl.col("algorithm") == "odd") & (pl.col("pattern") == "no_delay"))
     assert set(lost["reason"]) == {"its ranks wait for each other for ever"}
 
 
-def test_a_time_limit_ends_with_everything_begun_on_disk_and_the_same_command_goes_on(whole, tmp_path):
+def test_at_a_time_limit_started_cases_are_stored_and_the_same_command_resumes(whole, tmp_path):
     loaded, cases, _ = whole
     asked: list[float] = []
 
@@ -145,12 +145,12 @@ def test_a_time_limit_ends_with_everything_begun_on_disk_and_the_same_command_go
     assert debug_run.cases(tmp_path / "results").equals(cases)
 
 
-def test_messages_are_told_as_they_are_simulated(whole, tmp_path):
+def test_simulated_messages_are_reported_as_progress(whole, tmp_path):
     loaded, _, _ = whole
-    told = Silent()
+    listener = Silent()
     engine = DebugBatchEngine()
-    debug_run.go(loaded, tmp_path / "results", engine, told=told)
-    assert told.messages == 7 * len(engine.simulated) > 0
+    debug_run.go(loaded, tmp_path / "results", engine, listener=listener)
+    assert listener.messages == 7 * len(engine.simulated) > 0
 
 
 def test_a_lost_worker_ends_the_run_with_a_sentence_and_nothing_is_lost(tmp_path):
@@ -169,19 +169,19 @@ def test_a_lost_worker_ends_the_run_with_a_sentence_and_nothing_is_lost(tmp_path
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_progress_says_how_many_messages_a_second_are_simulated(tmp_path, terminal):
+def test_progress_shows_the_rate_of_simulated_messages(tmp_path, terminal):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=140)
     loaded = debug_run.study(tmp_path, SMALL)
-    with RunProgress(console) as told:
-        debug_run.go(loaded, tmp_path / "results", DebugBatchEngine(), told=told)
-    assert "million messages/s" in told.rate()
+    with RunProgress(console) as listener:
+        debug_run.go(loaded, tmp_path / "results", DebugBatchEngine(), listener=listener)
+    assert "messages/s" in listener.rate()
     if not terminal:
-        assert "million messages/s" in stream.getvalue().splitlines()[-1]
+        assert "messages/s" in stream.getvalue().splitlines()[-1]
 
 
-def test_progress_of_a_run_that_measures_says_nothing_of_messages(tmp_path):
+def test_progress_of_a_measuring_run_shows_no_messages(tmp_path):
     stream = io.StringIO()
-    with RunProgress(Console(file=stream, force_terminal=False, width=140)) as told:
-        debug_run.go(debug_run.study(tmp_path, SMALL), tmp_path / "results", told=told)
+    with RunProgress(Console(file=stream, force_terminal=False, width=140)) as listener:
+        debug_run.go(debug_run.study(tmp_path, SMALL), tmp_path / "results", listener=listener)
     assert "messages" not in stream.getvalue()

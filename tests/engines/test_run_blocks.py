@@ -1,4 +1,4 @@
-"""Cases are measured in blocks: in rounds through the whole study, each with its own launches and order."""
+"""Cases are measured in blocks: each round through the study has its own launches and order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCRIPT = Script(
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +43,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A study in three blocks that was left alone: its file, directory and engine."""
+    """An uninterrupted study in three blocks: its file, directory and engine."""
     folder = tmp_path_factory.mktemp("whole")
     loaded = debug_run.study(folder, BLOCKS)
     engine = DebugEngine(SCRIPT)
@@ -62,10 +62,10 @@ def test_each_round_measures_one_block_of_every_case(whole):
         engine.measured[2 * cases - 2 :],
     ]
     for number, measured in enumerate(rounds):
-        seen = {(one.algorithm, one.bytes, one.pattern) for one in measured}
+        observed = {(one.algorithm, one.bytes, one.pattern) for one in measured}
         missing = {(name, size, "ascending") for name, size in lost} if number else set()
-        assert len(seen) == len(measured) == cases - len(missing)
-        assert not seen & missing
+        assert len(observed) == len(measured) == cases - len(missing)
+        assert not observed & missing
     orders = [[one.id for one in measured if one.algorithm != "odd"] for measured in rounds]
     assert orders[0] != orders[1] != orders[2]
     rows = {row["case"]: row for row in debug_run.cases(directory).iter_rows(named=True)}
@@ -90,7 +90,7 @@ def test_the_delays_of_a_case_are_the_same_in_all_of_its_blocks(tmp_path):
 
 
 @pytest.mark.parametrize("step", range(1, 75, 4))
-def test_interrupted_in_any_block_and_resumed_it_equals_one_left_alone(whole, tmp_path, step):
+def test_a_study_interrupted_in_any_block_and_resumed_equals_an_uninterrupted_one(whole, tmp_path, step):
     loaded, directory, _ = whole
     count = 0
 
@@ -119,8 +119,8 @@ def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(
         asked.append(longest_s)
         return len(asked) > 30
 
-    told = Silent()
-    outcome = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), out_of_time, told)
+    listener = Silent()
+    outcome = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), out_of_time, listener)
     assert (outcome.done, outcome.total, outcome.stopped) == (2, 24, True)
     status = read_status(tmp_path / "results")
     assert (status.done, status.counts["reduce"]["unfinished"]) == (2, 22)
@@ -128,7 +128,7 @@ def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(
     assert reasons == {"1 of 3 blocks", "2 of 3 blocks", "hung"}
 
 
-def test_the_seed_of_the_order_is_drawn_and_kept_where_the_study_names_none(tmp_path):
+def test_the_seed_of_the_order_is_drawn_and_stored_if_the_study_names_none(tmp_path):
     text = BLOCKS.replace("seed = 3\n", "")
     orders, seeds = set(), set()
     for name in ("one", "two"):
@@ -172,11 +172,11 @@ RULE = RepetitionsSection(blocks=5, minimum=10, maximum=100, confidence_width=0.
         ((10, 12, 9, 11, 10) * MOST_BLOCKS, True),
     ],
 )
-def test_blocks_are_added_until_they_agree_as_well_as_asked_for(delays_us, is_enough):
+def test_blocks_are_added_until_the_interval_is_as_narrow_as_requested(delays_us, is_enough):
     assert are_enough_blocks(blocks_of(*delays_us), RULE) == is_enough
 
 
-def test_no_block_is_added_where_the_repetitions_are_used_up():
+def test_no_block_is_added_after_the_maximum_of_repetitions():
     rule = RepetitionsSection(blocks=5, minimum=10, maximum=25)
     assert are_enough_blocks(blocks_of(10, 12, 9, 11, 10), rule)
 
@@ -215,7 +215,7 @@ def test_the_interval_over_blocks_covers_the_truth_as_often_as_it_says():
 
 @given(st.lists(st.floats(0, MAX_TIME_S), min_size=2, max_size=10))
 @example([1e-6, 1e-3])  # Student's t of two such blocks reaches 10^15 times the delay and more
-def test_whatever_the_blocks_their_interval_is_none_that_only_damage_explains(values):
+def test_the_interval_of_any_blocks_is_plausible(values):
     middle = hodges_lehmann(values)
     low, high = block_interval(values, middle)
     row = {"last_delay_low_s": low, "last_delay_s": middle, "last_delay_high_s": high}

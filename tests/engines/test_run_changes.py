@@ -1,4 +1,4 @@
-"""A study, a pattern file or a library that changed after its results began is refused by name."""
+"""A study, pattern file or library that changed after its results began is refused by name."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from offbeat.engines.open import with_mpi
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
 from offbeat.results.store import Store
+from offbeat.study.load import resolved_toml
 
 WITH_FILE = SMALL.replace('"last_delayed"]', '"last_delayed"]\nfiles = ["trace.txt"]')
 CHANGES = {
@@ -36,7 +37,7 @@ def begun(tmp_path, text=SMALL, cases=5):
 
 
 @pytest.mark.parametrize("key", CHANGES)
-def test_a_changed_study_is_refused_with_the_key_and_what_would_be_right(tmp_path, key):
+def test_a_changed_study_is_refused_with_the_key_and_a_remedy(tmp_path, key):
     begun(tmp_path)
     engine = DebugEngine()
     with pytest.raises(BadInput) as refused:
@@ -60,7 +61,7 @@ def test_the_refused_directory_is_free_for_the_study_as_it_was(tmp_path):
     "text",
     [SMALL.replace('"debug"', '"another name"'), "# a remark\n" + SMALL, SMALL.replace("8,", '"8 B",')],
 )
-def test_what_changes_nothing_measured_is_no_change(tmp_path, text):
+def test_changes_that_do_not_affect_measurements_are_accepted(tmp_path, text):
     begun(tmp_path)
     outcome = debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results")
     assert outcome.done == outcome.total
@@ -98,7 +99,7 @@ def test_options_of_the_command_line_are_part_of_the_study(tmp_path):
     assert with_mpi(loaded, "mpich", isolate=False).study.mpi.prefix == "mpich"
 
 
-def test_until_something_is_measured_a_study_can_be_mended(tmp_path):
+def test_a_study_can_be_corrected_until_something_is_measured(tmp_path):
     wrong = SMALL.replace("sizes = [8, 1024]", 'sizes = [8, 1024]\nalgorithms = ["slwo"]')
     with pytest.raises(BadInput, match="slwo"):
         debug_run.go(debug_run.study(tmp_path, wrong), tmp_path / "results")
@@ -108,7 +109,7 @@ def test_until_something_is_measured_a_study_can_be_mended(tmp_path):
     assert read_study(tmp_path / "results").study["collective"][0]["algorithms"] == ["slow"]
 
 
-def test_a_mended_study_in_a_linked_directory_keeps_the_link(tmp_path):
+def test_a_corrected_study_in_a_linked_directory_keeps_the_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "results").symlink_to(tmp_path / "elsewhere")
     wrong = SMALL.replace("sizes = [8, 1024]", 'sizes = [8, 1024]\nalgorithms = ["slwo"]')
@@ -119,9 +120,9 @@ def test_a_mended_study_in_a_linked_directory_keeps_the_link(tmp_path):
     assert len(debug_run.cases(tmp_path / "elsewhere")) == 24
 
 
-def test_until_something_is_found_out_another_library_can_be_chosen(tmp_path):
+def test_another_library_can_be_chosen_until_something_is_proved(tmp_path):
     class Unwilling(DebugEngine):
-        def prove(self, requests, told=None):
+        def prove(self, requests, say=None):
             raise BadInput("not today")
 
     loaded = debug_run.study(tmp_path)
@@ -131,7 +132,7 @@ def test_until_something_is_found_out_another_library_can_be_chosen(tmp_path):
     assert read_study(tmp_path / "results").provenance["library"]["identity"] == "debug-1"
 
 
-def test_verdicts_of_one_library_are_not_taken_for_anothers(tmp_path):
+def test_verdicts_of_one_library_are_not_used_for_another(tmp_path):
     loaded = begun(tmp_path, cases=0)
     assert read_study(tmp_path / "results").verdicts
     with pytest.raises(BadInput, match="two libraries"):
@@ -145,10 +146,10 @@ def test_results_begin_with_the_whole_study_its_files_and_its_seed(tmp_path):
         assert isinstance(store, Store)
         assert store.provenance["seed"] == 3
         assert list(store.provenance["files"]) == ["trace.txt"]
-        assert store.study_toml == loaded.resolved_toml()
+        assert store.study_toml == resolved_toml(loaded.study)
 
 
-def test_results_stand_beside_the_study_unless_told_otherwise(tmp_path):
+def test_results_are_beside_the_study_by_default(tmp_path):
     assert resume.default_directory(tmp_path / "my.study.toml") == tmp_path / "my.study-results"
     assert not resume.has_results(tmp_path)
     begun(tmp_path)
@@ -164,7 +165,7 @@ def test_a_hostfile_that_changed_is_refused_by_its_name(tmp_path):
         debug_run.go(msgspec.structs.replace(loaded), tmp_path / "results")
 
 
-def test_a_hostfile_may_be_named_by_another_path_while_it_holds_the_same(tmp_path):
+def test_a_hostfile_with_the_same_content_may_have_another_path(tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text("localhost slots=4\n")
     begun(tmp_path, with_hostfile("hosts"))
@@ -176,7 +177,7 @@ def test_a_hostfile_may_be_named_by_another_path_while_it_holds_the_same(tmp_pat
         debug_run.go(debug_run.study(tmp_path, SMALL), tmp_path / "results")
 
 
-def test_the_hostfile_is_kept_with_the_results(tmp_path):
+def test_the_hostfile_is_stored_with_the_results(tmp_path):
     (tmp_path / "hosts").write_text("localhost slots=4\n")
     begun(tmp_path, with_hostfile("hosts"))
     assert (tmp_path / "results" / "hostfile").read_text() == "localhost slots=4\n"

@@ -1,4 +1,4 @@
-"""A run that is really killed, at random moments, and goes on each time."""
+"""A run is killed at random moments and resumes each time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 import debug_run
+import pytest
 from debug_run import LARGE
 
 from offbeat.results.read import read_study
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = str(Path(debug_run.__file__))
 KILLS = 10
@@ -31,7 +34,7 @@ def lines_of(log):
     return log.read_text().splitlines() if log.exists() else []
 
 
-def test_a_study_killed_ten_times_ends_as_one_left_alone_and_measures_nothing_twice(tmp_path):
+def test_a_study_killed_ten_times_equals_an_uninterrupted_one_and_measures_nothing_twice(tmp_path):
     loaded = debug_run.study(tmp_path, LARGE)
     alone = start(loaded.path, tmp_path / "alone", tmp_path / "alone.log")
     assert alone.wait() == 0, alone.stderr.read()
@@ -43,9 +46,9 @@ def test_a_study_killed_ten_times_ends_as_one_left_alone_and_measures_nothing_tw
     chance = random.Random(7)
     kills = 0
     for _ in range(KILLS):
-        wanted = len(lines_of(log)) + chance.randint(0, steps // (KILLS - 2))
+        expected = len(lines_of(log)) + chance.randint(0, steps // (KILLS - 2))
         run = start(loaded.path, directory, log)
-        while run.poll() is None and len(lines_of(log)) < wanted:
+        while run.poll() is None and len(lines_of(log)) < expected:
             time.sleep(0.001)
         run.send_signal(signal.SIGKILL)
         run.wait()

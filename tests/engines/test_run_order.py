@@ -1,4 +1,4 @@
-"""In which order a study is worked through, and what is told about it."""
+"""The order in which a study is measured, and the events that a listener gets."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def test_everything_is_proved_before_anything_is_measured(tmp_path):
     assert proofs == [(p, name, 2 * 4) for p in (2, 3) for name in ("bcast", "reduce")]
 
 
-def test_every_cell_is_measured_once(tmp_path):
+def test_every_case_is_measured_once(tmp_path):
     cases = measured(tmp_path)
     assert len(cases) == len({case.id for case in cases}) == 2 * 2 * 2 * 4 * 3
     assert {case.algorithm for case in cases} == {"default", *NAMES}
 
 
 def test_no_delay_comes_first_in_each_group(tmp_path):
-    seen: dict[str, list[bool]] = {}
+    observed: dict[str, list[bool]] = {}
     for case in measured(tmp_path):
-        seen.setdefault(repr(group_of(case)), []).append(case.skew_policy != "none")
-    assert len(seen) == 8
-    assert all(late == sorted(late) for late in seen.values())
+        observed.setdefault(repr(group_of(case)), []).append(case.skew_policy != "none")
+    assert len(observed) == 8
+    assert all(late == sorted(late) for late in observed.values())
 
 
 def test_groups_with_fewer_processes_come_first(tmp_path):
@@ -64,7 +64,7 @@ def test_the_order_depends_on_the_seed_alone(tmp_path):
     assert sorted(other_seed) == sorted(first)
 
 
-def test_an_algorithm_with_a_launch_of_its_own_is_launched_twice_at_each_p(tmp_path):
+def test_an_algorithm_with_its_own_launch_is_launched_twice_at_each_p(tmp_path):
     launches = {"slow": "own", "odd": "another"}
     cases = measured(tmp_path, script=Script(launches=launches))
     for p in (2, 3):
@@ -87,14 +87,14 @@ def test_an_algorithm_with_a_launch_of_its_own_is_launched_twice_at_each_p(tmp_p
         ("quarantined", False),
     ],
 )
-def test_what_was_proved_or_could_not_be_seen_is_measured_and_nothing_else(tmp_path, status, is_measured):
+def test_only_proved_and_unproved_algorithms_are_measured(tmp_path, status, is_measured):
     cases = measured(tmp_path, SMALL, Script(verdicts={"odd": status}))
     assert ("odd" in {case.algorithm for case in cases}) == is_measured
     proofs = dict(debug_run.cases(tmp_path / "results").select("algorithm", "proof").iter_rows())
     assert proofs.get("odd") == (status if is_measured else None)
 
 
-def test_an_algorithm_that_is_wrong_with_one_of_two_operations_is_measured_with_neither(tmp_path):
+def test_an_algorithm_that_is_wrong_for_one_of_two_operations_is_measured_with_neither(tmp_path):
     class Picky(DebugEngine):
         def _prove(self, requests):
             proved = super()._prove(requests)
@@ -128,7 +128,7 @@ def test_the_worst_of_several_verdicts_counts(order):
     assert run.worst_verdicts([]) == []
 
 
-def test_named_algorithms_alone_are_proved_and_measured_beside_the_default(tmp_path):
+def test_only_named_algorithms_and_the_default_are_proved_and_measured(tmp_path):
     text = SMALL.replace("sizes = [8, 1024]", 'sizes = [8, 1024]\nalgorithms = ["slow"]')
     assert {case.algorithm for case in measured(tmp_path, text)} == {"default", "slow"}
     verdicts = read_study(tmp_path / "results").verdicts
@@ -143,7 +143,7 @@ def test_an_unknown_algorithm_is_refused_with_its_line_before_anything_is_launch
     assert (engine.events, engine.inspected) == ([], [])
 
 
-def test_where_nothing_can_be_measured_the_run_fails_with_a_sentence(tmp_path):
+def test_if_nothing_can_be_measured_the_run_fails_with_a_sentence(tmp_path):
     script = Script(verdicts=dict.fromkeys(("default", *NAMES), "quarantined"))
     with pytest.raises(RunFailed, match="no algorithm could be measured"):
         debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
@@ -166,19 +166,19 @@ def test_a_study_that_names_an_algorithm_which_proof_renames_measures_it(tmp_pat
     assert again.events == []
 
 
-def test_who_listens_hears_every_case_and_the_warnings_once(tmp_path):
-    told = Silent()
-    debug_run.go(debug_run.study(tmp_path), tmp_path / "results", told=told)
-    assert told.begun == [(0, 24)]
-    assert [status for _, status in told.ended] == ["measured"] * 24
-    assert told.warned == ["the debug engine measures nothing"]
+def test_a_listener_gets_every_case_and_each_warning_once(tmp_path):
+    listener = Silent()
+    debug_run.go(debug_run.study(tmp_path), tmp_path / "results", listener=listener)
+    assert listener.begun == [(0, 24)]
+    assert [status for _, status in listener.ended] == ["measured"] * 24
+    assert listener.warned == ["the debug engine measures nothing"]
     provenance = read_study(tmp_path / "results").provenance
-    assert provenance["warnings"] == told.warned
+    assert provenance["warnings"] == listener.warned
     assert provenance["launches"] == [{"p": 3, "nodes": 0, "ppn": 0, "command": "debug"}]
     assert read_status(tmp_path / "results").total == 24
 
 
-def test_the_facts_of_a_case_say_what_was_measured(tmp_path):
+def test_the_facts_of_a_case_describe_what_was_measured(tmp_path):
     pattern = tmp_path / "trace.txt"
     tmp_path.mkdir(exist_ok=True)
     pattern.write_text("0\n2e-6\n1e-6\n")

@@ -1,4 +1,4 @@
-"""Cases that are lost, and the study that goes on behind them."""
+"""Cases that are lost are quarantined, and the study continues."""
 
 from __future__ import annotations
 
@@ -19,38 +19,42 @@ TEXT = SMALL.replace(
 
 def run(tmp_path, script, text=TEXT):
     engine = DebugEngine(script)
-    told = Silent()
-    debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", engine, told=told)
-    return engine, told, debug_run.status_of(tmp_path / "results")
+    listener = Silent()
+    debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", engine, listener=listener)
+    return engine, listener, debug_run.status_of(tmp_path / "results")
 
 
 @pytest.mark.parametrize("lost", PATTERNS)
 def test_one_lost_case_is_quarantined_with_its_reason_and_all_others_are_measured(tmp_path, lost):
-    _, told, found = run(tmp_path, Script(losses={("slow", lost): "the launch was killed by signal 11"}))
-    quarantined = {key: reason for key, (status, reason) in found.items() if status == "quarantined"}
+    _, listener, statuses = run(
+        tmp_path, Script(losses={("slow", lost): "the launch was killed by signal 11"})
+    )
+    quarantined = {key: reason for key, (status, reason) in statuses.items() if status == "quarantined"}
     assert quarantined == {("slow", size, lost): "the launch was killed by signal 11" for size in (8, 1024)}
-    assert len(found) == 2 * 4 * 5
-    assert [status for _, status in told.ended].count("quarantined") == 2
+    assert len(statuses) == 2 * 4 * 5
+    assert [status for _, status in listener.ended].count("quarantined") == 2
 
 
-def test_after_two_losses_at_a_size_the_algorithms_other_cases_there_are_not_tried(tmp_path):
+def test_after_two_losses_at_a_size_the_algorithms_other_cases_of_that_size_are_skipped(tmp_path):
     script = Script(losses={("slow", pattern): f"hung in {pattern}" for pattern in PATTERNS[1:]})
-    engine, _, found = run(tmp_path, script)
+    engine, _, statuses = run(tmp_path, script)
     for size in (8, 1024):
         tried = [c.pattern for c in engine.measured if (c.algorithm, c.bytes) == ("slow", size)]
         lost = [pattern for pattern in tried if pattern != "no_delay"]
         assert len(lost) == 2
         for pattern in PATTERNS[1:]:
-            status, reason = found["slow", size, pattern]
+            status, reason = statuses["slow", size, pattern]
             assert status == "quarantined"
             own = f"hung in {pattern}" if pattern in lost else f"not tried again: hung in {lost[-1]}"
             assert reason == own
-        assert found["slow", size, "no_delay"][0] == "measured"
-    assert all(found[name, 8, pattern][0] == "measured" for name in ("fast", "odd") for pattern in PATTERNS)
+        assert statuses["slow", size, "no_delay"][0] == "measured"
+    assert all(
+        statuses[name, 8, pattern][0] == "measured" for name in ("fast", "odd") for pattern in PATTERNS
+    )
 
 
-def test_losses_are_counted_for_each_group_alone(tmp_path):
-    """One placement's losses are no reason to leave another out."""
+def test_losses_are_counted_separately_for_each_group(tmp_path):
+    """Losses of one placement do not exclude another."""
     text = TEXT.replace("p = [3]", "nodes = [2, 4]\nppn = [2, 4]")
     script = Script(losses={("slow", pattern): "crashed" for pattern in PATTERNS[1:]})
     engine, _, _ = run(tmp_path, script, text)
@@ -66,18 +70,18 @@ def test_losses_are_counted_for_each_group_alone(tmp_path):
 
 
 def test_too_few_valid_repetitions_make_a_case_incomplete(tmp_path):
-    _, _, found = run(tmp_path, Script(unpunctual={("slow", "ascending"), ("odd", "no_delay")}))
-    assert found["slow", 8, "ascending"] == ("incomplete", "too few starts were on time")
-    assert found["odd", 8, "no_delay"][0] == "incomplete"
-    assert found["fast", 8, "ascending"] == ("measured", "")
+    _, _, statuses = run(tmp_path, Script(unpunctual={("slow", "ascending"), ("odd", "no_delay")}))
+    assert statuses["slow", 8, "ascending"] == ("incomplete", "too few starts were on time")
+    assert statuses["odd", 8, "no_delay"][0] == "incomplete"
+    assert statuses["fast", 8, "ascending"] == ("measured", "")
     rows = debug_run.cases(tmp_path / "results").filter(algorithm="slow", pattern="ascending", bytes=8)
     assert rows.select("repetitions", "invalid").row(0) == (1, 2)
 
 
-def test_an_incomplete_no_delay_case_still_tells_its_runtime(tmp_path):
+def test_an_incomplete_no_delay_case_still_gives_a_runtime(tmp_path):
     own = TEXT + '[skew]\npolicy = "own"\n'
-    _, _, found = run(tmp_path, Script(unpunctual={("odd", "no_delay")}), own)
-    assert found["odd", 8, "ascending"] == ("measured", "")
+    _, _, statuses = run(tmp_path, Script(unpunctual={("odd", "no_delay")}), own)
+    assert statuses["odd", 8, "ascending"] == ("measured", "")
 
 
 def test_a_case_without_one_valid_repetition_has_no_runtime(tmp_path):
@@ -89,19 +93,19 @@ def test_a_case_without_one_valid_repetition_has_no_runtime(tmp_path):
 
     text = TEXT + '[skew]\npolicy = "own"\n'
     debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", Late())
-    found = debug_run.status_of(tmp_path / "results")
-    assert found["odd", 8, "no_delay"][0] == "incomplete"
-    assert found["odd", 8, "ascending"][1].startswith("its skew is unknown")
+    statuses = debug_run.status_of(tmp_path / "results")
+    assert statuses["odd", 8, "no_delay"][0] == "incomplete"
+    assert statuses["odd", 8, "ascending"][1].startswith("its skew is unknown")
 
 
-def test_a_study_in_which_every_case_is_lost_ends_all_the_same(tmp_path):
+def test_a_study_in_which_every_case_is_lost_ends_normally(tmp_path):
     names = ("default", *NAMES)
-    _, _, found = run(tmp_path, Script(losses={(n, p): "crashed" for n in names for p in PATTERNS}))
-    assert {status for status, _ in found.values()} == {"quarantined"}
-    assert len(found) == 2 * 4 * 5
+    _, _, statuses = run(tmp_path, Script(losses={(n, p): "crashed" for n in names for p in PATTERNS}))
+    assert {status for status, _ in statuses.values()} == {"quarantined"}
+    assert len(statuses) == 2 * 4 * 5
 
 
-def test_what_was_measured_before_a_loss_is_kept(tmp_path):
+def test_repetitions_before_a_loss_are_stored(tmp_path):
     class Dies(DebugEngine):
         def measure(self, algorithm, case, delays_s, rule):
             samples = super().measure(algorithm, case, delays_s, rule)

@@ -1,4 +1,4 @@
-"""A study that is interrupted and goes on, wherever that happens, ends as one that was left alone."""
+"""A study that is interrupted anywhere and resumed equals an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATTERNS = SMALL.replace(
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +44,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module", params=["mean", "own"])
 def whole(request, tmp_path_factory):
-    """A study that was left alone: its file, its cases, and how many things its engine was asked to do."""
+    """An uninterrupted study: its file, its cases, and the number of requests to its engine."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "trace.txt").write_text("0\n1e-6\n3e-6\n")
     loaded = debug_run.study(folder, PATTERNS + f'[skew]\npolicy = "{request.param}"\n')
@@ -71,32 +71,32 @@ def assert_equals(directory, whole_cases):
     results = read_study(directory)
     assert results.notes == []
     counted = dict(results.repetitions.group_by("case").len().iter_rows())
-    wanted = whole_cases.filter((pl.col("repetitions") + pl.col("invalid")) > 0)
+    expected = whole_cases.filter((pl.col("repetitions") + pl.col("invalid")) > 0)
     assert counted == {
-        row["case"]: row["repetitions"] + row["invalid"] for row in wanted.iter_rows(named=True)
+        row["case"]: row["repetitions"] + row["invalid"] for row in expected.iter_rows(named=True)
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_interrupted_anywhere_and_resumed_it_equals_one_left_alone(whole, tmp_path_factory, data):
+def test_a_study_interrupted_anywhere_and_resumed_equals_an_uninterrupted_one(whole, tmp_path_factory, data):
     loaded, cases, steps = whole
     directory = tmp_path_factory.mktemp("cut") / "results"
     committed: list[str] = []
     for _ in range(data.draw(st.integers(1, 4), label="interruptions")):
         engine = cut_after(data.draw(st.integers(0, steps), label="steps"))
-        told = Silent()
+        listener = Silent()
         with contextlib.suppress(Interrupted):
-            debug_run.go(loaded, directory, engine, told=told)
+            debug_run.go(loaded, directory, engine, listener=listener)
         assert not {case.id for case in engine.measured} & set(committed)
-        committed += [case for case, _ in told.ended]
+        committed += [case for case, _ in listener.ended]
     engine = DebugEngine(SCRIPT)
     debug_run.go(loaded, directory, engine)
     assert not {case.id for case in engine.measured} & set(committed)
     assert_equals(directory, cases)
 
 
-def test_every_single_interruption_point_is_passed(whole, tmp_path):
+def test_every_interruption_point_is_reached(whole, tmp_path):
     loaded, cases, steps = whole
     for step in range(0, steps, 3):
         directory = tmp_path / str(step)
@@ -107,7 +107,7 @@ def test_every_single_interruption_point_is_passed(whole, tmp_path):
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 7, 23])
-def test_a_time_limit_stops_before_the_next_case_and_the_same_command_goes_on(whole, tmp_path, stop_at):
+def test_a_time_limit_stops_before_the_next_case_and_the_same_command_resumes(whole, tmp_path, stop_at):
     loaded, cases, _ = whole
     asked: list[float] = []
 
@@ -124,14 +124,14 @@ def test_a_time_limit_stops_before_the_next_case_and_the_same_command_goes_on(wh
     )
     assert asked[0] == 0.0
     assert asked == sorted(asked)
-    told = Silent()
-    second = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), told=told)
+    listener = Silent()
+    second = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), listener=listener)
     assert (second.done, second.measured_now, second.stopped) == (len(cases), len(cases) - stop_at, False)
-    assert told.begun == [(stop_at, len(cases))]
+    assert listener.begun == [(stop_at, len(cases))]
     assert_equals(tmp_path / "results", cases)
 
 
-def test_a_finished_study_is_left_as_it_is(whole, tmp_path):
+def test_a_finished_study_is_not_changed(whole, tmp_path):
     loaded, cases, _ = whole
     debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT))
     engine = DebugEngine(SCRIPT)
@@ -141,7 +141,7 @@ def test_a_finished_study_is_left_as_it_is(whole, tmp_path):
     assert_equals(tmp_path / "results", cases)
 
 
-def test_where_a_kill_left_some_verdicts_of_a_collective_all_of_it_is_proved_again(tmp_path):
+def test_a_collective_with_some_verdicts_left_by_a_kill_is_proved_again(tmp_path):
     loaded = debug_run.study(tmp_path, LARGE)
     with pytest.raises(Interrupted):
         debug_run.go(loaded, tmp_path / "results", cut_after(4))
@@ -154,7 +154,7 @@ def test_where_a_kill_left_some_verdicts_of_a_collective_all_of_it_is_proved_aga
     assert len(read_study(tmp_path / "results").verdicts) == len(lines)
 
 
-def test_names_that_proof_gave_are_taken_over_by_the_next_run(whole, tmp_path):
+def test_names_given_by_proofs_are_reused_by_the_next_run(whole, tmp_path):
     loaded, cases, _ = whole
     with pytest.raises(Interrupted):
         debug_run.go(loaded, tmp_path / "results", cut_after(2))

@@ -1,4 +1,4 @@
-"""How late processes are made: factor × mean or own runtime, a fixed time, or what a file says."""
+"""The skew of a case: a factor × the mean or own runtime, a fixed time, or the delays of a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_mean_is_taken_over_the_librarys_algorithms_without_its_own_choice(t
 
 
 @pytest.mark.parametrize(("policy", "runtime_s"), [("median", 2e-6), ("fastest", 2e-6), ("mean", 502e-6)])
-def test_one_very_slow_algorithm_drives_the_mean_alone(policy, runtime_s):
+def test_one_very_slow_algorithm_dominates_only_the_mean(policy, runtime_s):
     runtimes = NoDelayRuntimes(
         (case(algorithm, "none"), time_s)
         for algorithm, time_s in {"a": 1e-6, "b": 2e-6, "c": 3e-6, "slow": 2.002e-3, "default": 9.0}.items()
@@ -57,7 +57,7 @@ def test_one_very_slow_algorithm_drives_the_mean_alone(policy, runtime_s):
     assert runtimes.skew_s(case("a", policy, 2.0)) == pytest.approx(2 * runtime_s)
 
 
-def test_skews_are_the_same_in_every_python_and_whatever_the_order_of_the_algorithms():
+def test_skews_depend_neither_on_the_python_version_nor_on_the_order_of_algorithms():
     """Ten times 0.1 s: sum() gives 0.9999999999999999 before Python 3.12, and 1.0 from then on."""
     names = [f"a{number}" for number in range(10)]
     tenths = NoDelayRuntimes((case(name, "none"), 0.1) for name in names)
@@ -65,30 +65,30 @@ def test_skews_are_the_same_in_every_python_and_whatever_the_order_of_the_algori
     times_s = [1e-5, 3.3e-6, 7.7e-4, 1.9e-7, 2.2e-5, 0.1, 0.7]
     stored = float.fromhex("0x1.d495eab24d636p-4")
     for order in (times_s, times_s[::-1], sorted(times_s)):
-        found = NoDelayRuntimes((case(str(time_s), "none"), time_s) for time_s in order)
-        assert found.skew_s(case("0.1", "mean")) == stored
+        runtimes = NoDelayRuntimes((case(str(time_s), "none"), time_s) for time_s in order)
+        assert runtimes.skew_s(case("0.1", "mean")) == stored
 
 
-def test_own_multiplies_each_algorithms_own_runtime(tmp_path):
+def test_the_policy_own_multiplies_each_algorithms_own_runtime(tmp_path):
     delays = applied(tmp_path, SMALL + SKEW_OF["own"])
     for algorithm, runtime_s in RUNTIMES.items():
         assert delays[algorithm, "ascending"].max() == pytest.approx(1.5 * (runtime_s + 1e-9))
 
 
-def test_fixed_is_the_time_that_the_study_gives(tmp_path):
+def test_the_policy_fixed_is_the_time_of_the_study(tmp_path):
     delays = applied(tmp_path, SMALL + SKEW_OF["fixed"])
     for algorithm in RUNTIMES:
         assert delays[algorithm, "ascending"].max() == 100e-6
 
 
 @pytest.mark.parametrize("policy", SKEW_OF)
-def test_the_skew_as_it_was_applied_is_kept_with_the_case(tmp_path, policy):
+def test_the_applied_skew_is_stored_with_the_case(tmp_path, policy):
     delays = applied(tmp_path, SMALL + SKEW_OF[policy])
     assert noted(tmp_path) == {key: applied_s.max() for key, applied_s in delays.items()}
 
 
 @pytest.mark.parametrize("policy", SKEW_OF)
-def test_a_file_used_as_it_is_keeps_its_own_delays_under_every_policy(tmp_path, policy):
+def test_an_unscaled_file_keeps_its_delays_under_every_policy(tmp_path, policy):
     (tmp_path / "trace.txt").write_text("7e-6\n2e-6\n0\n")
     text = SMALL.replace('["no_delay", "ascending", "last_delayed"]', '[]\nfiles = ["trace.txt"]')
     delays = applied(tmp_path, text + SKEW_OF[policy])
@@ -112,7 +112,7 @@ def test_a_lost_no_delay_case_is_left_out_of_the_mean(tmp_path):
     assert delays["fast", "ascending"].max() == pytest.approx(1.5 * (15e-6 + 1e-9))
 
 
-def test_own_without_a_no_delay_runtime_is_quarantined_and_says_so(tmp_path):
+def test_the_policy_own_without_a_no_delay_runtime_quarantines_the_case(tmp_path):
     script = Script(runtimes_s=RUNTIMES, losses={("slow", "no_delay"): "crashed"})
     delays = applied(tmp_path, SMALL + SKEW_OF["own"], script)
     assert ("slow", "ascending") not in delays
@@ -121,7 +121,7 @@ def test_own_without_a_no_delay_runtime_is_quarantined_and_says_so(tmp_path):
     assert reason == "its skew is unknown: slow has no no-delay runtime, on which its skew depends"
 
 
-def test_where_all_no_delay_cases_are_lost_no_skew_is_known(tmp_path):
+def test_without_any_no_delay_case_no_skew_is_known(tmp_path):
     losses = {(name, "no_delay"): "crashed" for name in RUNTIMES}
     delays = applied(tmp_path, SMALL, Script(runtimes_s=RUNTIMES, losses=losses))
     assert {pattern for _, pattern in delays} == {"no_delay"}
@@ -162,7 +162,7 @@ def test_runtimes_of_another_group_do_not_count(other):
             known.skew_s(case("fast", policy, **other))
 
 
-def test_delayed_cases_are_no_reference():
+def test_delayed_cases_are_not_used_as_runtimes():
     known = NoDelayRuntimes([(case("fast", "mean"), 1e-6)])
     with pytest.raises(UnknownSkew):
         known.skew_s(case("fast", "own"))

@@ -1,4 +1,4 @@
-"""What a run tells its user: progress, warnings, the end, the time that is left, and what it would do."""
+"""The messages of a run: progress, warnings, the closing message, the remaining time, and the dry run."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ def outcome(done, total, now, stopped=False):
     return Outcome(done=done, total=total, measured_now=now, stopped=stopped)
 
 
-def test_the_end_says_how_many_cases_there_are_and_what_to_do_next(tmp_path):
-    said = closing_message(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
-    assert said == (
+def test_the_closing_message_counts_cases_and_names_the_next_command(tmp_path):
+    text = closing_message(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
+    assert text == (
         f"24 of 24 cases done; new: 4 measured, 1 quarantined; results in {tmp_path}\n"
         f"Next: offbeat select {tmp_path}"
     )
 
 
 def test_a_run_with_nothing_to_do_says_so(tmp_path):
-    said = closing_message(outcome(24, 24, 0), {}, tmp_path)
-    assert said.splitlines()[0] == f"24 of 24 cases done; nothing to measure; results in {tmp_path}"
+    text = closing_message(outcome(24, 24, 0), {}, tmp_path)
+    assert text.splitlines()[0] == f"24 of 24 cases done; nothing to measure; results in {tmp_path}"
 
 
-def test_the_end_counts_what_was_found_out_about_the_algorithms(tmp_path):
+def test_the_closing_message_counts_the_verdicts_on_algorithms(tmp_path):
     script = Script(verdicts={"slow": "indistinguishable", "odd": "unproved"})
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
     assert ended.unproved == []
-    said = closing_message(ended, {}, tmp_path).splitlines()
-    assert "algorithms of reduce: 2 proved, 2 indistinguishable, 2 unproved" in said  # at two sizes each
+    text = closing_message(ended, {}, tmp_path).splitlines()
+    assert "algorithms of reduce: 2 proved, 2 indistinguishable, 2 unproved" in text  # at two sizes each
 
 
 @pytest.mark.parametrize("status", ["unproved", "indistinguishable", "refused"])
-def test_a_run_in_which_no_algorithm_of_a_collective_was_proved_says_so_and_keeps_its_cases(tmp_path, status):
+def test_a_run_without_a_proved_algorithm_of_a_collective_says_so_and_stores_its_cases(tmp_path, status):
     script = Script(verdicts=dict.fromkeys(NAMES, status))
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
     assert ended.unproved == ["reduce"] and ended.done == ended.total > 0
     assert "no algorithm of reduce could be proved to run" in unproved_message(ended, tmp_path)
 
 
-def test_a_run_that_stopped_in_time_says_how_to_go_on(tmp_path):
-    said = closing_message(outcome(7, 24, 2, stopped=True), {"measured": 2}, tmp_path)
-    assert "7 of 24 cases" in said
-    assert "the same command resumes" in said
-    assert "select" not in said
+def test_a_run_that_reached_the_time_limit_says_how_to_resume(tmp_path):
+    text = closing_message(outcome(7, 24, 2, stopped=True), {"measured": 2}, tmp_path)
+    assert "7 of 24 cases" in text
+    assert "the same command resumes" in text
+    assert "select" not in text
 
 
 def plain():
@@ -71,35 +71,35 @@ def plain():
 
 def test_without_a_terminal_progress_is_plain_lines(tmp_path):
     stream, console = plain()
-    with progress.RunProgress(console) as told:
-        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", told=told)
+    with progress.RunProgress(console) as listener:
+        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", listener=listener)
     lines = stream.getvalue().splitlines()
     assert lines[0] == "warning: the debug engine measures nothing"
     assert "24 of 24 cases to measure" in lines
     assert lines[-1] == "24 of 24 cases"
     assert len(lines) < 10
-    assert told.counts == {"measured": 24}
+    assert listener.counts == {"measured": 24}
 
 
-def test_a_terminal_gets_a_bar_that_leaves_nothing_behind(tmp_path):
+def test_a_terminal_shows_a_bar_that_is_removed_at_the_end(tmp_path):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=100)
-    with progress.RunProgress(console) as told:
-        told.say("proving [reduce]")
-        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", told=told)
+    with progress.RunProgress(console) as listener:
+        listener.say("proving [reduce]")
+        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", listener=listener)
     assert "warning: the debug engine measures nothing" in stream.getvalue()
-    assert told.counts == {"measured": 24}
+    assert listener.counts == {"measured": 24}
 
 
-def test_a_resumed_run_counts_from_where_it_stood(tmp_path):
+def test_a_resumed_run_counts_the_finished_cases(tmp_path):
     loaded = debug_run.study(tmp_path)
     count = iter(range(100))
     debug_run.go(loaded, tmp_path / "results", out_of_time=lambda longest_s: next(count) == 10)
     stream, console = plain()
-    with progress.RunProgress(console) as told:
-        debug_run.go(loaded, tmp_path / "results", told=told)
+    with progress.RunProgress(console) as listener:
+        debug_run.go(loaded, tmp_path / "results", listener=listener)
     assert "14 of 24 cases to measure" in stream.getvalue()
-    assert told.counts == {"measured": 14}
+    assert listener.counts == {"measured": 14}
 
 
 def test_outside_a_job_there_is_no_limit():
@@ -107,7 +107,7 @@ def test_outside_a_job_there_is_no_limit():
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_a_case_that_would_end_behind_the_limit_is_not_begun(job):
+def test_a_case_that_would_end_after_the_limit_is_not_begun(job):
     """The limit is in ten hours; the test may take one."""
     now_s = [START_S]
     out_of_time = study_run.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
@@ -127,13 +127,13 @@ def described(loaded, engine):
 
 def test_a_dry_run_shows_cases_commands_estimate_and_warnings_and_measures_nothing(tmp_path):
     engine = DebugEngine()
-    said = described(debug_run.study(tmp_path, LARGE), engine)
-    assert "default, fast, slow, odd" in said
-    assert "96 cases at most" in said
-    assert "4 launch commands:" in said
-    assert "  debug fast" in said
-    assert "estimate: " in said
-    assert "warning: the debug engine measures nothing" in said
+    text = described(debug_run.study(tmp_path, LARGE), engine)
+    assert "default, fast, slow, odd" in text
+    assert "96 cases at most" in text
+    assert "4 launch commands:" in text
+    assert "  debug fast" in text
+    assert "estimate: " in text
+    assert "warning: the debug engine measures nothing" in text
     assert engine.events == [("close",)]
 
 
@@ -154,13 +154,13 @@ def test_a_dry_run_of_a_study_with_an_unknown_algorithm_is_refused_and_closed(tm
         ("nodes = [2]\nppn = [2]", 2),
     ],
 )
-def test_hierarchical_algorithms_are_candidates_on_several_nodes_with_several_processes_each(
+def test_hierarchical_algorithms_are_candidates_on_several_nodes_with_several_processes(
     tmp_path, placement, said_of_odd
 ):
     engine = DebugEngine(Script(hierarchical=("odd",)))
-    said = described(debug_run.study(tmp_path, SMALL.replace("p = [3]", placement)), engine)
-    assert said.count("default, fast, slow, odd") == said_of_odd
-    assert said.count("default, fast, slow") == 2
+    text = described(debug_run.study(tmp_path, SMALL.replace("p = [3]", placement)), engine)
+    assert text.count("default, fast, slow, odd") == said_of_odd
+    assert text.count("default, fast, slow") == 2
 
 
 def test_a_hierarchical_algorithm_that_suits_no_placement_is_refused_by_name(tmp_path):

@@ -1,4 +1,4 @@
-"""The order of cases where they need several launches."""
+"""The order of cases that need several launches."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LAUNCHES = st.fixed_dictionaries({name: st.sampled_from(["one", "two", "three"])
 
 @settings(max_examples=150)
 @given(CASES, LAUNCHES, st.integers(0, 1000), st.randoms())
-def test_laws_of_the_schedule(cases, launches, seed, chance):
+def test_the_schedule_has_every_case_once_grouped_by_p_and_launch(cases, launches, seed, chance):
     def launch_of(one):
         return one.p, launches[one.algorithm]
 
@@ -88,7 +88,7 @@ def test_within_a_launch_and_a_kind_the_shuffled_order_stays(cases, launches, se
                 assert part == sorted(part)
 
 
-def test_the_seed_shuffles():
+def test_another_seed_gives_another_order():
     cases = [case(2, 8, name, pattern) for name in ALGORITHMS for pattern in ("x", "y", "z", "w")]
     random.Random(1).shuffle(cases)
     orders = {tuple(one.id for one in schedule(cases, seed, lambda one: one.p)) for seed in range(5)}

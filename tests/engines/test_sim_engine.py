@@ -57,11 +57,11 @@ def study(tmp_path, text=TEXT, **instead):
     return loads(text, tmp_path / "study.toml", overrides=simulator_options(**instead))
 
 
-def go(loaded, directory, told=None):
+def go(loaded, directory, listener=None):
     with open_store(loaded, directory) as store:
         engine = sim_engine_of(loaded)
         try:
-            return run(loaded, store, engine, told or Silent())
+            return run(loaded, store, engine, listener or Silent())
         finally:
             engine.close()
 
@@ -69,18 +69,18 @@ def go(loaded, directory, told=None):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sim")
-    told = Silent()
-    go(study(folder), folder / "results", told)
-    return read_study(folder / "results"), told
+    listener = Silent()
+    go(study(folder), folder / "results", listener)
+    return read_study(folder / "results"), listener
 
 
 def test_every_case_is_measured_in_one_repetition(whole):
-    results, told = whole
+    results, listener = whole
     assert set(results.cases["status"]) == {"measured"}
     assert set(results.cases["repetitions"]) == {1}
     assert set(results.cases["engine"]) == {"sim"}
-    assert told.messages > 0
-    assert len(told.ended) == len(results.cases)
+    assert listener.messages > 0
+    assert len(listener.ended) == len(results.cases)
 
 
 def test_results_say_which_algorithms_ran_on_which_platform(whole):
@@ -119,7 +119,7 @@ def test_delays_are_those_that_simulate_gives(whole):
     assert row["last_delay_s"] == exits.max() - arrivals.max()
 
 
-def test_choices_are_certain(whole):
+def test_choices_from_simulations_have_a_confidence_of_1(whole):
     results, _ = whole
     choices = choose(results)
     assert len(choices) == 2 * 2 * 2 + 2
@@ -136,7 +136,7 @@ def test_the_skew_is_a_multiple_of_the_mean_without_delay(whole):
 
 
 @pytest.mark.parametrize("executor", ["local"])
-def test_a_study_that_was_stopped_in_the_middle_ends_as_one_left_alone(whole, tmp_path, executor):
+def test_a_study_stopped_in_the_middle_ends_as_an_uninterrupted_one(whole, tmp_path, executor):
     results, _ = whole
     asked = []
 
@@ -158,17 +158,17 @@ def test_a_study_that_was_stopped_in_the_middle_ends_as_one_left_alone(whole, tm
     assert read_study(tmp_path / "results").cases.equals(results.cases)
 
 
-def test_a_simulated_study_that_is_really_killed_goes_on_and_ends_as_one_left_alone(tmp_path):
+def test_a_killed_simulated_study_resumes_and_ends_as_an_uninterrupted_one(tmp_path):
     text = TEXT.replace("[8, 40]", "[96]").replace("[8, 4096]", "[8, 64, 512, 4096]")
     path = tmp_path / "study.toml"
     path.write_text(text)
     alone = tmp_path / "alone"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "--output"]
-    subprocess.run([*words, str(alone)], check=True, capture_output=True, timeout=120)
+    arguments = [sys.executable, "-m", "offbeat", "run", str(path), "--output"]
+    subprocess.run([*arguments, str(alone)], check=True, capture_output=True, timeout=120)
     chance = random.Random(5)
     killed = 0
     for _ in range(6):
-        process = subprocess.Popen([*words, str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([*arguments, str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
         log = tmp_path / "killed" / "cases.jsonl"
         before = log.stat().st_size if log.exists() else 0
         patience = time.monotonic() + 30
@@ -179,13 +179,13 @@ def test_a_simulated_study_that_is_really_killed_goes_on_and_ends_as_one_left_al
         process.send_signal(signal.SIGKILL)
         process.wait()
         killed += process.returncode == -signal.SIGKILL
-    subprocess.run([*words, str(tmp_path / "killed")], check=True, capture_output=True, timeout=120)
+    subprocess.run([*arguments, str(tmp_path / "killed")], check=True, capture_output=True, timeout=120)
     assert killed
     assert read_study(tmp_path / "killed").cases.equals(read_study(alone).cases)
     assert read_study(tmp_path / "killed").notes == []
 
 
-def test_a_wrong_name_is_refused_with_its_line_before_anything_is_simulated(tmp_path):
+def test_an_unknown_name_is_refused_with_its_line_before_anything_is_simulated(tmp_path):
     text = TEXT.replace("sizes = [8, 4096]", 'sizes = [8, 4096]\nalgorithms = ["binomal"]')
     with pytest.raises(BadInput, match=r"study.toml:7: collective\[0\].algorithms: .*'binomal' for reduce"):
         check_algorithm_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
@@ -197,7 +197,7 @@ def test_a_collective_that_the_family_lacks_is_refused_with_its_line(tmp_path):
         check_algorithm_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
 
 
-def test_another_platform_or_family_is_not_mixed_in_and_another_executor_is(tmp_path):
+def test_results_of_another_platform_or_family_are_not_mixed_and_another_executor_is_accepted(tmp_path):
     go(study(tmp_path), tmp_path / "results")
     for instead in ({"platform": "hydra"}, {"family": "mpich"}):
         with pytest.raises(BadInput, match=r"with other settings \(simulator"):
@@ -215,7 +215,7 @@ def test_a_platform_file_that_changed_is_noticed(tmp_path):
         open_store(study(tmp_path, text), tmp_path / "results")
 
 
-def test_a_dry_run_says_what_there_would_be_and_launches_nothing(tmp_path, capsys):
+def test_a_dry_run_lists_cases_and_launches_nothing(tmp_path, capsys):
     from rich.console import Console
 
     loaded = study(tmp_path)
@@ -231,7 +231,7 @@ def test_an_mpi_library_for_a_simulation_is_refused(tmp_path):
     assert installation_of(study(tmp_path), None) is None
 
 
-def test_what_is_simulated_is_no_option_of_a_study_that_measures(tmp_path):
+def test_options_of_simulations_are_refused_for_a_measuring_study(tmp_path):
     measuring = study(tmp_path, TEXT.replace('"sim"', '"mpi"').replace("[8, 40]", "[4]"))
     check_simulator_options(measuring, {"--platform": None, "--executor": None})
     check_simulator_options(study(tmp_path), {"--platform": "paper"})
@@ -239,7 +239,7 @@ def test_what_is_simulated_is_no_option_of_a_study_that_measures(tmp_path):
         check_simulator_options(measuring, {"--platform": None, "--executor": "dask"})
 
 
-def test_a_batch_holds_whole_passes_and_less_the_more_ranks_there_are(tmp_path):
+def test_a_batch_holds_whole_passes_and_fewer_patterns_with_more_ranks(tmp_path):
     engine = sim_engine_of(study(tmp_path))
     assert isinstance(engine, BatchEngine)
     sizes = [engine.patterns_at_once(case(p)) for p in (2, 64, 1024, 65536, 2**20)]
@@ -249,7 +249,7 @@ def test_a_batch_holds_whole_passes_and_less_the_more_ranks_there_are(tmp_path):
     engine.close()
 
 
-def test_more_memory_than_there_is_is_refused_before_it_is_taken(tmp_path):
+def test_too_much_memory_is_refused_before_it_is_allocated(tmp_path):
     loaded = study(
         tmp_path,
         TEXT.replace("[8, 4096]", '["1 MiB"]')
@@ -284,23 +284,24 @@ def case(p):
     )
 
 
-def test_one_case_alone_is_measured_too(tmp_path):
+def test_a_single_case_is_measured(tmp_path):
     loaded = study(tmp_path)
     engine = sim_engine_of(loaded)
+    from offbeat.engines.base import Batch
     from offbeat.engines.run import placed_groups
     from offbeat.study.cases import cases
 
     group = placed_groups(loaded, engine)[0]
     (algorithm,) = [one for one in engine.algorithms("reduce") if one.name == "binomial"]
     one = cases(group, ["binomial"], loaded.study)[0]
-    samples = engine.measure(algorithm, one, np.zeros(8), loaded.study.repetitions)
+    exits = engine.submit(Batch(algorithm=algorithm, cases=[one], delays_s=np.zeros((1, 8)))).result()
     engine.close()
-    assert samples.exits_s.shape == samples.arrivals_s.shape == (1, 8)
-    assert samples.valid.tolist() == [True]
+    assert exits.exits_s.shape == (1, 8)
+    assert not exits.failure
 
 
-def test_algorithms_whose_schedule_mixes_the_order_of_ranks_up_are_marked() -> None:
-    """With them the real Open MPI computes wrong results where an operation does not commute."""
+def test_algorithms_that_do_not_keep_the_rank_order_are_marked() -> None:
+    """The real Open MPI computes wrong results with these algorithms for non-commutative operations."""
     mixing = {
         name
         for name in catalogue.catalogue()["reduce", "openmpi"]

@@ -35,7 +35,7 @@ MOST_CHARACTERS = 1000
 
 
 def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str:
-    """Use one damaged copy; empty, or what went wrong."""
+    """Use one damaged copy; returns what went wrong, or an empty text."""
     chance = random.Random(f"{name} {seed} {number}")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sound, folder)
@@ -57,12 +57,12 @@ def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had."""
+    """The peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def work(name: str, seed: int, seconds: float, place: Path, first: int, told: object) -> None:
-    """Damage one target until time is up; tell the number of every attempt before it, and each failure."""
+def work(name: str, seed: int, seconds: float, place: Path, first: int, connection: object) -> None:
+    """Damage one target until time is up; sends the number of every attempt before it, and each failure."""
     sound, folder = place / "sound", place / "used"
     if not sound.exists():
         sound.mkdir(parents=True)
@@ -70,9 +70,9 @@ def work(name: str, seed: int, seconds: float, place: Path, first: int, told: ob
     TARGETS[name].use(Path(shutil.copytree(sound, folder, dirs_exist_ok=True)))  # loads what it needs
     until, number = time.monotonic() + seconds, first
     while time.monotonic() < until:
-        told.send((number, ""))  # type: ignore[attr-defined]
+        connection.send((number, ""))  # type: ignore[attr-defined]
         if wrong := attempt(name, sound, folder, seed, number):
-            told.send((number, wrong))  # type: ignore[attr-defined]
+            connection.send((number, wrong))  # type: ignore[attr-defined]
         number += 1
 
 
@@ -100,12 +100,12 @@ def fuzz(names: list[str], seed: int, seconds: float, place: Path) -> tuple[int,
     return attempts, failures
 
 
-def listen(here: object) -> tuple[int, list[tuple[int, str]]]:
-    """What a worker tells until it ends: the last attempt, and the failures."""
+def listen(connection: object) -> tuple[int, list[tuple[int, str]]]:
+    """The messages of a worker until it ends: the last attempt, and the failures."""
     last, wrong = -1, []
     while True:
         try:
-            last, words = here.recv()  # type: ignore[attr-defined]
+            last, words = connection.recv()  # type: ignore[attr-defined]
         except EOFError:
             return last, wrong
         if words:
@@ -119,13 +119,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only", choices=TARGETS, action="append")
     parser.add_argument("--keep", type=Path, help="the folder for inputs; a temporary one if not given")
-    given = parser.parse_args()
-    place = given.keep or Path(tempfile.mkdtemp(prefix="offbeat-fuzz-"))
-    attempts, failures = fuzz(given.only or list(TARGETS), given.seed, given.seconds, place)
+    options = parser.parse_args()
+    place = options.keep or Path(tempfile.mkdtemp(prefix="offbeat-fuzz-"))
+    attempts, failures = fuzz(options.only or list(TARGETS), options.seed, options.seconds, place)
     for words in failures:
         print(words)
-    print(f"seed {given.seed}: {attempts} damaged inputs, {len(failures)} failures")
-    if not given.keep:
+    print(f"seed {options.seed}: {attempts} damaged inputs, {len(failures)} failures")
+    if not options.keep:
         shutil.rmtree(place)
     return 1 if failures else 0
 

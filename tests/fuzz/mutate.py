@@ -1,4 +1,4 @@
-"""Ways in which bytes go wrong: by chance, and by somebody's wish."""
+"""Mutations of files: random ones, and ones that an attacker would choose."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ WORDS = (
     b'"',
     b"../../x",
 )
-"""What stands in the place of something else."""
+"""Replacements for other bytes."""
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
-    """The bytes with one to four things wrong."""
+    """The bytes with one to four mutations."""
     for _ in range(chance.choice((1, 1, 2, 4))):
         data = chance.choice(_WAYS)(data, chance)
     return data
@@ -55,7 +55,7 @@ def _insert(data: bytes, chance: random.Random) -> bytes:
 
 
 def _replace(data: bytes, chance: random.Random) -> bytes:
-    """A word in the place of a run of bytes, or of a number if it hits one."""
+    """Replaces a run of bytes, or a number, by a word."""
     at, length = chance.randint(0, len(data)), chance.choice((1, 2, 8, 30))
     while length < 30 and at and data[at - 1 : at].isdigit():
         at -= 1

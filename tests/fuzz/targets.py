@@ -1,4 +1,4 @@
-"""Every file that offbeat reads: how a sound one is made, and what reads it."""
+"""Every file that offbeat reads: how a valid one is created, and the function that reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 
 class Target(NamedTuple):
-    """``make`` puts sound files into a folder; ``use`` reads what became of them."""
+    """``make`` writes valid files into a folder; ``use`` reads them after the damage."""
 
     make: Callable[[Path], None]
     use: Callable[[Path], object]
@@ -26,12 +26,12 @@ def _copy(name: str) -> Callable[[Path], None]:
 
 def _study(folder: Path) -> None:
     from offbeat.study.cases import groups, pattern_rows
-    from offbeat.study.load import load
+    from offbeat.study.load import load, resolved_toml
 
     loaded = load(folder / "study.toml")
     groups(loaded.study)
     pattern_rows(loaded.study)
-    loaded.resolved_toml()
+    resolved_toml(loaded.study)
 
 
 def _platform(folder: Path) -> None:
@@ -112,7 +112,7 @@ def _results(folder: Path) -> None:
     results.ranks()
     encoded(select(results, bootstrap=20))
     Store.open(folder).close()
-    assert not read_study(folder).notes, "what was damaged is mended by going on"
+    assert not read_study(folder).notes, "resuming repairs damaged results"
 
 
 def _make_trace(folder: Path) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
 SEEDS = (1, 764844)
@@ -20,22 +22,22 @@ SEEDS = (1, 764844)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
-    words = [sys.executable, str(HERE / "fuzz.py"), "--seconds", "24", "--seed", str(seed)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    arguments = [sys.executable, str(HERE / "fuzz.py"), "--seconds", "24", "--seed", str(seed)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
     print(done.stdout[-4000:], done.stderr[-2000:])
     assert done.returncode == 0, done.stdout[-4000:]
-    found = re.search(r"seed \d+: (\d+) damaged inputs, 0 failures", done.stdout)
-    assert found is not None
-    assert int(found[1]) > 20
+    match = re.search(r"seed \d+: (\d+) damaged inputs, 0 failures", done.stdout)
+    assert match is not None
+    assert int(match[1]) > 20
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_damaged_worklist_is_parsed_without_touching_other_memory(tmp_path: Path, seed: int) -> None:
     program = tmp_path / "worklist_fuzz"
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    parser = [NATIVE / "protocol" / name for name in ("command.c", "print.c", "json.c", "protocol.c")]
+    parser = [NATIVE / "protocol" / name for name in ("answer.c", "command.c", "print.c", "protocol.c")]
     sources = [HERE / "worklist_fuzz.c", *parser]
     subprocess.run(["gcc", "-std=c11", "-g", *sanitizers, f"-I{NATIVE}", *sources, "-o", program], check=True)
-    words = [program, HERE / "corpus" / "worklist.txt", str(seed), "50000"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    arguments = [program, HERE / "corpus" / "worklist.txt", str(seed), "50000"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr[-3000:]}"

@@ -1,4 +1,4 @@
-"""What the five libraries answered when they were asked for their control variables, once, and kept.
+"""The recorded answers of the five libraries to a query of their control variables.
 
 ``variables/NAME.json`` has the driver's answer to ``variables`` and the names of the algorithm functions,
 ``variables/algorithms.tsv`` the algorithms that each library is known to have.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from made_installations import described
+from installation_factory import described
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Variable
@@ -45,7 +45,7 @@ def installation(name: str, folder: Path) -> Installation:
 
 
 @functools.cache
-def known(name: str) -> dict[str, dict[str, int]]:
+def algorithm_numbers(name: str) -> dict[str, dict[str, int]]:
     """Collective → algorithm → number."""
     table: dict[str, dict[str, int]] = {}
     for line in (FOLDER / "algorithms.tsv").read_text().splitlines():
@@ -63,7 +63,7 @@ def presets(name: str) -> dict[str, int]:
     return {collective: int(numbers.split("-")[1]) for collective, numbers in ranges.items()}
 
 
-def found(steering: Any, name: str, folder: Path) -> dict[str, list[Algorithm]]:
-    """Every algorithm that the steering makes out of the answer, by collective."""
+def algorithms(steering: Any, name: str, folder: Path) -> dict[str, list[Algorithm]]:
+    """Every algorithm that the steering reads from the answer, by collective."""
     here = installation(name, folder)
     return {collective: steering.algorithms(collective, variables(name), here) for collective in COLLECTIVES}

@@ -1,4 +1,4 @@
-"""The native parts as somebody else installs them."""
+"""The native parts, installed as another project would install them."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ def noise() -> None:
     answer(heard="noise")
 
 
-def start_children(deaf: bool) -> None:
-    """Children as some launchers start them: in sessions of their own, and some deaf to requests to end."""
-    hearing = "signal.signal(signal.SIGTERM, signal.SIG_IGN);" if deaf else ""
-    code = f"import signal, time; {hearing} print(flush=True); time.sleep(300)"
+def start_children(ignores_quit: bool) -> None:
+    """Children as some launchers start them: in separate sessions; some ignore requests to end."""
+    signal_setup = "signal.signal(signal.SIGTERM, signal.SIG_IGN);" if ignores_quit else ""
+    code = f"import signal, time; {signal_setup} print(flush=True); time.sleep(300)"
     for _ in range(2):
         child = subprocess.Popen(
             [sys.executable, "-S", "-c", code], start_new_session=True, stdout=subprocess.PIPE
@@ -60,7 +60,7 @@ def obey(verb: str, words: dict[str, str], line: str) -> None:
     elif verb == "list":
         say("@offbeat [1, 2]")
     elif verb == "children":
-        start_children(deaf=words.get("deaf") == "yes")
+        start_children(ignores_quit=words.get("ignores_quit") == "yes")
         answer()
     elif verb == "last_words":
         signal.signal(signal.SIGTERM, lambda *_: (Path(words["file"]).touch(), sys.exit(0)))
@@ -82,15 +82,15 @@ def obey(verb: str, words: dict[str, str], line: str) -> None:
 
 
 def main() -> None:
-    deaf = "--deaf" in sys.argv
-    if deaf:
+    ignores_quit = "--ignores-quit" in sys.argv
+    if ignores_quit:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:
         verb, *rest = line.split()
-        if verb == "quit" and not deaf:
+        if verb == "quit" and not ignores_quit:
             return
         obey(verb, dict(word.split("=", 1) for word in rest if "=" in word), line.rstrip("\n"))
-    while deaf:
+    while ignores_quit:
         time.sleep(60)
 
 

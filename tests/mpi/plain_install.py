@@ -77,9 +77,9 @@ def compile_without_warnings(folder: Path) -> None:
 def other_than(mpi: Installation) -> Installation:
     """Another MPI implementation with Fortran bindings."""
     for name in libraries_with("USE_F08", "MPIF_H"):
-        found = installed(name)
-        if found and found.family != mpi.family:
-            return found
+        installation = installed(name)
+        if installation and installation.family != mpi.family:
+            return installation
     lacking(f"a second MPI library with Fortran beside {mpi.name}")
 
 

@@ -11,6 +11,8 @@ from real_libraries import REPOSITORY, lacking
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
 
+pytestmark = pytest.mark.slow
+
 TESTS = ("estimator_test", "bound_test")
 SANITIZERS = ("address", "thread")
 

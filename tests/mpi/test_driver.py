@@ -18,17 +18,17 @@ from offbeat.mpi.driver import Driver, DriverLost, Refused
 
 FAKE = [sys.executable, "-S", str(Path(__file__).with_name("fake_driver.py"))]
 SOON_S = 60.0
-"""Far longer than anything here takes, even on a crowded machine."""
+"""Far longer than any step of these tests, even on an oversubscribed machine."""
 
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a fake driver; afterwards nothing of it may be left, alive or as a zombie."""
+    """Starts a fake driver; afterwards no process of it may be left, alive or as a zombie."""
     started: list[Driver] = []
 
     def begin(*arguments: str, argv=(), **environment: str) -> Driver:
-        words = [*argv, *FAKE, *arguments]
-        driver = Driver(words, os.environ | environment, tmp_path / f"log-{len(started)}")
+        command_line = [*argv, *FAKE, *arguments]
+        driver = Driver(command_line, os.environ | environment, tmp_path / f"log-{len(started)}")
         started.append(driver)
         return driver
 
@@ -69,14 +69,14 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
-def test_a_command_is_a_line_of_words_and_its_answer_comes_back(start):
+def test_a_command_is_one_line_and_is_answered(start):
     driver = start()
     answer = ask_raw(driver, "echo", "one", "two=2", timeout_s=SOON_S, collective="reduce", bytes=8)
     assert answer["line"] == "echo one two=2 collective=reduce bytes=8"
     assert ask(driver, "echo")["line"] == "echo"
 
 
-def test_what_is_printed_between_answers_goes_to_the_log(start, tmp_path):
+def test_output_between_answers_goes_to_the_log(start, tmp_path):
     driver = start()
     assert ask(driver, "noise") == {"ok": True, "heard": "noise"}
     assert ask(driver, "noise") == {"ok": True, "heard": "noise"}
@@ -100,7 +100,7 @@ def test_a_refusal_leaves_the_launch_usable(start):
     assert ask(driver, "echo")["ok"]
 
 
-def test_the_launch_gets_the_environment_it_is_given(start):
+def test_the_launch_has_the_given_environment(start):
     driver = start(OFFBEAT_TEST="is set")
     assert ask(driver, "environment", name="OFFBEAT_TEST")["value"] == "is set"
 
@@ -113,9 +113,9 @@ def test_a_launch_that_does_not_answer_is_hung_and_killed(start, verb):
     assert is_gone(driver)
 
 
-def test_a_hung_launch_takes_its_children_with_it_whatever_session_they_are_in(start):
+def test_the_children_of_a_hung_launch_end_with_it_in_any_session(start):
     driver = start()
-    ask(driver, "children", deaf="yes")
+    ask(driver, "children", ignores_quit="yes")
     children = set(processes_of(driver)) - {driver._process.pid}
     assert len(children) == 2
     with pytest.raises(DriverLost, match=r"^hung"):
@@ -124,7 +124,9 @@ def test_a_hung_launch_takes_its_children_with_it_whatever_session_they_are_in(s
     assert not any(is_alive(child) for child in children)
 
 
-def test_a_hung_launch_is_asked_to_end_first_so_that_its_launcher_can_end_remote_processes(start, tmp_path):
+def test_a_hung_launch_is_terminated_before_it_is_killed_so_that_its_launcher_can_end_remote_processes(
+    start, tmp_path
+):
     driver = start()
     ask(driver, "last_words", file=tmp_path / "asked")
     with pytest.raises(DriverLost, match=r"^hung"):
@@ -132,7 +134,7 @@ def test_a_hung_launch_is_asked_to_end_first_so_that_its_launcher_can_end_remote
     assert (tmp_path / "asked").exists()
 
 
-def test_a_launch_that_ends_by_itself_leaves_no_children_either(start):
+def test_a_launch_that_ends_by_itself_leaves_no_children(start):
     driver = start()
     ask(driver, "children")
     with pytest.raises(DriverLost, match="exit status 3"):
@@ -140,12 +142,12 @@ def test_a_launch_that_ends_by_itself_leaves_no_children_either(start):
     assert is_gone(driver)
 
 
-def test_the_exit_status_and_the_line_that_tells_most_are_the_reason(start):
+def test_the_reason_is_the_exit_status_and_the_most_informative_line(start):
     with pytest.raises(DriverLost, match=r"^the launch ended with exit status 3: Error: out of luck$"):
         ask(start(), "exit", status=3)
 
 
-def test_the_reason_is_looked_for_in_this_launchs_part_of_the_log(tmp_path, start):
+def test_the_reason_is_taken_from_this_launchs_part_of_the_log(tmp_path, start):
     (tmp_path / "log-0").write_text("Error: of a launch before\n")
     with pytest.raises(DriverLost) as lost:
         ask(start(), "exit", status=1)
@@ -153,7 +155,7 @@ def test_the_reason_is_looked_for_in_this_launchs_part_of_the_log(tmp_path, star
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
-def test_death_by_a_signal_is_told_with_its_number(start, number):
+def test_death_by_a_signal_is_reported_with_its_number(start, number):
     with pytest.raises(DriverLost, match=f"^the launch was killed by signal {number:d}$"):
         ask(start(), "die", signal=int(number))
 
@@ -166,7 +168,7 @@ def test_an_answer_that_is_no_json_object_loses_the_launch(start, verb):
     assert is_gone(driver)
 
 
-def test_a_launch_without_output_is_lost_at_once_though_it_lives_on(start):
+def test_a_launch_that_closes_its_output_is_lost_at_once(start):
     driver = start()
     driver.PATIENCE_S = 0.3
     with pytest.raises(DriverLost):
@@ -174,7 +176,7 @@ def test_a_launch_without_output_is_lost_at_once_though_it_lives_on(start):
     assert is_gone(driver)
 
 
-def test_a_lost_launch_answers_every_further_question_with_its_loss(start):
+def test_a_lost_launch_reports_its_loss_for_every_further_command(start):
     driver = start()
     with pytest.raises(DriverLost):
         ask(driver, "exit", status=3)
@@ -182,7 +184,7 @@ def test_a_lost_launch_answers_every_further_question_with_its_loss(start):
         ask(driver, "echo")
 
 
-def test_a_launch_that_died_between_questions_is_lost_at_the_next(start):
+def test_a_launch_that_died_between_commands_is_lost_at_the_next_one(start):
     driver = start()
     ask(driver, "echo")
     os.kill(driver._process.pid, signal.SIGKILL)
@@ -197,15 +199,15 @@ def test_closing_asks_the_launch_to_quit(start):
     assert driver._process.returncode == 0
 
 
-def test_closing_ends_one_that_is_deaf_to_quit_and_to_signals(start):
-    driver = start("--deaf")
+def test_closing_kills_a_launch_that_ignores_quit_and_signals(start):
+    driver = start("--ignores-quit")
     ask(driver, "children")
     driver.close(patience_s=0.2)
     assert is_gone(driver)
     driver.close()
 
 
-def test_a_launcher_that_is_not_there_leaves_nothing_behind(tmp_path):
+def test_a_missing_launcher_leaves_nothing_behind(tmp_path):
     before = {one.pid for one in psutil.Process().children()}
     with pytest.raises(OSError, match="no-such-launcher"):
         Driver(["/no-such-launcher"], os.environ, tmp_path / "log")
@@ -228,8 +230,8 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("launcher", [[], ["sh", "-c", '"$0" "$@" <&0; exit $?']], ids=["plain", "script"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_front_end_that_is_killed_takes_the_launch_with_it(tmp_path, launcher, number):
-    """Also behind a launcher that is a shell script, as Intel MPI's is: it dies without telling anybody."""
+def test_a_launch_ends_with_a_killed_front_end(tmp_path, launcher, number):
+    """The launcher may be a shell script, like Intel MPI's, which dies without ending its children."""
     front = subprocess.Popen(
         [sys.executable, "-c", FRONT_END, str(tmp_path / "log"), *launcher, *FAKE],
         stdout=subprocess.PIPE,

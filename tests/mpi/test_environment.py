@@ -43,23 +43,23 @@ def test_processes_are_counted_as_the_launcher_does(line: str, count: int | None
     assert process_count(line.split(), {}) == count
 
 
-def test_a_batch_job_tells_what_the_command_does_not() -> None:
+def test_a_batch_job_gives_the_number_of_processes_that_the_command_lacks() -> None:
     assert process_count(["srun", "./app"], {"SLURM_NTASKS": "32"}) == 32
 
 
-def test_open_mpi_hears_of_a_variable_for_each_of_several_programs() -> None:
+def test_open_mpi_gets_a_variable_once_for_each_of_several_programs() -> None:
     words = forward_variables(["mpirun", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1 2"}, KNOWN)
     assert words == ["mpirun", "-x", "A=1 2", "-n", "1", "./a", ":", "-x", "A=1 2", "-n", "2", "./b"]
 
 
-def test_mpich_and_intel_mpi_hear_of_it_once() -> None:
+def test_mpich_and_intel_mpi_get_a_variable_once() -> None:
     for family in ("mpich", "intelmpi"):
         known = msgspec.structs.replace(KNOWN, family=family)
         words = forward_variables(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1"}, known)
         assert words == ["mpiexec", "-genv", "A", "1", "-n", "1", "./a", ":", "-n", "2", "./b"]
 
 
-def test_srun_and_plain_programs_are_no_launchers_that_must_be_told() -> None:
+def test_srun_and_plain_programs_get_no_options_for_variables() -> None:
     assert is_launcher(["/usr/bin/mpiexec.hydra"])
     assert not is_launcher(["srun"])
     assert not is_launcher(["./app"])

@@ -108,7 +108,7 @@ def test_a_complete_run_has_no_valgrind_errors_except_in_the_mpi_library(
     program = plain_install.consumers / "whole_run"
     valgrind = [
         *("valgrind", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"),
-        *("--track-origins=yes", "--xml=yes", f"--xml-file={tmp_path}/%p.xml"),
+        *("--xml=yes", f"--xml-file={tmp_path}/%p.xml"),
     ]
     # Different virtual clocks, so that syncs take place.
     virtual_clocks = {"OFFBEAT_CLOCK_SOURCE": "virtual:1:offset=5000000,drift=80;2:offset=-300,drift=-20"}

@@ -1,4 +1,4 @@
-"""The native build: cached, whole, once, and with a sentence when it fails."""
+"""The native build is cached, complete, done once, and reports its failure in a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from made_installations import described
+from installation_factory import described
 
 from offbeat.errors import RunFailed
 from offbeat.mpi import build
@@ -26,7 +26,7 @@ install(TARGETS offbeat-driver RUNTIME DESTINATION bin)
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project that builds in a moment in place of ours."""
+    """A project that builds quickly, instead of offbeat's native parts."""
     folder = tmp_path / "native"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
@@ -40,20 +40,20 @@ def installation() -> Installation:
     return described("openmpi", 5, 0, 11)
 
 
-def test_the_first_build_is_announced_and_the_second_is_not_made(
+def test_the_first_build_is_announced_and_not_repeated(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
-    told: list[str] = []
-    driver = build.build_native(installation, tmp_path / "cache", told.append)
+    messages: list[str] = []
+    driver = build.build_native(installation, tmp_path / "cache", messages.append)
     assert os.access(driver, os.X_OK)
     assert driver == build.driver_path(installation, tmp_path / "cache")
-    assert len(told) == 1
+    assert len(messages) == 1
     before = driver.stat().st_mtime_ns
-    assert build.build_native(installation, tmp_path / "cache", told.append) == driver
-    assert (len(told), driver.stat().st_mtime_ns) == (1, before)
+    assert build.build_native(installation, tmp_path / "cache", messages.append) == driver
+    assert (len(messages), driver.stat().st_mtime_ns) == (1, before)
 
 
-def test_a_changed_source_is_built_anew_beside_the_old_one(
+def test_a_changed_source_is_built_beside_the_old_build(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     old = build.build_native(installation, tmp_path / "cache")
@@ -65,7 +65,7 @@ def test_a_changed_source_is_built_anew_beside_the_old_one(
 
 
 @pytest.mark.parametrize("change", ["header", "compiler flags", "library"])
-def test_whatever_a_build_depends_on_is_part_of_its_place(
+def test_everything_that_a_build_depends_on_is_part_of_its_path(
     sources: Path, installation: Installation, tmp_path: Path, change: str
 ) -> None:
     before = build.driver_path(installation, tmp_path, {})
@@ -79,7 +79,7 @@ def test_whatever_a_build_depends_on_is_part_of_its_place(
     assert build.driver_path(installation, tmp_path, environ) != before
 
 
-def test_a_file_that_is_no_source_changes_nothing(
+def test_other_files_than_sources_do_not_change_the_path(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     before = build.driver_path(installation, tmp_path)
@@ -109,7 +109,7 @@ def test_a_build_after_a_failed_one_succeeds(
     assert build.build_native(installation, tmp_path).exists()
 
 
-def test_a_build_that_lost_its_driver_is_made_again(
+def test_a_build_without_its_driver_is_repeated(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     driver = build.build_native(installation, tmp_path)
@@ -117,28 +117,30 @@ def test_a_build_that_lost_its_driver_is_made_again(
     assert build.build_native(installation, tmp_path).exists()
 
 
-def _build(installation: Installation, sources: Path, cache: Path, told: multiprocessing.Queue) -> None:
+def _build(installation: Installation, sources: Path, cache: Path, queue: multiprocessing.Queue) -> None:
     build.native_sources = lambda: sources  # type: ignore[assignment]
-    told.put(("driver", str(build.build_native(installation, cache, lambda line: told.put(("built", line))))))
+    queue.put(
+        ("driver", str(build.build_native(installation, cache, lambda line: queue.put(("built", line)))))
+    )
 
 
-def test_two_processes_that_want_the_same_build_make_it_once(
+def test_two_processes_that_need_the_same_build_build_it_once(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     context = multiprocessing.get_context("spawn")
-    told = context.Queue()
-    arguments = (installation, sources, tmp_path / "cache", told)
+    queue = context.Queue()
+    arguments = (installation, sources, tmp_path / "cache", queue)
     processes = [context.Process(target=_build, args=arguments) for _ in range(2)]
     for process in processes:
         process.start()
-    said = [told.get(timeout=60) for _ in range(3)]
+    messages = [queue.get(timeout=60) for _ in range(3)]
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    assert sorted(kind for kind, _ in said) == ["built", "driver", "driver"]
+    assert sorted(kind for kind, _ in messages) == ["built", "driver", "driver"]
 
 
-def test_a_cache_that_cannot_be_written_is_named_with_the_mend(
+def test_an_unwritable_cache_is_named_with_a_remedy(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
@@ -146,7 +148,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_mend(
         build.build_native(installation, tmp_path / "file")
 
 
-def test_without_cmake_the_user_is_told_how_to_get_it(
+def test_without_cmake_the_message_says_how_to_install_it(
     sources: Path, installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build.sys, "prefix", str(tmp_path))
@@ -154,7 +156,7 @@ def test_without_cmake_the_user_is_told_how_to_get_it(
         build.build_native(installation, tmp_path / "cache", environ={"PATH": str(tmp_path)})
 
 
-def test_the_cache_is_where_the_environment_says() -> None:
+def test_the_environment_sets_the_place_of_the_cache() -> None:
     assert build.cache_folder({"OFFBEAT_CACHE": "/scratch/me", "XDG_CACHE_HOME": "/x"}) == Path("/scratch/me")
     assert build.cache_folder({"XDG_CACHE_HOME": "/x", "HOME": "/home/me"}) == Path("/x/offbeat")
     assert build.cache_folder({"HOME": "/home/me"}) == Path("/home/me/.cache/offbeat")

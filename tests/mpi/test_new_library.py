@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_installations
+import installation_factory
 import pytest
 from dummy_library import DUMMY
 
@@ -16,15 +16,19 @@ from offbeat.mpi.launch import command
 def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation of the made-up library, whose record is registered."""
     monkeypatch.setitem(libraries.LIBRARIES, "dummy", DUMMY)
-    monkeypatch.setitem(made_installations.LIBRARIES, "dummy", "Dummy MPI {0}.{1}.{2}")
-    monkeypatch.setitem(made_installations.LAUNCHERS, "dummy", "dummyrun {0}.{1}.{2}")
-    monkeypatch.setitem(made_installations.HEADERS, "dummy", "#define DUMMY_VERSION {0}.{1}.{2}\n")
-    return made_installations.make(tmp_path / "dummy", "dummy", 1, 2, 3)
+    monkeypatch.setitem(installation_factory.LIBRARIES, "dummy", "Dummy MPI {0}.{1}.{2}")
+    monkeypatch.setitem(installation_factory.LAUNCHERS, "dummy", "dummyrun {0}.{1}.{2}")
+    monkeypatch.setitem(installation_factory.HEADERS, "dummy", "#define DUMMY_VERSION {0}.{1}.{2}\n")
+    return installation_factory.make(tmp_path / "dummy", "dummy", 1, 2, 3)
 
 
-def test_a_registered_library_is_recognised_by_its_own_words(prefix: Path) -> None:
-    found = find.choose(str(prefix))
-    assert (found.family, found.version, found.name) == ("dummy", (1, 2, 3), "dummy-1.2.3")
+def test_a_registered_library_is_recognised_by_its_version_text(prefix: Path) -> None:
+    installation = find.choose(str(prefix))
+    assert (installation.family, installation.version, installation.name) == (
+        "dummy",
+        (1, 2, 3),
+        "dummy-1.2.3",
+    )
 
 
 def test_a_registered_library_is_launched_by_its_own_options(prefix: Path) -> None:

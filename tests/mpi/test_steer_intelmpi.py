@@ -1,4 +1,4 @@
-"""Steering Intel MPI by what version 2021 answers about itself."""
+"""Steering Intel MPI, with the recorded answers of version 2021."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ STEERING = IntelMpiSteering()
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_preset_that_the_library_states_is_found(collective, tmp_path):
-    found = captured.found(STEERING, "intelmpi", tmp_path)[collective]
+    algorithms = captured.algorithms(STEERING, "intelmpi", tmp_path)[collective]
     last = captured.presets("intelmpi")[collective]
     adjust = f"I_MPI_ADJUST_{collective.upper()}"
-    assert [(one.name, one.settings) for one in found] == [
+    assert [(one.name, one.settings) for one in algorithms] == [
         (f"preset_{number}", {adjust: str(number)}) for number in range(1, last + 1)
     ]
 
 
 def test_a_preset_needs_a_launch_of_its_own_and_the_default_does_not(tmp_path):
-    one = captured.found(STEERING, "intelmpi", tmp_path)["reduce"][4]
+    one = captured.algorithms(STEERING, "intelmpi", tmp_path)["reduce"][4]
     assert STEERING.force_arguments(one, captured.variables("intelmpi")) is None
     assert STEERING.launch_environment(one) == {"I_MPI_ADJUST_REDUCE": "5"}
     default = Algorithm(collective="reduce", name=DEFAULT)
@@ -54,20 +54,20 @@ def test_a_variable_that_does_not_say_its_presets_has_none(description, tmp_path
         ("", "preset_5"),
     ],
 )
-def test_a_preset_is_named_by_what_it_was_seen_to_run(function, name):
+def test_a_preset_is_named_after_the_observed_function(function, name):
     one = Algorithm(collective="reduce", name="preset_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
     named = STEERING.named_by_function(one, function)
     assert (named.name, named.settings, named.collective) == (name, one.settings, "reduce")
 
 
-def test_a_name_that_was_given_stays():
+def test_a_given_name_stays():
     one = Algorithm(collective="reduce", name="binomial_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
     assert STEERING.named_by_function(one, "MPIR_Reduce_intra_knomial") == one
     default = Algorithm(collective="reduce", name=DEFAULT)
     assert STEERING.named_by_function(default, "MPIR_Reduce_intra_knomial") == default
 
 
-def test_what_ran_is_the_first_function_of_the_collective_itself():
+def test_the_executed_algorithm_is_the_first_function_of_the_collective_itself():
     entered = ["MPIR_Gather_intra_binomial", "MPIR_Reduce_intra_knomial", "MPIR_Reduce_intra_tree"]
     assert STEERING.identify_executed("reduce", entered) == "MPIR_Reduce_intra_knomial"
     assert STEERING.identify_executed("bcast", entered) == ""

@@ -1,4 +1,4 @@
-"""Steering MPICH by what versions 4.0.2 and 5.0.2 answer about themselves."""
+"""Steering MPICH, with the recorded answers of versions 4.0.2 and 5.0.2."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def variable(collective):
 
 
 def numbers(library, one):
-    """The words of ``force`` as (collective or its nonblocking sibling, number)."""
+    """The arguments of ``force`` as (collective or its nonblocking variant, number)."""
     words = STEERING.force_arguments(one, captured.variables(library))
     pairs = [word.split("=") for word in words]
     return {name: int(number) for name, number in pairs}
@@ -32,31 +32,33 @@ def numbers(library, one):
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_algorithm_that_the_library_lists_is_found_by_its_word(library, collective, tmp_path):
-    found = captured.found(STEERING, library, tmp_path)[collective]
-    blocking = [one.name for one in found if not one.name.startswith("nb(")]
-    wanted = [word for word in captured.known(library)[collective] if word not in ("auto", "nb", "ccl")]
-    assert blocking == wanted
+    algorithms = captured.algorithms(STEERING, library, tmp_path)[collective]
+    blocking = [one.name for one in algorithms if not one.name.startswith("nb(")]
+    expected = [
+        word for word in captured.algorithm_numbers(library)[collective] if word not in ("auto", "nb", "ccl")
+    ]
+    assert blocking == expected
 
 
-def test_what_runs_on_a_gpu_alone_is_not_offered_for_host_memory(tmp_path):
-    assert "ccl" in captured.known("mpich5")["allreduce"]
-    found = captured.found(STEERING, "mpich5", tmp_path)["allreduce"]
-    assert "ccl" not in [one.name for one in found]
+def test_algorithms_for_gpus_are_not_offered_for_host_memory(tmp_path):
+    assert "ccl" in captured.algorithm_numbers("mpich5")["allreduce"]
+    algorithms = captured.algorithms(STEERING, "mpich5", tmp_path)["allreduce"]
+    assert "ccl" not in [one.name for one in algorithms]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_nb_is_offered_with_every_algorithm_of_the_nonblocking_sibling(library, collective, tmp_path):
-    found = captured.found(STEERING, library, tmp_path)[collective]
-    inner = [one.name for one in found if one.name.startswith("nb(")]
-    sibling = captured.known(library)["i" + collective]
+    algorithms = captured.algorithms(STEERING, library, tmp_path)[collective]
+    inner = [one.name for one in algorithms if one.name.startswith("nb(")]
+    sibling = captured.algorithm_numbers(library)["i" + collective]
     assert inner == [f"nb({word})" for word in sibling if word not in ("auto", "sched_auto")]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_words_are_switched_by_the_librarys_own_numbers(library, collective, tmp_path):
-    known = captured.known(library)
+def test_algorithms_are_switched_by_the_librarys_own_numbers(library, collective, tmp_path):
+    known = captured.algorithm_numbers(library)
     own, sibling = variable(collective), variable("i" + collective)
-    for one in captured.found(STEERING, library, tmp_path)[collective]:
+    for one in captured.algorithms(STEERING, library, tmp_path)[collective]:
         if one.name.startswith("nb("):
             inner = known["i" + collective][one.name[3:-1]]
             assert numbers(library, one) == {own: known[collective]["nb"], sibling: inner}
@@ -66,9 +68,11 @@ def test_words_are_switched_by_the_librarys_own_numbers(library, collective, tmp
 
 
 @pytest.mark.parametrize("collective", ["barrier", "bcast", "reduce", "allreduce", "scan"])
-def test_smp_divides_by_nodes_and_its_parts_may_give_way(library, collective, tmp_path):
-    """The variable forces ``smp`` on the parts, too: it does not apply there, and the call would fail."""
-    smp = next(one for one in captured.found(STEERING, library, tmp_path)[collective] if one.name == "smp")
+def test_smp_divides_by_nodes_and_its_parts_may_fall_back(library, collective, tmp_path):
+    """The variable also forces ``smp`` on the parts; it does not apply there, and the call would fail."""
+    smp = next(
+        one for one in captured.algorithms(STEERING, library, tmp_path)[collective] if one.name == "smp"
+    )
     assert smp.settings == {variable(collective): "smp", "MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
     assert smp.fits(2, 2) and not smp.fits(1, 4) and not smp.fits(2, 1) and not smp.fits(0, 0)
     cap = collective.capitalize()
@@ -76,27 +80,27 @@ def test_smp_divides_by_nodes_and_its_parts_may_give_way(library, collective, tm
     assert not STEERING.name_matches(smp, f"MPIR_{cap}_intra_binomial"), "it gave way"
 
 
-def test_words_glued_to_the_sentence_before_are_split(tmp_path):
+def test_names_without_a_blank_after_the_sentence_are_split(tmp_path):
     alltoall = next(one for one in captured.variables("mpich4") if one.name == variable("alltoall"))
     assert "JSON_FILE)brucks" in alltoall.description
-    names = [one.name for one in captured.found(STEERING, "mpich4", tmp_path)["alltoall"]]
+    names = [one.name for one in captured.algorithms(STEERING, "mpich4", tmp_path)["alltoall"]]
     assert names[0] == "brucks"
     assert not any("json" in name or "algorithm" in name for name in names)
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("how to do itauto - choosebrucks - oldk_brucks - newnb - other", "auto brucks k_brucks nb"),
         ("how to do itauto - choosek_brucks - newbrucks - oldnb - other", "auto k_brucks brucks nb"),
         ("auto - choose\nmegabrucks - large\nbrucks - small\n", "auto megabrucks brucks"),
     ],
 )
-def test_a_word_that_ends_another_keeps_its_own_number(text, wanted):
+def test_a_word_that_ends_another_keeps_its_own_number(text, expected):
     asked = Variable(
         name=variable("alltoall"), type="int", settable=True, value="0", items=[], description=text
     )
-    for number, word in enumerate(wanted.split()):
+    for number, word in enumerate(expected.split()):
         one = Algorithm(collective="alltoall", name=word, settings={variable("alltoall"): word})
         assert STEERING.force_arguments(one, [asked]) == [f"{variable('alltoall')}={number}"]
 
@@ -108,16 +112,16 @@ def test_a_word_that_the_library_does_not_know_needs_a_launch_of_its_own(library
     assert STEERING.launch_environment(one) == {variable("reduce"): "magic"}
 
 
-def test_in_the_environment_the_variables_take_words(library, tmp_path):
-    found = {one.name: one for one in captured.found(STEERING, library, tmp_path)["reduce"]}
-    assert STEERING.launch_environment(found["nb(tsp_tree)"]) == {
+def test_variables_in_the_environment_take_names(library, tmp_path):
+    algorithms = {one.name: one for one in captured.algorithms(STEERING, library, tmp_path)["reduce"]}
+    assert STEERING.launch_environment(algorithms["nb(tsp_tree)"]) == {
         variable("reduce"): "nb",
         variable("ireduce"): "tsp_tree",
     }
 
 
-def test_words_without_names_in_the_library_are_taken_as_they_stand(tmp_path):
-    """A library file of which nothing can be read, such as one without its tuning names."""
+def test_names_that_the_library_does_not_list_are_passed_unchanged(tmp_path):
+    """A library file without readable names, such as one without its tuning names."""
     bare = captured.installation("mpich5", tmp_path)
     bare.library.write_bytes(b"\x7fELF")
     names_in_functions.cache_clear()
@@ -126,7 +130,7 @@ def test_words_without_names_in_the_library_are_taken_as_they_stand(tmp_path):
 
 
 def test_no_algorithm_takes_parameters_and_nb_is_no_parameter(library, tmp_path):
-    one = captured.found(STEERING, library, tmp_path)["reduce"][0]
+    one = captured.algorithms(STEERING, library, tmp_path)["reduce"][0]
     assert STEERING.with_parameters(one, {"k": "4"}, captured.variables(library)) is None
 
 
@@ -146,7 +150,7 @@ def test_a_nonblocking_algorithm_is_named_by_its_own_function_and_not_by_what_ca
     assert STEERING.functions_of("reduce", ["MPIR_Ireduce_scatter_intra_sched_pairwise"]) == []
 
 
-def test_a_library_without_symbols_names_nothing_that_ran():
+def test_a_library_without_symbols_gives_no_executed_algorithm():
     assert STEERING.identify_executed("reduce", []) == ""
     assert STEERING.identify_executed(
         "reduce", ["MPIR_Bcast_intra_binomial", "MPIR_Reduce_intra_binomial"]

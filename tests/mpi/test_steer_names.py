@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.library import default_algorithm
 from offbeat.study.algorithm import split_name
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 
 
 @given(WORD, st.dictionaries(WORD, st.integers(0, 10**6).map(str), min_size=1, max_size=4))
-def test_a_name_with_parameters_is_taken_apart_whatever_the_blanks(name, parameters):
+def test_a_name_with_parameters_is_parsed_with_any_blanks(name, parameters):
     tight = f"{name}({','.join(f'{key}={value}' for key, value in parameters.items())})"
     wide = f"{name} ( {' , '.join(f'{key} = {value}' for key, value in parameters.items())} )"
     assert split_name(tight) == split_name(wide) == (name, parameters)
@@ -38,10 +37,5 @@ def test_a_name_with_parameters_is_taken_apart_whatever_the_blanks(name, paramet
         "",
     ],
 )
-def test_any_other_name_is_left_whole(name):
+def test_any_other_name_is_not_parsed(name):
     assert split_name(name) == (name, {})
-
-
-def test_the_default_sets_nothing():
-    assert default_algorithm("reduce").name == "default"
-    assert default_algorithm("reduce").settings == {}

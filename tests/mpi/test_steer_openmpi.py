@@ -1,4 +1,4 @@
-"""Steering Open MPI by what versions 4.1.4 and 5.0.11 answer about themselves."""
+"""Steering Open MPI, with the recorded answers of versions 4.1.4 and 5.0.11."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TUNED, OF_HAN = "3", "6"
 
 
 def given_to(component, library, collective):
-    """The setting that gives a whole collective to a component on several nodes."""
+    """The setting that assigns a whole collective to a component on several nodes."""
     has_han = library == "openmpi5" and collective in IN_HAN
     return {f"coll_han_{collective}_dynamic_global_communicator_module": component} if has_han else {}
 
@@ -36,21 +36,21 @@ def of_tuned(algorithms):
 
 
 def plain(library, collective, name, tmp_path):
-    here = captured.found(STEERING, library, tmp_path)[collective]
+    here = captured.algorithms(STEERING, library, tmp_path)[collective]
     return next(one for one in here if one.name == name)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_algorithm_that_the_library_lists_is_found_with_its_number(library, collective, tmp_path):
-    found = of_tuned(captured.found(STEERING, library, tmp_path)[collective])
+    algorithms = of_tuned(captured.algorithms(STEERING, library, tmp_path)[collective])
     variable = f"coll_tuned_{collective}_algorithm"
-    wanted = {
+    expected = {
         word.replace("-", "_"): {variable: str(number)} | given_to(TUNED, library, collective)
-        for word, number in captured.known(library)[collective].items()
+        for word, number in captured.algorithm_numbers(library)[collective].items()
         if word != "ignore"
     }
-    assert {one.name: one.settings for one in found} == wanted
-    assert all(one.collective == collective for one in found)
+    assert {one.name: one.settings for one in algorithms} == expected
+    assert all(one.collective == collective for one in algorithms)
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,24 @@ def test_every_algorithm_that_the_library_lists_is_found_with_its_number(library
     ],
 )
 def test_algorithms_of_han_are_candidates_where_it_can_divide_by_nodes(collective, names, tmp_path):
-    found = [one for one in captured.found(STEERING, "openmpi5", tmp_path)[collective] if one.hierarchical]
-    assert [(one.name, one.settings) for one in found] == [
+    algorithms = [
+        one for one in captured.algorithms(STEERING, "openmpi5", tmp_path)[collective] if one.hierarchical
+    ]
+    assert [(one.name, one.settings) for one in algorithms] == [
         (
             f"han_{name}",
             {f"coll_han_use_{collective}_algorithm": str(number)} | given_to(OF_HAN, "openmpi5", collective),
         )
         for number, name in enumerate(names, 1)
     ]
-    assert all(one.fits(2, 2) and one.fits(4, 64) for one in found)
-    assert not any(one.fits(nodes, ppn) for one in found for nodes, ppn in [(1, 8), (2, 1), (0, 0)])
+    assert all(one.fits(2, 2) and one.fits(4, 64) for one in algorithms)
+    assert not any(one.fits(nodes, ppn) for one in algorithms for nodes, ppn in [(1, 8), (2, 1), (0, 0)])
 
 
 def test_open_mpi_4_offers_no_algorithms_of_han(tmp_path):
     """Its ``han`` has the lowest priority, and no variable for its algorithms; its others are constant."""
-    found = captured.found(STEERING, "openmpi4", tmp_path)
-    assert not any(one.hierarchical for algorithms in found.values() for one in algorithms)
+    listed_algorithms = captured.algorithms(STEERING, "openmpi4", tmp_path)
+    assert not any(one.hierarchical for algorithms in listed_algorithms.values() for one in algorithms)
 
 
 def test_algorithms_of_han_are_switched_while_running(tmp_path):
@@ -105,7 +107,7 @@ def test_the_segments_of_han_are_its_own_parameter(collective, tmp_path):
     assert STEERING.with_parameters(simple, {"segment": "8192"}, variables) is None
 
 
-def test_what_han_divides_is_its_own_work_whatever_does_the_parts():
+def test_a_collective_that_han_divides_ran_by_han():
     entered = [
         "mca_coll_han_reduce_intra_simple",
         "ompi_coll_base_reduce_intra_basic_linear",
@@ -115,13 +117,13 @@ def test_what_han_divides_is_its_own_work_whatever_does_the_parts():
     assert STEERING.functions_of("reduce", entered) == entered[:1]
 
 
-def test_where_han_gives_way_another_component_ran(tmp_path):
+def test_if_han_passes_a_collective_on_another_component_ran(tmp_path):
     simple = plain("openmpi5", "reduce", "han_simple", tmp_path)
     ran = STEERING.identify_executed("reduce", ["ompi_coll_base_reduce_intra_basic_linear"])
     assert not STEERING.name_matches(simple, ran)
 
 
-def test_algorithms_of_han_and_tuned_are_not_mistaken_for_each_other():
+def test_algorithms_of_han_and_tuned_are_distinguished():
     tuned = Algorithm(collective="reduce", name="simple", settings={"coll_tuned_reduce_algorithm": "1"})
     assert not STEERING.name_matches(tuned, "mca_coll_han_reduce_intra_simple")
     han = Algorithm(collective="reduce", name="han_linear", settings={"coll_han_use_reduce_algorithm": "9"})
@@ -136,7 +138,7 @@ def test_a_collective_that_the_library_does_not_tune_has_no_algorithms(tmp_path)
 def test_each_algorithm_is_recognised_by_exactly_one_of_the_librarys_functions(library, collective, tmp_path):
     owners = {
         one.name: [name for name in captured.functions(library) if STEERING.name_matches(one, name)]
-        for one in captured.found(STEERING, library, tmp_path)[collective]
+        for one in captured.algorithms(STEERING, library, tmp_path)[collective]
     }
     assert {name: len(functions) for name, functions in owners.items()} == dict.fromkeys(owners, 1)
     assert len({functions[0] for functions in owners.values()}) == len(owners)
@@ -154,7 +156,7 @@ def test_an_algorithm_with_parameters_is_recognised_by_the_same_function():
     assert not STEERING.name_matches(one, "")
 
 
-def test_what_ran_is_the_last_function_of_the_collective_itself():
+def test_the_executed_algorithm_is_the_last_function_of_the_collective_itself():
     entered = [
         "ompi_coll_base_allreduce_intra_ring",
         "ompi_coll_base_allreduce_intra_recursivedoubling",
@@ -166,7 +168,7 @@ def test_what_ran_is_the_last_function_of_the_collective_itself():
     assert STEERING.identify_executed("bcast", entered) == ""
 
 
-def test_reduce_is_not_taken_for_reduce_scatter_nor_alltoall_for_alltoallv():
+def test_reduce_is_distinguished_from_reduce_scatter_and_alltoall_from_alltoallv():
     block = "ompi_coll_base_reduce_scatter_block_basic_linear"
     assert STEERING.identify_executed("reduce_scatter_block", [block]) == block
     assert STEERING.identify_executed("reduce_scatter", [block]) == ""
@@ -176,7 +178,7 @@ def test_reduce_is_not_taken_for_reduce_scatter_nor_alltoall_for_alltoallv():
 
 def test_algorithms_are_switched_while_running_except_those_of_allgatherv(library, tmp_path):
     variables = captured.variables(library)
-    for collective, algorithms in captured.found(STEERING, library, tmp_path).items():
+    for collective, algorithms in captured.algorithms(STEERING, library, tmp_path).items():
         for one in of_tuned(algorithms):
             number = one.settings[f"coll_tuned_{collective}_algorithm"]
             words = STEERING.force_arguments(one, variables)
@@ -185,11 +187,11 @@ def test_algorithms_are_switched_while_running_except_those_of_allgatherv(librar
             assert constant or f"coll_tuned_{collective}_algorithm={number}" in words
 
 
-def test_in_the_environment_settings_are_mca_parameters(library, tmp_path):
+def test_settings_in_the_environment_are_mca_parameters(library, tmp_path):
     one = plain(library, "allgatherv", "ring", tmp_path)
     past_han = {f"OMPI_MCA_{key}": value for key, value in given_to(TUNED, library, "allgatherv").items()}
-    wanted = {"OMPI_MCA_coll_tuned_allgatherv_algorithm": "3"} | past_han
-    assert STEERING.launch_environment(one) == wanted
+    expected = {"OMPI_MCA_coll_tuned_allgatherv_algorithm": "3"} | past_han
+    assert STEERING.launch_environment(one) == expected
 
 
 def test_the_default_is_switched_by_setting_nothing(library):
@@ -200,8 +202,8 @@ def test_the_default_is_switched_by_setting_nothing(library):
 
 def test_parameters_become_settings_and_the_name_lists_them_in_order(library, tmp_path):
     chain = plain(library, "reduce", "chain", tmp_path)
-    wanted = {"segment": "65536", "fanout": "4"}
-    one = STEERING.with_parameters(chain, wanted, captured.variables(library))
+    expected = {"segment": "65536", "fanout": "4"}
+    one = STEERING.with_parameters(chain, expected, captured.variables(library))
     assert one.name == "chain(fanout=4, segment=65536)"
     assert one.settings == {
         "coll_tuned_reduce_algorithm": "2",
@@ -271,7 +273,7 @@ def test_one_number_has_one_name(value, zeros):
 def test_every_parameter_that_is_offered_is_one_of_a_known_algorithm_and_variable(
     library, collective, tmp_path
 ):
-    names = {one.name for one in captured.found(STEERING, library, tmp_path)[collective]}
+    names = {one.name for one in captured.algorithms(STEERING, library, tmp_path)[collective]}
     variables = {one.name for one in captured.variables(library)}
     for name, parameters in PARAMETERS_OF[collective].items():
         if library == "openmpi4" and name.startswith("han_"):
@@ -281,8 +283,8 @@ def test_every_parameter_that_is_offered_is_one_of_a_known_algorithm_and_variabl
             tuned = [
                 f"coll_tuned_{collective}_algorithm{ending}" for ending in PARAMETER_VARIABLES[parameter]
             ]
-            wanted = [f"coll_han_{collective}_segsize"] if name.startswith("han_") else tuned
-            assert not variables.isdisjoint(wanted)
+            expected = [f"coll_han_{collective}_segsize"] if name.startswith("han_") else tuned
+            assert not variables.isdisjoint(expected)
 
 
 def test_forced_algorithms_act_only_with_dynamic_rules(library, tmp_path):

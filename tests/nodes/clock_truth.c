@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How wrong the shared clock is where the truth is known: all nodes are namespaces of one machine, so their
- * clocks are the machine's plus the offset of their time namespace. Each rank but 0 prints a line for each
- * age: between which bounds its error lies, and the clock's own bound; nanoseconds.
+ * The error of the shared clock, where the true time is known: all nodes are namespaces of one machine, so
+ * that their clocks are the machine's plus the offset of their time namespace. Each rank but 0 prints a line
+ * for each age: an interval that contains its error, and the clock's own bound, in nanoseconds.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -18,7 +18,7 @@ def _nodes_can_be_made(own_cache: Path) -> None:
 
 @pytest.fixture(scope="session", params=list(OFFSETS))
 def library(request: pytest.FixtureRequest) -> str:
-    """Each library that is tried on several nodes, by its name in the tests."""
+    """Each library that is tested on several nodes, by its name in the tests."""
     name: str = request.param
     return name
 

@@ -1,4 +1,4 @@
-"""Commands on several nodes that ``tools/nodes`` makes on this machine, and the libraries tried there."""
+"""Commands on several nodes that ``tools/nodes`` emulates, and the libraries that are tested there."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ MPI_Finalize, also without offbeat. docs/howto/nodes.md shows it with finalize.c
 """
 
 WHOLE = bool(os.environ.get("OFFBEAT_TEST_NODES"))
-"""Whether the longer version of these tests was asked for: everything on each library."""
+"""Whether the longer version of these tests was requested: everything on each library."""
 
 ONE_OF_THEM = list(OFFSETS) if WHOLE else ["openmpi4"]
-"""The libraries for what is the same with each of them, and takes long."""
+"""The libraries for long tests that do not depend on the library."""
 
 
 def on_nodes(
-    words: Sequence[object],
+    arguments: Sequence[object],
     folder: Path,
     *options: str,
     environment: Mapping[str, str] = os.environ,
@@ -50,7 +50,7 @@ def on_nodes(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command on the first of the nodes; ``options`` are those of tools/nodes."""
     return subprocess.run(
-        [sys.executable, str(NODES), *options, "--", *map(str, words)],
+        [sys.executable, str(NODES), *options, "--", *map(str, arguments)],
         cwd=folder,
         env=dict(environment) | {"COLUMNS": "200"},
         stdin=subprocess.DEVNULL,
@@ -62,11 +62,11 @@ def on_nodes(
 
 
 def offbeat(
-    words: Sequence[object], folder: Path, *options: str, timeout_s: float = 240
+    arguments: Sequence[object], folder: Path, *options: str, timeout_s: float = 240
 ) -> subprocess.CompletedProcess[str]:
     """Run offbeat on the first of the nodes; it must succeed."""
-    done = on_nodes([sys.executable, "-m", "offbeat", *words], folder, *options, timeout_s=timeout_s)
-    assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    done = on_nodes([sys.executable, "-m", "offbeat", *arguments], folder, *options, timeout_s=timeout_s)
+    assert done.returncode == 0, f"{arguments}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done
 
 
@@ -77,7 +77,7 @@ def _why_not() -> str:
 
 
 def need_nodes() -> None:
-    """End the test where several nodes cannot be made here."""
+    """End the test if several nodes cannot be emulated here."""
     if why := _why_not():
         lacking(f"several nodes on one machine ({why})")
 
@@ -114,11 +114,11 @@ def compiled(installation: Installation, name: str, folder: Path) -> Path:
     """A C program of this folder, built for a library and linked with the shared clock."""
     place, program = build_native(installation).parents[1], folder / name
     library = installation.library
-    words = ["cc", "-O2", "-std=c11", f"-I{installation.include}", f"-I{place / 'include'}"]
+    arguments = ["cc", "-O2", "-std=c11", f"-I{installation.include}", f"-I{place / 'include'}"]
     archive = next(place.glob("lib*/liboffbeat-harmonize.a"))
-    words += [str(HERE / f"{name}.c"), "-o", str(program), str(archive)]
-    words += [str(library), f"-Wl,-rpath,{library.parent}", "-lm"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    arguments += [str(HERE / f"{name}.c"), "-o", str(program), str(archive)]
+    arguments += [str(library), f"-Wl,-rpath,{library.parent}", "-lm"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program
 
@@ -132,6 +132,6 @@ def the_same_everywhere(results: Path, folder: Path, *options: str) -> Everywher
     program = Path(one_environment.__file__)
     done = on_nodes([sys.executable, program, results, folder], folder, *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = msgspec.json.decode(done.stdout, type=Everywhere)
-    one_environment.expect_the_same(found)
-    return found
+    document = msgspec.json.decode(done.stdout, type=Everywhere)
+    one_environment.expect_the_same(document)
+    return document

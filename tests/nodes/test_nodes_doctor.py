@@ -1,4 +1,4 @@
-"""``offbeat doctor`` on several nodes: which answer, and the cores of each."""
+"""``offbeat doctor`` on several nodes: which nodes answer, and the cores of each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, hostfile, offbeat, on_nod
 
 @pytest.mark.parametrize("name", [*ONE_OF_THEM, "mpich5"] if not WHOLE else list(OFFSETS))
 def test_the_doctor_counts_the_cores_of_each_node(name: str, tmp_path: Path) -> None:
-    words = ["doctor", "--mpi", real_installation(name).mpirun, "--hostfile", hostfile(tmp_path)]
-    said = offbeat(words, tmp_path, "--cores", "0,1:1").stdout
-    assert "node node1: 2 hardware threads" in said and "node node2: 1 hardware thread\n" in said
-    assert "different numbers of hardware threads: 1 on node2, 2 elsewhere" in said
+    arguments = ["doctor", "--mpi", real_installation(name).mpirun, "--hostfile", hostfile(tmp_path)]
+    text = offbeat(arguments, tmp_path, "--cores", "0,1:1").stdout
+    assert "node node1: 2 hardware threads" in text and "node node2: 1 hardware thread\n" in text
+    assert "different numbers of hardware threads: 1 on node2, 2 elsewhere" in text
 
 
 def test_the_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
     hosts = hostfile(tmp_path)
     hosts.write_text("node1\nnode7\nnode2\n", encoding="utf-8")
-    words = [
+    arguments = [
         sys.executable,
         "-m",
         "offbeat",
@@ -31,7 +31,7 @@ def test_the_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
         "--hostfile",
         hosts,
     ]
-    done = on_nodes(words, tmp_path)
+    done = on_nodes(arguments, tmp_path)
     assert done.returncode == 1
     assert "node node7: does not answer" in done.stdout
     assert done.stdout.count("does not answer") == 3, "once as a node, as the failure and as a limit"

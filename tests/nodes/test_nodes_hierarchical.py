@@ -1,4 +1,4 @@
-"""Algorithms that divide a collective by nodes: proved, measured, exported and verified on several nodes."""
+"""Hierarchical algorithms are proved, measured, exported and verified on several nodes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
 from offbeat.tuning.proofs import read_proofs
 from offbeat.tuning.verify import OBEYED
+
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 [processes]
@@ -46,7 +48,7 @@ def measured(
     sizes: Sequence[int] = (64,),
     options: Sequence[str] = (),
 ) -> Path:
-    """The results of a study on two nodes; ``options`` are more words for the launcher."""
+    """The results of a study on two nodes; ``options`` are further options of the launcher."""
     if not (folder / "hosts.txt").exists():
         hostfile(folder)
     words = {"names": names, "algorithms": algorithms, "sizes": sizes}
@@ -56,22 +58,23 @@ def measured(
     return folder / "study-results"
 
 
-def tuned_to(results: Path, wanted: Mapping[tuple[str, int], str]) -> None:
-    """Export files with an algorithm for each collective and size: which one is faster here is chance."""
+def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str]) -> None:
+    """Export files with a given algorithm for each collective and size, because measured winners are random
+    here."""
 
     def seconds(case: dict[str, Any]) -> float:
-        return 1e-6 if wanted.get((case["collective"], case["bytes"])) == case["algorithm"] else 1e-3
+        return 1e-6 if algorithms.get((case["collective"], case["bytes"])) == case["algorithm"] else 1e-3
 
     decide(results, seconds)
     offbeat(["export", results, "--beyond", "1"], results.parent)
 
 
 def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
-    """Verify the exported files; what was seen of each algorithm that they name, at measured sizes."""
+    """Verify the exported files; returns the evidence of each algorithm that they name, at measured sizes."""
     offbeat(["verify", results], results.parent)
-    found = read_proofs(results / "tuning")
-    assert found is not None
-    named = [proof for proof in found.proofs if proof.expected != "default"]
+    proofs = read_proofs(results / "tuning")
+    assert proofs is not None
+    named = [proof for proof in proofs.proofs if proof.expected != "default"]
     assert named and all(proof.outcome == OBEYED for proof in named)
     return {
         (proof.case.collective, proof.case.bytes, proof.expected): proof.evidence
@@ -105,10 +108,10 @@ def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(by_han: P
     verdicts = read_study(by_han).verdicts
     assert {one.status for one in verdicts} == {"proved"}
     assert all(one.legal_calls > 0 and not one.wrong_calls for one in verdicts)
-    seen = obeyed(by_han)
-    assert "mca_coll_han_reduce_intra_simple " in seen["reduce", 64, "han_simple"]
-    assert "han" not in seen["reduce", 2048, "linear"]
-    assert "mca_coll_han_reduce_intra " in seen["reduce", 65536, "han_intra"]
+    observed = obeyed(by_han)
+    assert "mca_coll_han_reduce_intra_simple " in observed["reduce", 64, "han_simple"]
+    assert "han" not in observed["reduce", 2048, "linear"]
+    assert "mca_coll_han_reduce_intra " in observed["reduce", 65536, "han_intra"]
 
 
 def test_mpich_obeys_files_that_name_smp(by_smp: Path) -> None:
@@ -118,17 +121,18 @@ def test_mpich_obeys_files_that_name_smp(by_smp: Path) -> None:
 
 
 @pytest.mark.parametrize("results", ["by_han", "by_smp"])
-def test_what_was_proved_is_what_is_measured_verified_and_used_on_two_nodes(
+def test_proof_measurement_verification_and_use_run_the_same_algorithm_on_two_nodes(
     results: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Functions, messages and variables, and the last launch by the line that ``offbeat export`` prints."""
-    found = the_same_everywhere(request.getfixturevalue(results), tmp_path)
+    """Compares functions, messages and variables; the last launch uses the line that ``offbeat export``
+    prints."""
+    executed = the_same_everywhere(request.getfixturevalue(results), tmp_path)
     assert {"by_han": "mca_coll_han_reduce_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
-        found.use.functions[0]
+        executed.use.functions[0]
     )
 
 
-def test_it_is_seen_where_han_gives_way_as_processes_are_spread_unevenly(tmp_path: Path) -> None:
+def test_fallbacks_of_han_on_unevenly_filled_nodes_are_detected(tmp_path: Path) -> None:
     """The study asks for two processes on each node, but its own launcher options put three on the first."""
     (tmp_path / "hosts.txt").write_text("node1 slots=3\nnode2 slots=1\n", encoding="utf-8")
     unevenly = ["--map-by", "slot"]

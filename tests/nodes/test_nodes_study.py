@@ -1,4 +1,4 @@
-"""The whole way over two nodes on each library: measure, select, export, verify; trace; try; calibrate."""
+"""All commands on two nodes with each library: measure, select, export, verify; trace; try; calibrate."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from offbeat.results.read import read_study
 from offbeat.tuning.proofs import read_proofs
 from offbeat.tuning.verify import OBEYED
 
+pytestmark = pytest.mark.slow
+
 STUDY = """\
 [processes]
 nodes = [2]
@@ -54,10 +56,10 @@ FEW = {
     "mpich": ["binomial", "reduce_scatter_gather"],
     "intelmpi": ["preset_1", "preset_7"],
 }
-"""Two algorithms of reduce each that run different code: enough to see whether a file is obeyed."""
+"""Two algorithms of reduce per library with different code, which show whether a file is obeyed."""
 
 PPN = {"openmpi5": 2}
-"""Processes per node where more than one is needed to see what is special: ``han`` divides by nodes."""
+"""Processes per node for libraries that need more than one: ``han`` divides by nodes."""
 
 
 def write_study(
@@ -96,14 +98,14 @@ def test_a_library_obeys_its_files_on_two_nodes(
     decide(results, lambda case: 10.0 if case["algorithm"] == "default" else None)
     offbeat(["export", "study-results"], tmp_path)
     offbeat(["verify", "study-results"], tmp_path, clocks)
-    found = read_proofs(results / "tuning")
-    assert found is not None
-    changed = [proof for proof in found.proofs if proof.expected != "default"]
+    proofs = read_proofs(results / "tuning")
+    assert proofs is not None
+    changed = [proof for proof in proofs.proofs if proof.expected != "default"]
     print(f"{library}, 2 × {ppn}: {len(measured)} cases; obeyed {len(changed)} of {len(changed)} cells")
     assert {64, 2048} <= {proof.case.bytes for proof in changed}, "both measured sizes, and edges of rules"
     assert all(proof.outcome == OBEYED for proof in changed)
     if library == "openmpi5" and ppn > 1:
-        outside = [proof for proof in found.proofs if proof.expected == "default"]
+        outside = [proof for proof in proofs.proofs if proof.expected == "default"]
         assert outside and all("coll_han" in proof.evidence for proof in outside), (
             "han keeps what is not tuned"
         )
@@ -116,10 +118,10 @@ def try_on_a_program(library: str, ppn: int, installation: Installation, folder:
     """``offbeat try`` runs a program with each choice of the results in ``folder``."""
     ft = driver_path(installation).with_name("offbeat-ft")
     started = launch(installation, [ft, "--class", "S"], folder, ppn)
-    words = [sys.executable, "-m", "offbeat", "try", "--rounds", 1, "--mpi", installation.mpirun]
-    words += ["--time", r"processes: ([\d.]+) s", "--", *started.argv]
+    arguments = [sys.executable, "-m", "offbeat", "try", "--rounds", 1, "--mpi", installation.mpirun]
+    arguments += ["--time", r"processes: ([\d.]+) s", "--", *started.argv]
     clocks = f"--offsets=0,{OFFSETS[library]}"
-    done = on_nodes(words, folder, clocks, environment=started.environment)
+    done = on_nodes(arguments, folder, clocks, environment=started.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = (folder / "offbeat-try" / "runs.jsonl").read_text(encoding="utf-8").splitlines()
     runs = [json.loads(line) for line in lines]
@@ -133,8 +135,8 @@ def test_a_program_is_traced_on_two_nodes(library: str, installation: Installati
     ft = driver_path(installation).with_name("offbeat-ft")
     started = launch(installation, [ft, "--class", "S"], tmp_path)
     here = [sys.executable, "-m", "offbeat"]
-    words = [*here, "trace", "run", "--mpi", installation.mpirun, "-o", "trace", "--", *started.argv]
-    done = on_nodes(words, tmp_path, clocks, environment=started.environment)
+    arguments = [*here, "trace", "run", "--mpi", installation.mpirun, "-o", "trace", "--", *started.argv]
+    done = on_nodes(arguments, tmp_path, clocks, environment=started.environment)
     assert done.returncode == 0 and "Verified: 6 checksums" in done.stdout, done.stdout + done.stderr
     summary = offbeat(["trace", "summary", "trace"], tmp_path).stdout
     assert "alltoall" in summary and "2 nodes" in summary, summary
@@ -142,9 +144,9 @@ def test_a_program_is_traced_on_two_nodes(library: str, installation: Installati
 
 @pytest.mark.parametrize("name", ONE_OF_THEM)
 def test_messages_between_nodes_make_a_platform_file(name: str, tmp_path: Path) -> None:
-    words: list[object] = ["platform", "calibrate", "--mpi", real_installation(name).mpirun, "--nodes", 2]
-    words += ["--ppn", 1, "--hostfile", hostfile(tmp_path), "--largest", "1 KiB", "-o", "platform.toml"]
-    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[name]}")
+    arguments: list[object] = ["platform", "calibrate", "--mpi", real_installation(name).mpirun, "--nodes", 2]
+    arguments += ["--ppn", 1, "--hostfile", hostfile(tmp_path), "--largest", "1 KiB", "-o", "platform.toml"]
+    done = offbeat(arguments, tmp_path, f"--offsets=0,{OFFSETS[name]}")
     assert "between two nodes" in done.stdout
     assert (tmp_path / "platform.toml").is_file()
 
@@ -170,7 +172,7 @@ if WHOLE:
         assert set(cases["status"]) == {"measured"}
 
 
-def test_nothing_runs_here_afterwards() -> None:
+def test_no_process_is_left_afterwards() -> None:
     """Launched programs end with their nodes."""
-    said = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert not [line for line in said.splitlines() if str(NODES) in line and "offbeat run" in line]
+    output = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert not [line for line in output.splitlines() if str(NODES) in line and "offbeat run" in line]

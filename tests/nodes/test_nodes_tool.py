@@ -1,4 +1,4 @@
-"""``tools/nodes``: several nodes on one machine, of which nothing is left."""
+"""``tools/nodes`` emulates several nodes on one machine, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ASK = "hostname; cat /proc/sys/kernel/random/boot_id; nproc; ls $TMPDIR; ip rout
 
 
 def host_state() -> tuple[list[str], str, str]:
-    """What nodes could have changed here: network devices, mounts, the host's name."""
+    """Everything that nodes could have changed: network devices, mounts, the host's name."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     return sorted(psutil.net_if_addrs()), mounts, os.uname().nodename
 
 
-def test_nodes_have_names_boots_cores_and_memory_of_their_own_and_no_way_out(tmp_path: Path) -> None:
+def test_nodes_have_their_own_names_boot_ids_cores_and_memory_and_no_route_outside(tmp_path: Path) -> None:
     before = host_state()
     done = on_nodes(
         ["sh", "-c", f"touch $TMPDIR/mine; {ASK}; {SSH} node2 '{ASK}'"], tmp_path, "--cores", "0:0"
@@ -40,13 +40,13 @@ def test_nodes_have_names_boots_cores_and_memory_of_their_own_and_no_way_out(tmp
 
 
 @pytest.mark.parametrize("offset", ["1234.567890123", "777777", "3.999999999", "-2.5"])
-def test_clocks_are_ahead_by_exactly_what_was_asked(tmp_path: Path, offset: str) -> None:
+def test_clocks_are_ahead_by_exactly_the_requested_offset(tmp_path: Path, offset: str) -> None:
     done = on_nodes([SSH, "node2", "cat /proc/self/timens_offsets"], tmp_path, f"--offsets=0,{offset}")
     seconds, nanoseconds = re.findall(r"^monotonic +(-?\d+) +(\d+)$", done.stdout, re.MULTILINE)[0]
     assert int(seconds) * 10**9 + int(nanoseconds) == round(float(offset) * 10**9)
 
 
-def test_the_commands_status_is_ours_and_a_missing_command_is_told(tmp_path: Path) -> None:
+def test_the_status_is_the_commands_and_a_missing_command_is_reported(tmp_path: Path) -> None:
     assert on_nodes(["sh", "-c", "exit 5"], tmp_path).returncode == 5
     done = on_nodes(["no-such-command"], tmp_path)
     assert done.returncode == 127 and "no-such-command cannot be started on node1" in done.stderr
@@ -62,8 +62,8 @@ def is_sleep(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_after_a_kill_no_process_of_any_node_is_left(tmp_path: Path, ending: signal.Signals) -> None:
-    words = [sys.executable, str(NODES), "--", "sh", "-c", f"{SSH} node2 'sleep 987' & sleep 986"]
-    running = subprocess.Popen(words, cwd=tmp_path)
+    arguments = [sys.executable, str(NODES), "--", "sh", "-c", f"{SSH} node2 'sleep 987' & sleep 986"]
+    running = subprocess.Popen(arguments, cwd=tmp_path)
     ours = psutil.Process(running.pid)
     deadline = time.monotonic() + 60
     while len(sleeping := [child for child in ours.children(recursive=True) if is_sleep(child)]) < 2:
@@ -90,7 +90,7 @@ def test_a_link_that_is_down_carries_nothing_until_it_is_up_again(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--nodes", "0"], "--nodes 0: 1 to 16 nodes"),
         (["--nodes", "1000000000000"], "1 to 16 nodes"),
@@ -102,9 +102,9 @@ def test_a_link_that_is_down_carries_nothing_until_it_is_up_again(tmp_path: Path
         (["--offsets", "0,0,0"], "3 offsets for 2 nodes"),
     ],
 )
-def test_bad_options_end_in_a_sentence(tmp_path: Path, options: list[str], said: str) -> None:
+def test_bad_options_end_in_a_sentence(tmp_path: Path, options: list[str], message: str) -> None:
     done = on_nodes(["true"], tmp_path, *options)
-    assert done.returncode == 2 and said in " ".join(done.stderr.split())
+    assert done.returncode == 2 and message in " ".join(done.stderr.split())
 
 
 def test_a_clock_cannot_be_before_the_machines_start(tmp_path: Path) -> None:
@@ -113,16 +113,16 @@ def test_a_clock_cannot_be_before_the_machines_start(tmp_path: Path) -> None:
     assert "nodes cannot be made here: setting the clock of node1 by -1000000000000000000 ns" in done.stderr
 
 
-def test_without_root_nodes_are_made_in_a_user_namespace_or_it_is_said_why_not(tmp_path: Path) -> None:
+def test_without_root_nodes_are_created_in_a_user_namespace_or_the_reason_is_printed(tmp_path: Path) -> None:
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("missing here: root and setpriv, to become another user")
-    python = shutil.which("python3", path="/usr/bin:/bin")  # one that other users may run
+    python = shutil.which("python3", path="/usr/bin:/bin")  # a Python that other users may run
     if python is None:
         pytest.skip("missing here: a python3 in /usr/bin, which other users may run")
     tmp_path.chmod(0o777)
     other = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
-    words = [*other, python, str(NODES), "--", str(SSH), "node2", "hostname; id -u"]
-    done = subprocess.run(words, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    arguments = [*other, python, str(NODES), "--", str(SSH), "node2", "hostname; id -u"]
+    done = subprocess.run(arguments, cwd="/", capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "node2\n0\n") or (
         done.returncode == 77 and "nodes cannot be made here" in done.stderr
     )

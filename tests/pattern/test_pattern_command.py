@@ -37,7 +37,7 @@ def test_show_draws_files_and_shapes_and_a_picture(tmp_path):
     assert out.stat().st_size > 1000
 
 
-def test_show_of_neither_file_nor_shape_says_what_the_shapes_are():
+def test_show_of_neither_file_nor_shape_lists_the_shapes():
     with pytest.raises(BadInput, match="neither a pattern file nor a shape; the shapes are no_delay"):
         run("show", "zigzag")
 
@@ -56,7 +56,7 @@ def test_show_draws_a_replay_by_the_mean_of_its_calls(tmp_path):
     assert out.stat().st_size > 1000
 
 
-def test_check_tells_of_a_replay_what_it_is(tmp_path):
+def test_check_describes_a_replay(tmp_path):
     result = run("check", replay(tmp_path), "--p", 2)
     assert "site: p = 2, 3 calls" in result.stdout
     assert result.stderr == ""
@@ -66,7 +66,7 @@ def test_check_tells_of_a_replay_what_it_is(tmp_path):
         run("check", replay(tmp_path), "--p", 3)
 
 
-def test_check_tells_what_the_file_is(tmp_path):
+def test_check_describes_a_pattern(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("0\n0.001\n")
     result = run("check", path, "--p", 2)
@@ -74,7 +74,7 @@ def test_check_tells_what_the_file_is(tmp_path):
     assert result.stderr == ""
 
 
-def test_check_tells_how_many_partitions_a_pattern_has(tmp_path):
+def test_check_prints_the_partitions_of_a_pattern(tmp_path):
     path = tmp_path / "send.txt"
     path.write_text("# partitions: 3\n0 0 0\n0 1e-3 2e-3\n")
     assert (
@@ -107,8 +107,8 @@ def test_check_refuses_a_file_for_another_p(tmp_path):
 
 
 def test_make_writes_no_file_that_could_not_be_read_again(tmp_path, monkeypatch):
-    words = ["make", "random", "--p", 2**24, "--skew", "1 ms", "-o", tmp_path / "many.pattern"]
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    arguments = ["make", "random", "--p", 2**24, "--skew", "1 ms", "-o", tmp_path / "many.pattern"]
+    done = CliRunner().invoke(app, [str(word) for word in arguments])
     assert "many.pattern would have 352 MiB, more than the limit of 64 MiB" in str(done.exception)
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setenv("OFFBEAT_READ_LIMIT", "100 B")

@@ -31,12 +31,12 @@ def test_a_drawing_fits_the_terminal(shape, p, width, blocks):
 
 @pytest.mark.parametrize("p", [4, 80, 4000])
 @pytest.mark.parametrize("shape", ["first_delayed", "mid_delayed", "last_delayed"])
-def test_one_late_rank_is_seen_however_many_there_are(p, shape):
+def test_one_late_rank_is_visible_among_any_number(p, shape):
     lines = draw.bars(shape_pattern(shape, p, 1e-4), width=80)
     assert "█" in lines[1]
 
 
-def test_binning_is_said():
+def test_binning_is_stated():
     assert (
         "a column is 55 ranks and shows the latest of them" in draw.bars(shape_pattern("bell", 4000, 1.0))[-1]
     )
@@ -66,7 +66,7 @@ def test_the_drawing_names_pattern_processes_and_skew():
 
 
 @pytest.mark.parametrize("suffix", MAGIC)
-def test_a_picture_is_of_the_kind_its_name_says(tmp_path, suffix):
+def test_the_suffix_determines_the_format_of_a_picture(tmp_path, suffix):
     path = tmp_path / f"patterns.{suffix}"
     picture([shape_pattern(shape, 16, 1e-4, ppn=4) for shape in SHAPES], path)
     assert path.read_bytes().startswith(MAGIC[suffix])

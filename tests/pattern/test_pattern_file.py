@@ -24,7 +24,7 @@ def test_a_pattern_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, de
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_comes_back_with_how_it_was_made(tmp_path, shape):
+def test_every_shape_is_read_back_with_its_parameters(tmp_path, shape):
     pattern = shape_pattern(shape, 12, 1e-4, seed=7, ppn=4)
     path = tmp_path / f"{shape}.txt"
     file.write(path, pattern)
@@ -34,7 +34,7 @@ def test_every_shape_comes_back_with_how_it_was_made(tmp_path, shape):
     assert again.header["seed"] == "7"
 
 
-def test_the_file_has_p_lines_behind_its_header():
+def test_the_file_has_p_lines_after_its_header():
     lines = file.text(shape_pattern("ascending", 3, 1.0)).splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["0.0", "0.5", "1.0"]
     assert "# unit: s" in lines
@@ -107,14 +107,14 @@ def test_a_file_for_another_p_is_refused_with_both_numbers(tmp_path, p):
         file.read(written(tmp_path, "0\n1\n2\n"), p)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"nowhere\.txt: No such file"):
         file.read(tmp_path / "nowhere.txt")
     with pytest.raises(BadInput, match="Is a directory"):
         file.read(tmp_path)
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+def test_an_unwritable_place_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the pattern file"):
         file.write(tmp_path / "no" / "folder.txt", shape_pattern("bell", 3, 1.0))
 

@@ -1,4 +1,4 @@
-"""The replay file: what is written comes back, and what is none is refused with its line."""
+"""Replay files are read back exactly, and invalid ones are refused with their line."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_a_replay_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, cal
     for call, first in zip(calls, firsts, strict=False):
         call[first % len(call)] = 0.0
     path = tmp_path_factory.mktemp("replay") / "site.replay"
-    made = Replay(name="site", delays_s=calls, header=header)
-    replay_file.write(path, made)
-    assert replay_file.read(path) == made
-    assert replay_file.read(path, made.p) == made
+    replay = Replay(name="site", delays_s=calls, header=header)
+    replay_file.write(path, replay)
+    assert replay_file.read(path) == replay
+    assert replay_file.read(path, replay.p) == replay
 
 
 def written(tmp_path: Path, content: str | bytes) -> Path:
@@ -57,7 +57,7 @@ def test_lines_of_numbers_from_any_tool_are_a_replay(tmp_path, content):
     assert (replay.name, replay.calls, replay.p, replay.shifted) == ("theirs", 2, 3, 0)
 
 
-def test_delays_are_behind_the_first_rank_of_their_own_call(tmp_path):
+def test_delays_are_relative_to_the_first_rank_of_their_own_call(tmp_path):
     replay = replay_file.read(written(tmp_path, "0.5 0.25\n0 1\n2 2\n"))
     assert replay.delays_s.tolist() == [[0.25, 0], [0, 1], [0, 0]]
     assert replay.shifted == 2
@@ -123,16 +123,16 @@ def test_a_replay_of_another_p_is_refused_with_both_numbers(tmp_path):
         replay_file.read(written(tmp_path, "0 1 2\n"), 4)
 
 
-def test_a_pattern_file_is_no_replay_and_says_what_it_is(tmp_path):
+def test_a_pattern_file_is_refused_as_a_replay_with_its_kind(tmp_path):
     with pytest.raises(BadInput, match="need 3 a line; a file with one line a rank is a pattern file"):
         replay_file.read(written(tmp_path, "0\n1\n2\n"), 3)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"cannot read the replay file .*nowhere\.replay: No such file"):
         replay_file.read(tmp_path / "nowhere.replay")
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+def test_an_unwritable_place_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the replay file"):
         replay_file.write(tmp_path / "no" / "folder", Replay(name="x", delays_s=np.zeros((1, 2))))

@@ -24,12 +24,12 @@ from offbeat.units import BANDWIDTH_UNITS, format_bandwidth, parse_bandwidth
         (0, 0.0),
     ],
 )
-def test_bits_and_bytes_are_told_apart(text: str | float, bytes_per_second: float) -> None:
+def test_bits_and_bytes_are_distinguished(text: str | float, bytes_per_second: float) -> None:
     assert parse_bandwidth(text) == bytes_per_second
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("10 Gbps", "'Gbps' is not a unit of bandwidth"),
         ("10 Gb/s", "did you mean 'GB/s'"),
@@ -42,14 +42,14 @@ def test_bits_and_bytes_are_told_apart(text: str | float, bytes_per_second: floa
         ("9" * 400, "more than a number can hold"),
     ],
 )
-def test_what_is_no_bandwidth_is_refused(text: str | float, words: str) -> None:
+def test_invalid_bandwidths_are_refused(text: str | float, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_bandwidth(text)
-    assert words in str(refused.value)
+    assert message in str(refused.value)
 
 
 @given(st.integers(1, 999), st.sampled_from(["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]))
-def test_what_is_written_is_read_back(number: int, unit: str) -> None:
+def test_formatted_bandwidths_are_read_back(number: int, unit: str) -> None:
     value = number * float(BANDWIDTH_UNITS[unit])
     assert parse_bandwidth(format_bandwidth(value)) == value
 

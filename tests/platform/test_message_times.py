@@ -1,4 +1,4 @@
-"""What `platform show` and the calibration compute is what the simulator does."""
+"""The message times of ``platform show`` and of the calibration equal those of the simulator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ receive_overhead = "250 ns"
 
 
 def simulated_s(platform: machine.Platform, size: int, node_of_rank: list[int]) -> np.ndarray:
-    """The exits of messages of so many bytes: rank 2i sends to rank 2i + 1."""
+    """The exits of messages of this size: rank 2i sends to rank 2i + 1."""
     p = len(node_of_rank)
     schedule = _simulator.Schedule(
         "bcast", "openmpi", "binomial", {}, p, 0, size, 1, node_of_rank, True, True
@@ -46,11 +46,11 @@ def simulated_s(platform: machine.Platform, size: int, node_of_rank: list[int]) 
 
 def farthest(platform: machine.Platform) -> list[tuple[int, object]]:
     """A node at each distance from node 0, and the figures of that distance."""
-    made, found = platform.topology(), message_paths(platform.file)
-    listed: list[tuple[int, object]] = [(0, found[0])]
-    for way in found[1:]:
+    network, paths = platform.topology(), message_paths(platform.file)
+    listed: list[tuple[int, object]] = [(0, paths[0])]
+    for way in paths[1:]:
         for node in range(1, platform.file.nodes):
-            latency_s, hops = made.routes(0, node)
+            latency_s, hops = network.routes(0, node)
             if sum(weight == 1 for _, weight in hops) == way.hops and latency_s == way.latency_s:
                 listed.append((node, way))
                 break
@@ -67,7 +67,7 @@ def test_one_message_takes_what_the_simulator_says(name: str, size: int) -> None
 
 
 def together_s(platform: machine.Platform, size: int, node_of_rank: list[int]) -> float:
-    """When the last message is there if each even rank sends one to the next rank."""
+    """When the last message arrives if each even rank sends one to the next rank."""
     p = len(node_of_rank)
 
     def write(rank: _simulator.Rank) -> None:
@@ -93,7 +93,7 @@ def test_several_messages_share_a_link_and_nothing_inside_a_node(flows: int, bet
     )
 
 
-def test_a_tapered_tree_is_as_slow_as_its_taper_where_all_leave_their_leaf() -> None:
+def test_a_tapered_tree_is_slower_by_its_taper_if_all_messages_leave_their_leaf() -> None:
     """16 nodes of one leaf send over 4 spines: four messages share each cable."""
     text = """topology = "fat_tree"
 nodes = 32
@@ -117,7 +117,7 @@ taper = 4
     assert together_s(platform, 10**6, beside) == pytest.approx(1e-3)
 
 
-def test_the_cables_between_two_groups_of_a_dragonfly_are_shared_by_all_that_cross() -> None:
+def test_all_messages_between_two_groups_of_a_dragonfly_share_its_cables() -> None:
     text = """topology = "dragonfly"
 nodes = 16
 cores = 1

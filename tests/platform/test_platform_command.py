@@ -14,17 +14,17 @@ from offbeat.platform import machine, presets, template
 pytestmark = pytest.mark.slow
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
 
 
-def test_list_names_every_preset() -> None:
+def test_list_names_every_built_in_platform() -> None:
     output = run("list").stdout
     assert all(f"\n{name}" in output for name in presets.names())
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_show_says_what_a_platform_comes_to(name: str) -> None:
+def test_show_prints_the_properties_of_a_platform(name: str) -> None:
     output = run("show", name).stdout
     assert f"{name}\n" in output and "inside a node" in output and "over 2 links" in output
     assert "1 MiB" in output
@@ -64,7 +64,7 @@ def test_init_writes_a_file_that_can_be_shown(tmp_path: Path) -> None:
     assert "exists already" in str(run("init", str(path)).exception)
 
 
-def test_init_copies_a_preset(tmp_path: Path) -> None:
+def test_init_copies_a_built_in_platform(tmp_path: Path) -> None:
     path = tmp_path / "cluster.toml"
     run("init", str(path), "--from", "griffon")
     assert machine.load(path).file == machine.load("griffon").file

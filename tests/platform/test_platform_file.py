@@ -1,4 +1,4 @@
-"""Platform files: what is refused and where, where ranks sit, and the files that come with offbeat."""
+"""Platform files: refusals with their line, the placement of ranks, and the built-in platforms."""
 
 from __future__ import annotations
 
@@ -118,19 +118,19 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), FAULTS, ids=[f"{key}: {words}" for _, key, words in FAULTS]
+    ("text", "key", "message"), FAULTS, ids=[f"{key}: {message}" for _, key, message in FAULTS]
 )
-def test_a_wrong_platform_is_refused_with_file_line_and_key(text: str, key: str | None, words: str) -> None:
+def test_a_wrong_platform_is_refused_with_file_line_and_key(text: str, key: str | None, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         machine.loads(text, "cluster.toml")
     (line,) = [number for number, row in enumerate(text.splitlines(), 1) if "#!" in row] or [1]
-    telling = [sentence for sentence in str(refused.value).splitlines() if words in sentence]
+    telling = [sentence for sentence in str(refused.value).splitlines() if message in sentence]
     assert telling, str(refused.value)
     if key:
         assert telling[0].startswith(f"cluster.toml:{line}: {key}: ")
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     text = SMALL.replace('"1 GB/s"', "0").replace("cores = 2", "cores = -1") + "[messages]\nheader = -1\n"
     with pytest.raises(BadInput) as refused:
         machine.loads(text, "x.toml")
@@ -138,7 +138,7 @@ def test_every_fault_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_a_preset_is_sound_and_says_where_it_comes_from(name: str) -> None:
+def test_a_built_in_platform_is_valid_and_has_a_source(name: str) -> None:
     platform = machine.load(name)
     assert platform.name == name
     assert len(platform.file.source) > 20
@@ -154,14 +154,14 @@ def test_the_papers_cluster_is_the_papers() -> None:
     assert list(paper.node_of_rank(1024)) == [rank // 32 for rank in range(1024)]
 
 
-def test_a_name_that_is_no_preset_is_refused_with_the_nearest() -> None:
+def test_an_unknown_platform_name_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(BadInput, match=r"'papr' is not a platform; did you mean 'paper'\? Known: paper, "):
         machine.load("papr")
     with pytest.raises(BadInput, match=r"^nowhere/x\.toml: there is no such file"):
         machine.load("nowhere/x.toml")
 
 
-def test_a_file_that_is_named_like_a_preset_wins_over_it(tmp_path: Path, monkeypatch) -> None:
+def test_a_file_precedes_a_built_in_platform_of_the_same_name(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("paper").write_text(SMALL, encoding="utf-8")
     assert machine.load("paper").total_cores == 8
@@ -170,7 +170,7 @@ def test_a_file_that_is_named_like_a_preset_wins_over_it(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("text", "sentence"), [("", "the platform is empty"), ("nodes = = 1", "this is not TOML")]
 )
-def test_what_is_no_platform_is_refused(text: str, sentence: str) -> None:
+def test_other_files_than_platforms_are_refused(text: str, sentence: str) -> None:
     with pytest.raises(BadInput, match=f"^x.toml:1: {sentence}"):
         machine.loads(text, "x.toml")
 
@@ -183,7 +183,7 @@ def test_block_fills_a_node_before_the_next() -> None:
     assert list(platform().node_of_rank(7)) == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_cyclic_deals_ranks_out() -> None:
+def test_cyclic_places_ranks_in_turn() -> None:
     assert list(platform("cyclic").node_of_rank(7)) == [0, 1, 2, 3, 0, 1, 2]
 
 
@@ -193,14 +193,14 @@ def test_nodes_and_ppn_use_the_first_nodes_only() -> None:
     assert list(platform("cyclic").node_of_rank(4, nodes=2, ppn=2)) == [0, 1, 0, 1]
 
 
-def test_a_list_says_where_each_rank_is() -> None:
+def test_a_list_gives_the_node_of_each_rank() -> None:
     listed = platform("list", "nodes = [3, 1, 1, 0]")
     assert list(listed.node_of_rank(4)) == [3, 1, 1, 0]
     assert list(listed.node_of_rank(2)) == [3, 1]
 
 
 @pytest.mark.parametrize(
-    ("made", "arguments", "sentence"),
+    ("section", "arguments", "sentence"),
     [
         (platform(), {"p": 9}, r"^cluster.toml:2: cores: 9 ranks, but 4 nodes × 2 cores are 8; take fewer"),
         (platform("cyclic"), {"p": 9}, "9 ranks, but 4 nodes × 2 cores are 8"),
@@ -213,9 +213,9 @@ def test_a_list_says_where_each_rank_is() -> None:
         (platform("list", "nodes = [3, 1]"), {"p": 2, "nodes": 2, "ppn": 1}, "so nodes and ppn cannot"),
     ],
 )
-def test_ranks_without_a_place_are_refused(made, arguments: dict[str, int], sentence: str) -> None:
+def test_ranks_without_a_node_are_refused(section, arguments: dict[str, int], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        made.network(**arguments)
+        section.network(**arguments)
 
 
 def test_more_ranks_than_cores_are_allowed_where_the_file_says_so() -> None:
@@ -241,12 +241,12 @@ def test_a_mapping_places_every_rank_within_the_cores_or_refuses(
     p: int, nodes: int, cores: int, mapping: str
 ) -> None:
     text = SMALL.replace("nodes = 4", f"nodes = {nodes}").replace("cores = 2", f"cores = {cores}")
-    made = machine.loads(f'{text}[ranks]\nmapping = "{mapping}"\n', "x.toml")
+    platform = machine.loads(f'{text}[ranks]\nmapping = "{mapping}"\n', "x.toml")
     if p > nodes * cores:
         with pytest.raises(BadInput):
-            made.node_of_rank(p)
+            platform.node_of_rank(p)
         return
-    placed = made.node_of_rank(p)
+    placed = platform.node_of_rank(p)
     assert placed.shape == (p,) and placed.dtype == np.int32
     assert np.bincount(placed, minlength=nodes).max() <= cores
     assert len(np.bincount(placed)) <= nodes
@@ -275,21 +275,21 @@ def test_bandwidths_of_each_kind_reach_the_links() -> None:
     text = (
         FLY.replace("nodes = 4", "nodes = 8") + "[dragonfly]\ngroups = 2\nrouters = 2\nnodes_per_router = 2\n"
     )
-    made = machine.loads(
+    platform = machine.loads(
         f'{text}local_bandwidth = "2 GB/s"\nglobal_bandwidth = "3 GB/s"\n'
         'local_latency = "2 us"\nglobal_latency = 0\n',
         "x.toml",
     ).topology()
-    latency_s, hops = made.routes(0, 7)
-    assert {made.bandwidths[link] for link, _ in hops} <= {1.25e9, 2e9, 3e9}
-    assert made.routes(0, 2)[0] == pytest.approx(4e-6)
+    latency_s, hops = platform.routes(0, 7)
+    assert {platform.bandwidths[link] for link, _ in hops} <= {1.25e9, 2e9, 3e9}
+    assert platform.routes(0, 2)[0] == pytest.approx(4e-6)
     assert latency_s in (pytest.approx(2e-6), pytest.approx(4e-6), pytest.approx(6e-6))
 
 
 def test_the_template_is_sound_and_every_commented_key_can_be_switched_on() -> None:
     text = template.template()
-    made = machine.loads(text, "platform.toml")
-    assert made.file.nodes == 32
+    platform = machine.loads(text, "platform.toml")
+    assert platform.file.nodes == 32
     for section in ("fat_tree", "dragonfly"):
         head, _, rest = text.partition(f"#[{section}]")
         keys, _, others = rest.partition("\n\n")

@@ -1,4 +1,4 @@
-"""Routes: what the pages say of them, and that SimGrid's zones of the same shape have the same ones."""
+"""Routes are as documented, and equal those of SimGrid's zones of the same shape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLATFORM = """<?xml version='1.0'?>
 
 
 def forward(topology: _simulator.Topology, source: int, target: int) -> list[int]:
-    """The links of a route without those of the way back."""
+    """The links of a route without those of the reverse direction."""
     return [link for link, weight in topology.routes(source, target)[1] if weight == 1]
 
 
@@ -168,7 +168,7 @@ def test_a_shift_between_leaves_uses_every_uplink_of_a_full_tree_once() -> None:
         assert max(used.values()) == 1, f"shift {shift}"
 
 
-def test_a_tree_may_have_empty_places() -> None:
+def test_a_tree_may_have_unused_ports() -> None:
     topology = tree(13, (4, 1, 1), (4, 2, 1))
     assert topology.nodes == 13
     assert len(forward(topology, 0, 12)) == 4
@@ -177,7 +177,7 @@ def test_a_tree_may_have_empty_places() -> None:
 
 
 @given(groups=st.integers(1, 5), routers=st.integers(1, 5), nodes=st.integers(1, 3), cables=st.integers(1, 4))
-def test_a_route_in_a_dragonfly_is_minimal_and_hangs_together(
+def test_a_route_in_a_dragonfly_is_minimal_and_connected(
     groups: int, routers: int, nodes: int, cables: int
 ) -> None:
     topology = _simulator.dragonfly(

@@ -1,4 +1,4 @@
-"""The made traces of the tests of traces serve here as well."""
+"""The synthetic traces of the tests of traces, for tests of predictions."""
 
 from __future__ import annotations
 

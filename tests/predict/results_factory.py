@@ -81,7 +81,7 @@ def row(
 
 
 def rows(delays: Delays, kinds: dict[str, str] | None = None, **more: Any) -> list[dict[str, Any]]:
-    """The cases of one cell; ``kinds`` names the patterns that are no shapes."""
+    """The cases of one configuration; ``kinds`` names the patterns that are no shapes."""
     return [
         row(algorithm, pattern, delay, pattern_kind=(kinds or {}).get(pattern, "shape"), **more)
         for pattern, line in delays.items()

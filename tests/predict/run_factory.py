@@ -15,7 +15,7 @@ from offbeat.trace.read import open_trace
 from offbeat.trace.summary import summarise
 
 RUN_S = 1 - 1e-9
-"""How long a made run takes: from 1 ns to a second."""
+"""The duration of a synthetic run: from 1 ns to a second."""
 
 US = 1e-6
 
@@ -23,7 +23,7 @@ US = 1e-6
 def alltoalls(
     folder: Path, delays_us: Sequence[Sequence[int]], *, operation_us: int = 70, size: int = 32768
 ) -> Path:
-    """Alltoalls, one a row of delays: all ranks leave an operation's time after the last has arrived."""
+    """Alltoalls, one per row of delays: all ranks leave ``operation`` after the last has arrived."""
     files = factory.files(len(delays_us[0]))
     for sequence, row in enumerate(delays_us):
         begin = (1 + sequence) * 1_000_000
@@ -34,7 +34,7 @@ def alltoalls(
 
 
 def predicted(trace: Path, results: Path, **request: object) -> Prediction:
-    """What the verb predicts."""
+    """The prediction of ``offbeat predict``."""
     opened = open_trace(trace)
     measured = measurements(read_study(results), opened.headers[0].library)
     return predict(opened, summarise(opened), measured, Request(**request))  # type: ignore[arg-type]

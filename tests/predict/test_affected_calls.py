@@ -1,4 +1,4 @@
-"""Which calls of a program a choice acts on: those that its tuning file covers, and no others."""
+"""A choice affects the calls of a program that its tuning file covers, and no others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def files_with(*rules: Rule, **more: Any) -> TuningFiles:
 
 
 def reach(folder: Path, tuning: TuningFiles, *calls: dict[str, Any]) -> AffectedCalls:
-    """What files act on of a program with these calls on four ranks, and one on two of them."""
+    """The affected calls of a program with these calls on four ranks, and one on two of them."""
     ranks = factory.files(4)
     for one in ranks:
         for sequence, values in enumerate(calls):
@@ -51,32 +51,32 @@ def reach(folder: Path, tuning: TuningFiles, *calls: dict[str, Any]) -> Affected
 
 
 @pytest.mark.parametrize(("size", "number"), [(723, 0), (724, 1), (1448, 1), (1449, 0)])
-def test_a_rule_acts_within_its_sizes_alone(tmp_path: Path, size: int, number: int) -> None:
-    found = reach(tmp_path / "t", files_with(rule("allreduce")), {"bytes": size})
-    assert (found.number, found.all_calls) == (number, 2)
-    assert ("cannot change the run time" in found.sentence) == (number == 0)
+def test_a_rule_affects_only_calls_within_its_sizes(tmp_path: Path, size: int, number: int) -> None:
+    affected = reach(tmp_path / "t", files_with(rule("allreduce")), {"bytes": size})
+    assert (affected.number, affected.all_calls) == (number, 2)
+    assert ("cannot change the run time" in affected.sentence) == (number == 0)
 
 
 def test_a_rule_affects_its_collective_processes_and_blocking_calls_alone(tmp_path: Path) -> None:
     other = {"function": "MPI_Iallreduce", "flags": form.ISSUE}
-    found = reach(
+    affected = reach(
         tmp_path / "t", files_with(rule("allreduce"), rule("gather")), {}, {"function": "MPI_Bcast"}, other
     )
-    assert [(one.description.partition(" of ")[0], one.number) for one in found.acted] == [
+    assert [(one.description.partition(" of ")[0], one.number) for one in affected.acted] == [
         ("MPI_Allreduce", 1)
     ]
 
 
-def test_a_rule_without_sizes_acts_at_every_size(tmp_path: Path) -> None:
+def test_a_rule_without_sizes_affects_calls_of_every_size(tmp_path: Path) -> None:
     tuning = files_with(rule("allreduce"), every_size=["allreduce"])
     assert reach(tmp_path / "t", tuning, {"bytes": 8}, {"bytes": 2**20}).number == 2
 
 
-def test_calls_in_place_are_not_acted_on_where_the_library_does_not_see_their_size(tmp_path: Path) -> None:
+def test_calls_in_place_whose_size_the_library_cannot_see_are_not_affected(tmp_path: Path) -> None:
     tuning = files_with(rule("alltoall"), rule("allreduce"), not_in_place=["alltoall"])
     flags = {"flags": form.IN_PLACE}
-    found = reach(tmp_path / "t", tuning, {"function": "MPI_Alltoall"} | flags, flags)
-    assert [one.description.partition(" of ")[0] for one in found.acted] == ["MPI_Allreduce"]
+    affected = reach(tmp_path / "t", tuning, {"function": "MPI_Alltoall"} | flags, flags)
+    assert [one.description.partition(" of ")[0] for one in affected.acted] == ["MPI_Allreduce"]
 
 
 @pytest.mark.parametrize(("nodes", "number"), [(1, 0), (2, 1)])

@@ -1,4 +1,4 @@
-"""What is predicted can be worked out by hand: computing time of the trace, and the d̂ of the results."""
+"""Predictions equal manual calculations: computing time of the trace, and d̂ of the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from run_factory import RUN_S, US, alltoalls, predicted, times
 
 from offbeat.errors import BadInput
-from offbeat.predict.conditions import Estimate, total
+from offbeat.predict.measured_configuration import Estimate, total
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_expected_run_times_are_computing_plus_calls_times_the_last_delay(
         },
         {"alltoall-32KiB-mean": "scenario"},
     )
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
     computing = RUN_S - 5 * 70 * US
-    assert found.recorded.computing_s == pytest.approx(computing, abs=1e-9)
-    assert found.conditions == ["no_delay", "average", "scenario"]
-    assert times(found, "linear") == pytest.approx(
+    assert prediction.recorded.computing_s == pytest.approx(computing, abs=1e-9)
+    assert prediction.conditions == ["no_delay", "average", "scenario"]
+    assert times(prediction, "linear") == pytest.approx(
         {
             "no_delay": computing + 5 * 40 * US,
             "average": computing + 5 * 65 * US,
@@ -46,8 +46,8 @@ def test_expected_run_times_are_computing_plus_calls_times_the_last_delay(
         },
         abs=1e-9,
     )
-    assert [one.name for one in found.order("no_delay")] == ["linear", "pairwise"]
-    assert [one.name for one in found.order("scenario")] == ["pairwise", "linear"]
+    assert [one.name for one in prediction.order("no_delay")] == ["linear", "pairwise"]
+    assert [one.name for one in prediction.order("scenario")] == ["pairwise", "linear"]
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,18 +67,18 @@ def test_the_algorithm_whose_last_delay_is_the_recorded_one_gives_the_recorded_r
         trace = alltoalls(Path(scratch) / "t", delays, operation_us=operation)
         line: dict[str, float | tuple[float, float, float]] = {"same": operation, "other": other}
         cases = results_factory.rows({"no_delay": line, "bell": line}, p=3)
-        found = predicted(trace, results_factory.results(Path(scratch) / "r", cases))
-    assert times(found, "same") == pytest.approx(dict.fromkeys(found.conditions, RUN_S), abs=1e-9)
+        prediction = predicted(trace, results_factory.results(Path(scratch) / "r", cases))
+    assert times(prediction, "same") == pytest.approx(dict.fromkeys(prediction.conditions, RUN_S), abs=1e-9)
     saved = len(delays) * (operation - other) * US
-    assert times(found, "other")["average"] == pytest.approx(RUN_S - saved, abs=1e-9)
+    assert times(prediction, "other")["average"] == pytest.approx(RUN_S - saved, abs=1e-9)
 
 
-def test_intervals_go_through_to_the_run_time(trace: Path, tmp_path: Path) -> None:
+def test_intervals_are_propagated_to_the_run_time(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows(
         {"no_delay": {"linear": (40, 37, 46)}, "ascending": {"linear": (90, 86, 98)}}
     )
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    run = found.expected[0].run_s
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    run = prediction.expected[0].run_s
     assert run["no_delay"].time_s - run["no_delay"].low_s == pytest.approx(5 * 3 * US)
     assert run["no_delay"].high_s - run["no_delay"].time_s == pytest.approx(5 * 6 * US)
     assert run["average"].time_s - run["average"].low_s == pytest.approx(5 * math.hypot(3, 4) / 2 * US)
@@ -99,29 +99,29 @@ def test_an_interval_of_a_sum_holds_the_sum_and_is_no_wider_than_that_of_the_end
 
 def test_an_algorithm_that_lacks_a_pattern_has_no_average(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows({"no_delay": {"linear": 40, "pairwise": 60}, "ascending": {"pairwise": 60}})
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert set(times(found, "linear")) == {"no_delay"}
-    assert [one.name for one in found.expected] == ["pairwise", "linear"]
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert set(times(prediction, "linear")) == {"no_delay"}
+    assert [one.name for one in prediction.expected] == ["pairwise", "linear"]
 
 
-def test_a_replay_tells_more_than_a_scenario(trace: Path, tmp_path: Path) -> None:
+def test_a_replay_precedes_a_scenario(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows(
         {"no_delay": {"linear": 40}, "mine": {"linear": 50}, "calls": {"linear": 80}},
         {"mine": "scenario", "calls": "replay"},
     )
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert found.main_condition == "replay"
-    assert times(found, "linear")["replay"] == pytest.approx(RUN_S + 5 * 10 * US, abs=1e-9)
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert prediction.main_condition == "replay"
+    assert times(prediction, "linear")["replay"] == pytest.approx(RUN_S + 5 * 10 * US, abs=1e-9)
 
 
-def test_of_several_scenarios_the_one_made_of_these_calls_is_taken(trace: Path, tmp_path: Path) -> None:
+def test_the_scenario_recorded_from_these_calls_is_used(trace: Path, tmp_path: Path) -> None:
     delays: results_factory.Delays = {"no_delay": {"linear": 40}, "another": {"linear": 50}}
     delays["alltoall-32KiB-median"] = {"linear": 80}
     kinds = {"another": "scenario", "alltoall-32KiB-median": "scenario"}
     results = results_factory.results(tmp_path / "r", results_factory.rows(delays, kinds))
-    found = predicted(trace, results)
-    assert found.parts[0].conditions["scenario"].pattern == "alltoall-32KiB-median"
-    assert any("select another one with --scenario: another" in note for note in found.notes)
+    prediction = predicted(trace, results)
+    assert prediction.parts[0].conditions["scenario"].pattern == "alltoall-32KiB-median"
+    assert any("select another one with --scenario: another" in note for note in prediction.notes)
     assert predicted(trace, results, scenario="another").parts[0].conditions["scenario"].pattern == "another"
     with pytest.raises(
         BadInput, match=r"--scenario third was not measured .* another, alltoall-32KiB-median"
@@ -129,7 +129,7 @@ def test_of_several_scenarios_the_one_made_of_these_calls_is_taken(trace: Path, 
         predicted(trace, results, scenario="third")
 
 
-def test_a_scenario_recorded_from_these_calls_comes_before_one_that_is_named_so(
+def test_a_scenario_recorded_from_these_calls_precedes_one_with_their_name(
     trace: Path, tmp_path: Path
 ) -> None:
     words = "MPI_Alltoall of 32 KiB at app+0x1010 on MPI_COMM_WORLD"
@@ -139,23 +139,23 @@ def test_a_scenario_recorded_from_these_calls_comes_before_one_that_is_named_so(
     )
     for one in cases:
         one["source"] = f"{words} in /traces/t" if one["pattern"] == "mine" else ""
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert found.parts[0].conditions["scenario"].pattern == "mine"
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert prediction.parts[0].conditions["scenario"].pattern == "mine"
 
 
 def test_a_scenario_of_other_calls_is_used_and_reported(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows({"no_delay": {"linear": 40}, "other": {"linear": 50}}, {"other": "scenario"})
     for one in cases:
         one["source"] = "MPI_Bcast of 8 B at b.c:7 in /traces/b" if one["pattern"] == "other" else ""
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert any("other was recorded from MPI_Bcast of 8 B at b.c:7 in" in note for note in found.notes)
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert any("other was recorded from MPI_Bcast of 8 B at b.c:7 in" in note for note in prediction.notes)
 
 
 def test_the_librarys_own_decision_is_predicted_and_never_selected(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows({"no_delay": {"linear": 40, "default": 20}})
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases), ran="default")
-    assert found.expected[0].name == "default"
-    assert [one.name for one in found.order("no_delay")] == ["linear"]
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases), ran="default")
+    assert prediction.expected[0].name == "default"
+    assert [one.name for one in prediction.order("no_delay")] == ["linear"]
 
 
 def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path) -> None:
@@ -185,18 +185,18 @@ def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path)
             bytes=64,
         ),
     ]
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases), everything=True)
-    assert len(found.parts) == 2  # of allreduce nothing was measured: it stays in the computing time
-    assert found.recorded.computing_s == pytest.approx(RUN_S - 10 * 90 * US, abs=1e-9)
-    by_name = {one.name: one for one in found.expected}
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases), everything=True)
+    assert len(prediction.parts) == 2  # allreduce was not measured: it stays in the computing time
+    assert prediction.recorded.computing_s == pytest.approx(RUN_S - 10 * 90 * US, abs=1e-9)
+    by_name = {one.name: one for one in prediction.expected}
     assert by_name["no_delay"].algorithms == ["linear", "binary"]
     assert by_name["average"].algorithms == ["pairwise", "binary"]
-    assert times(found, "no_delay")["no_delay"] == pytest.approx(RUN_S - 10 * 35 * US, abs=1e-9)
-    assert times(found, "no_delay")["average"] == pytest.approx(RUN_S + 10 * (30 - 4.5) * US, abs=1e-9)
-    assert times(found, "default")["average"] == pytest.approx(RUN_S, abs=1e-9)
+    assert times(prediction, "no_delay")["no_delay"] == pytest.approx(RUN_S - 10 * 35 * US, abs=1e-9)
+    assert times(prediction, "no_delay")["average"] == pytest.approx(RUN_S + 10 * (30 - 4.5) * US, abs=1e-9)
+    assert times(prediction, "default")["average"] == pytest.approx(RUN_S, abs=1e-9)
 
 
-def test_calls_of_a_part_of_the_ranks_count_for_their_share_of_the_run(tmp_path: Path) -> None:
+def test_calls_on_some_ranks_count_in_proportion(tmp_path: Path) -> None:
     files = factory.files(4)
     for one in files[:2]:
         one.definitions.append(factory.communicator(3, [0, 1], one.rank, parent=1))
@@ -207,11 +207,11 @@ def test_calls_of_a_part_of_the_ranks_count_for_their_share_of_the_run(tmp_path:
             )
     trace = factory.write(tmp_path / "t", files)
     cases = results_factory.rows({"no_delay": {"linear": 40}}, p=2)
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 10 * 30 * US / 2, abs=1e-9)
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert times(prediction, "linear")["no_delay"] == pytest.approx(RUN_S - 10 * 30 * US / 2, abs=1e-9)
 
 
-def test_where_every_kth_call_was_recorded_each_stands_for_k(tmp_path: Path) -> None:
+def test_if_every_kth_call_was_recorded_each_represents_k(tmp_path: Path) -> None:
     files = factory.files(4)
     for one in files:
         one.header["every"] = 10
@@ -220,17 +220,16 @@ def test_where_every_kth_call_was_recorded_each_stands_for_k(tmp_path: Path) -> 
             one.call(begin, begin + 70_000, sequence=10 * sequence, function="MPI_Alltoall", bytes=32768)
     trace = factory.write(tmp_path / "t", files)
     cases = results_factory.rows({"no_delay": {"linear": 40}})
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert found.recorded.calls[0].number == 50
-    assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 50 * 30 * US, abs=1e-9)
-    assert any("every 10th call was recorded: each represents 10 calls" in note for note in found.notes)
-    assert any("was called 41 to 50 times; 50 is assumed" in note for note in found.notes)
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert prediction.recorded.calls[0].number == 50
+    assert times(prediction, "linear")["no_delay"] == pytest.approx(RUN_S - 50 * 30 * US, abs=1e-9)
+    assert any("every 10th call was recorded: each represents 10 calls" in note for note in prediction.notes)
+    assert any("was called 41 to 50 times; 50 is assumed" in note for note in prediction.notes)
 
 
 def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Path:
-    """In each of twenty time steps, four ranks make a communicator and call on it; each tenth call on each is
-    recorded, and it is freed after so many, or never.
-    """
+    """In each of twenty time steps, four ranks create a communicator and call on it; each tenth call on each
+    is recorded, and the communicator is freed after some calls, or never."""
     files = factory.files(4)
     for one in files:
         one.header["every"] = 10
@@ -245,19 +244,19 @@ def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Pa
 
 
 @pytest.mark.parametrize(("recorded", "freed"), [([0], 1), ([0], 4), ([0, 10], 17), ([0, 10], 20)])
-def test_a_recorded_call_stands_for_no_more_than_its_communicator_had(
+def test_a_recorded_call_represents_no_more_calls_than_its_communicator_had(
     tmp_path: Path, recorded: list[int], freed: int
 ) -> None:
     cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
-    found = predicted(sampled_steps(tmp_path / "t", recorded, freed=freed), cases)
-    assert found.recorded.calls[0].number == 20 * freed
-    assert not any("is assumed" in note for note in found.notes)
+    prediction = predicted(sampled_steps(tmp_path / "t", recorded, freed=freed), cases)
+    assert prediction.recorded.calls[0].number == 20 * freed
+    assert not any("is assumed" in note for note in prediction.notes)
 
 
-def test_how_many_calls_there_were_is_reported_to_be_a_guess_where_communicators_were_not_freed(
+def test_the_number_of_calls_on_unfreed_communicators_is_reported_as_uncertain(
     tmp_path: Path,
 ) -> None:
     cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
-    found = predicted(sampled_steps(tmp_path / "t", [0], freed=None), cases)
-    assert found.recorded.calls[0].number == 200
-    assert any("was called 20 to 200 times; 200 is assumed" in note for note in found.notes)
+    prediction = predicted(sampled_steps(tmp_path / "t", [0], freed=None), cases)
+    assert prediction.recorded.calls[0].number == 200
+    assert any("was called 20 to 200 times; 200 is assumed" in note for note in prediction.notes)

@@ -1,4 +1,4 @@
-"""What cannot be predicted is refused in a sentence, and what is doubtful is said."""
+"""Impossible predictions are refused in a sentence, and doubtful ones have a note."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def trace(tmp_path: Path) -> Path:
     return alltoalls(tmp_path / "t", [[0, 10, 30, 0]] * 5)
 
 
-def results(tmp_path: Path, known: dict[str, Any] | None = None, **more: Any) -> Path:
-    return results_factory.results(tmp_path / "r", results_factory.rows(dict(ONE), **more), known)
+def results(tmp_path: Path, provenance: dict[str, Any] | None = None, **more: Any) -> Path:
+    return results_factory.results(tmp_path / "r", results_factory.rows(dict(ONE), **more), provenance)
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ def results(tmp_path: Path, known: dict[str, Any] | None = None, **more: Any) ->
         ({"bytes": 65537}, r"of 65537 B, which covers 46342 to 92683 B; measure it with 32 KiB"),
     ],
 )
-def test_calls_that_were_not_measured_are_refused_with_what_was(
+def test_calls_that_were_not_measured_are_refused_with_the_measured_ones(
     trace: Path, tmp_path: Path, measured: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(BadInput, match=sentence):
         predicted(trace, results(tmp_path, **measured))
 
 
-@pytest.mark.parametrize(("size", "words"), [(23171, "23171 B"), (46340, "46.34 kB")])
-def test_a_size_that_a_tuning_file_would_cover_represents_them_and_reported(
-    trace: Path, tmp_path: Path, size: int, words: str
+@pytest.mark.parametrize(("size", "message"), [(23171, "23171 B"), (46340, "46.34 kB")])
+def test_a_covering_measured_size_is_used_and_reported(
+    trace: Path, tmp_path: Path, size: int, message: str
 ) -> None:
-    found = predicted(trace, results(tmp_path, bytes=size))
-    assert f"alltoall of {words} represents calls of 32 KiB" in found.notes
+    prediction = predicted(trace, results(tmp_path, bytes=size))
+    assert f"alltoall of {message} represents calls of 32 KiB" in prediction.notes
 
 
 def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp
 
 def test_the_nearest_size_is_taken(trace: Path, tmp_path: Path) -> None:
     cases = [*results_factory.rows(dict(ONE), bytes=16384), *results_factory.rows(dict(ONE), bytes=40000)]
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert found.parts[0].table.configuration.bytes == 40000
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert prediction.parts[0].table.configuration.bytes == 40000
 
 
 def test_results_of_another_family_are_refused(trace: Path, tmp_path: Path) -> None:
@@ -74,26 +74,26 @@ def test_results_of_another_family_are_refused(trace: Path, tmp_path: Path) -> N
 
 
 def test_results_of_another_version_are_reported(trace: Path, tmp_path: Path) -> None:
-    found = predicted(trace, results(tmp_path, results_factory.LIBRARY | {"version": [4, 1, 4]}))
-    assert "the program ran with Open MPI 5.0.8, and the results are of version 4.1.4" in found.notes
+    prediction = predicted(trace, results(tmp_path, results_factory.LIBRARY | {"version": [4, 1, 4]}))
+    assert "the program ran with Open MPI 5.0.8, and the results are of version 4.1.4" in prediction.notes
 
 
 def test_imported_results_are_reported(trace: Path, tmp_path: Path) -> None:
-    found = predicted(trace, results(tmp_path, {}, engine="import", library="Hydra"))
-    assert any("the results are imported (Hydra)" in note for note in found.notes)
+    prediction = predicted(trace, results(tmp_path, {}, engine="import", library="Hydra"))
+    assert any("the results are imported (Hydra)" in note for note in prediction.notes)
 
 
 def test_simulated_results_are_reported(trace: Path, tmp_path: Path) -> None:
     library = {"name": "sim: openmpi on paper", "family": "openmpi", "simulated": True}
-    found = predicted(trace, results(tmp_path, library))
-    assert "the results are simulated (sim: openmpi on paper), not measured" in found.notes
+    prediction = predicted(trace, results(tmp_path, library))
+    assert "the results are simulated (sim: openmpi on paper), not measured" in prediction.notes
 
 
 def test_skews_that_are_not_the_programs_are_reported(tmp_path: Path) -> None:
     trace = alltoalls(tmp_path / "t", [[0, 500]] * 3)
     cases = results_factory.rows({"no_delay": {"linear": 40}, "bell": {"linear": 50}}, p=2)
-    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert any("is 500 µs" in note and "with skews of 30 µs" in note for note in found.notes)
+    prediction = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert any("is 500 µs" in note and "with skews of 30 µs" in note for note in prediction.notes)
 
 
 def test_no_computing_time_left_is_refused(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_no_computing_time_left_is_refused(tmp_path: Path) -> None:
         predicted(trace, results(tmp_path, p=2))
 
 
-def test_nonblocking_calls_are_refused_when_requested_and_else_passed_over(tmp_path: Path) -> None:
+def test_nonblocking_calls_are_refused_if_requested_and_otherwise_skipped(tmp_path: Path) -> None:
     files = factory.files(2)
     for one in files:
         one.call(1_000_000, 1_001_000, sequence=0, function="MPI_Iallreduce", flags=1, round=1)
@@ -123,14 +123,14 @@ def test_nonblocking_calls_are_refused_when_requested_and_else_passed_over(tmp_p
     assert "MPI_Allreduce of 8 B" in predicted(trace, measured).recorded.calls[0].description
 
 
-def test_what_is_not_covered_gives_way_to_what_is_and_reported(tmp_path: Path) -> None:
+def test_uncovered_calls_are_replaced_by_covered_ones_with_a_note(tmp_path: Path) -> None:
     files = factory.files(4)
     for one in files:
         one.call(1_000_000, 9_000_000, sequence=0, function="MPI_Bcast", bytes=64)
         one.call(10_000_000, 10_070_000, sequence=1, function="MPI_Alltoall", bytes=32768)
     trace = factory.write(tmp_path / "t", files)
-    found = predicted(trace, results(tmp_path))
-    (note,) = (note for note in found.notes if "instead of the recommended calls" in note)
+    prediction = predicted(trace, results(tmp_path))
+    (note,) = (note for note in prediction.notes if "instead of the recommended calls" in note)
     assert "predicted for MPI_Alltoall of 32 KiB" in note
     assert "MPI_Bcast of 64 B" in note and "has no measurements of bcast, but of alltoall; measure it" in note
     with pytest.raises(BadInput, match="has no measurements of bcast, but of alltoall"):
@@ -138,7 +138,7 @@ def test_what_is_not_covered_gives_way_to_what_is_and_reported(tmp_path: Path) -
     assert found_directory.exists()
 
 
-def test_unasked_it_is_about_what_the_summary_names_though_another_site_takes_longer(tmp_path: Path) -> None:
+def test_without_a_selection_the_recommended_calls_are_predicted(tmp_path: Path) -> None:
     files = factory.files(4)
     calls = [("MPI_Bcast", 64, 60), ("MPI_Alltoall", 32768, 50), ("MPI_Alltoall", 32768, 40)]
     for one in files:
@@ -152,15 +152,15 @@ def test_unasked_it_is_about_what_the_summary_names_though_another_site_takes_lo
         *results_factory.rows({"no_delay": {"linear": 40}}, collective="bcast", bytes=64),
     ]
     measured = results_factory.results(tmp_path / "r", both)
-    found = predicted(trace, measured)
+    prediction = predicted(trace, measured)
     assert "MPI_Alltoall at 32 KiB" in sentence(summarise(open_trace(trace)))
-    assert found.recorded.calls[0].description.startswith("MPI_Alltoall of 32 KiB at app+0x1020")
-    assert not any("instead of the recommended" in note for note in found.notes)
+    assert prediction.recorded.calls[0].description.startswith("MPI_Alltoall of 32 KiB at app+0x1020")
+    assert not any("instead of the recommended" in note for note in prediction.notes)
     together = predicted(trace, measured, everything=True)
     assert [one.collective for one in together.recorded.calls] == ["alltoall", "alltoall", "bcast"]
 
 
-def test_an_algorithm_that_was_not_measured_cannot_be_what_ran(trace: Path, tmp_path: Path) -> None:
+def test_an_unmeasured_algorithm_is_refused_as_the_one_that_ran(trace: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"--ran bruck was not measured .* linear, pairwise"):
         predicted(trace, results(tmp_path), ran="bruck")
 

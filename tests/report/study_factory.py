@@ -120,7 +120,7 @@ def repetitions_of(cases: pl.DataFrame, number: int = 30) -> pl.DataFrame:
 
 
 def results(directory: Path, cases: pl.DataFrame, **more: Any) -> Results:
-    """What reading a result directory gives; the directory holds the study's text."""
+    """The results of a directory that holds the study's text."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "study.toml").write_text(STUDY_TOML, encoding="utf-8")
     names = cases.select("collective", "algorithm").unique(maintain_order=True).rows()

@@ -68,7 +68,7 @@ def test_the_page_never_scrolls_sideways_as_a_whole(
     assert browser.execute_script("return innerWidth") == width
 
 
-def test_wide_tables_scroll_inside_their_own_frame_and_keep_the_patterns_in_sight(
+def test_wide_tables_scroll_in_their_own_frame_and_keep_the_patterns_visible(
     browser: Chrome, pages: dict[str, Path]
 ) -> None:
     opened(browser, pages["wide"], (390, 900))
@@ -114,7 +114,7 @@ def test_the_plot_can_be_logarithmic(browser: Chrome, pages: dict[str, Path]) ->
     assert browser.execute_script(kind) == "log"
 
 
-def test_names_run_nothing_and_read_as_they_are(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_names_are_shown_literally_and_run_no_script(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["odd"])
     assert browser.title == f"offbeat report: {EVIL}"
     assert EVIL in browser.find_element(By.TAG_NAME, "h1").text

@@ -24,13 +24,13 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "ft"
 
 
-def offbeat_report(*words: object) -> Result:
+def offbeat_report(*arguments: object) -> Result:
     app = typer.Typer()
     app.command()(report.command)
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
-def test_page_and_pictures_lie_in_the_result_directory(directory: Path) -> None:
+def test_page_and_pictures_are_in_the_result_directory(directory: Path) -> None:
     done = offbeat_report(directory)
     assert done.exit_code == 0, done.output
     assert f"report: {directory}/report.html" in done.output
@@ -75,15 +75,15 @@ def test_the_report_may_be_written_again(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["--rule", "best"], "rule 'best' is unknown"),
         (["--rule", "scenario:nowhere"], "scenario 'nowhere' was not measured"),
         (["--pictures", "x", "--no-pictures"], "contradict each other"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(directory: Path, words: list[str], sentence: str) -> None:
-    done = offbeat_report(directory, *words)
+def test_invalid_options_are_refused(directory: Path, arguments: list[str], sentence: str) -> None:
+    done = offbeat_report(directory, *arguments)
     assert isinstance(done.exception, BadInput)
     assert sentence in str(done.exception)
     assert not (directory / "report.html").exists()
@@ -95,7 +95,7 @@ def test_a_directory_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     assert str(tmp_path) in str(done.exception)
 
 
-def test_a_page_in_an_impossible_place_is_one_sentence(directory: Path) -> None:
+def test_an_unwritable_page_gives_one_sentence(directory: Path) -> None:
     done = offbeat_report(directory, "--no-pictures", "--output", directory / "study.toml" / "x.html")
     assert isinstance(done.exception, BadInput)
     assert "give another --output" in str(done.exception)

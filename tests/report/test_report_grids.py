@@ -29,7 +29,7 @@ def hydra(tmp_path: Path) -> dict[str, Grid]:
     return {grid.kind: grid for grid in grids(view, 0.05)}
 
 
-def test_the_good_set_of_each_row_is_marked_only(hydra: dict[str, Grid]) -> None:
+def test_only_the_good_set_of_each_row_is_marked(hydra: dict[str, Grid]) -> None:
     grid = hydra["last-delay"]
     marked = {
         row.heading.name: [
@@ -66,7 +66,7 @@ def test_normalised_rows_have_the_absolute_time_in_parentheses_and_averages_belo
     assert [row.summary for row in grid.rows] == [False] * 8 + [True, True]
 
 
-def test_robustness_classes_have_signs_marks_and_no_row_for_no_delay(tmp_path: Path) -> None:
+def test_robustness_classes_have_signs_and_marks_and_no_delay_has_no_row(tmp_path: Path) -> None:
     cases = factory.table(
         {
             "no_delay": {"a": 100.0, "b": 100.0, "c": 100.0},
@@ -113,11 +113,11 @@ def test_the_default_and_unproved_algorithms_are_references_never_good(tmp_path:
 def test_a_missing_case_is_a_dash_with_the_reason(tmp_path: Path) -> None:
     rows = [factory.row(name, p, 1e-6) for p in ("no_delay", "random") for name in ("a", "b")]
     rows[3] |= {"status": "quarantined", "reason": "hung for 60 s", "last_delay_s": None}
-    found = grids_of(factory.frame(rows), tmp_path)
-    for grid in found.values():
+    grids = grids_of(factory.frame(rows), tmp_path)
+    for grid in grids.values():
         lost = square(grid, "random", "b")
         assert (lost.text, lost.tone, lost.note) == ("–", "missing", "hung for 60 s")
-    assert square(found["normalised"], "average", "b").text == "–"
+    assert square(grids["normalised"], "average", "b").text == "–"
 
 
 def test_row_headings_have_the_skew(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_medians_of_too_few_repetitions_have_a_star(tmp_path: Path) -> None:
     rows = [factory.row(name, "no_delay", 1e-6) for name in ("a", "b")]
     rows[1] |= {"status": "incomplete", "repetitions": 2}
     grid = grids_of(factory.frame(rows), tmp_path)["last-delay"]
-    shown = square(grid, "no_delay", "b")
-    assert (shown.text[-1], shown.mark) == ("*", "✓")
+    one_square = square(grid, "no_delay", "b")
+    assert (one_square.text[-1], one_square.mark) == ("*", "✓")
     assert "too few" in grid.caption
 
 

@@ -35,10 +35,10 @@ class Elements(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
@@ -56,7 +56,7 @@ def elements(page: str) -> list[tuple[str, dict[str, str | None]]]:
     parser.feed(page)
     parser.close()
     assert parser.open == []
-    return parser.found
+    return parser.elements
 
 
 def text_of(page: str) -> str:
@@ -83,11 +83,11 @@ def test_the_page_has_its_parts_in_order(tmp_path: Path) -> None:
 
 def test_nothing_outside_the_file_is_needed(tmp_path: Path) -> None:
     study = factory.results(tmp_path, factory.case_frame(factory.many_algorithms(4), factory.SHAPES))
-    found = elements(page_of(study))
-    assert all(attributes.get("src", "data:").startswith("data:") for _, attributes in found)
-    assert not [attributes for tag, attributes in found if tag in ("link", "iframe", "object")]
-    assert {attributes["href"][0] for tag, attributes in found if tag == "a"} == {"#"}
-    policies = [a["content"] for tag, a in found if a.get("http-equiv") == "Content-Security-Policy"]
+    page_elements = elements(page_of(study))
+    assert all(attributes.get("src", "data:").startswith("data:") for _, attributes in page_elements)
+    assert not [attributes for tag, attributes in page_elements if tag in ("link", "iframe", "object")]
+    assert {attributes["href"][0] for tag, attributes in page_elements if tag == "a"} == {"#"}
+    policies = [a["content"] for tag, a in page_elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policies[0].startswith("default-src 'none';")
 
 
@@ -257,10 +257,10 @@ def test_the_page_of_a_large_study_has_a_limited_size(tmp_path: Path) -> None:
 
 def test_every_link_has_a_target(tmp_path: Path) -> None:
     cases = factory.case_frame(factory.many_algorithms(3), factory.SHAPES, sizes=(8, 64))
-    found = elements(page_of(factory.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
-    ids = [attributes["id"] for _, attributes in found if "id" in attributes]
+    page_elements = elements(page_of(factory.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
+    ids = [attributes["id"] for _, attributes in page_elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    links = [attributes["href"] for tag, attributes in found if tag == "a"]
+    links = [attributes["href"] for tag, attributes in page_elements if tag == "a"]
     assert all(link[1:] in ids for link in links if link.startswith("#"))
     files = [link for link in links if not link.startswith("#")]
     assert len(files) == len(list((tmp_path / "pictures of it").iterdir())) >= 3 * 7

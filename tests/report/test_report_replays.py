@@ -55,7 +55,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_a_replay_is_drawn_by_each_rank_s_mean_with_the_band_of_its_calls(results: Results) -> None:
-    drawn = plot_data.pattern_plots(results).drawn
+    drawn, _ = plot_data.pattern_plots(results)
     assert [one.label for one in drawn] == ["no_delay", "mean", "ft"]
     replay = drawn[-1]
     assert replay.delays == pytest.approx(CALLS.mean(axis=0))

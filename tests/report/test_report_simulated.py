@@ -20,8 +20,8 @@ p = [16]
 """
 
 
-def offbeat(*words):
-    subprocess.run([sys.executable, "-m", "offbeat", *map(str, words)], check=True, timeout=120)
+def offbeat(*arguments):
+    subprocess.run([sys.executable, "-m", "offbeat", *map(str, arguments)], check=True, timeout=120)
 
 
 def test_simulated_results_get_no_warnings_about_cores_clocks_and_governors(tmp_path):

@@ -77,20 +77,20 @@ def test_without_tuning_files_there_is_no_status(tmp_path: Path) -> None:
 
 def test_the_command_the_rules_and_the_notes_are_shown(tmp_path: Path) -> None:
     write_files(tmp_path)
-    found = status_of(tmp_path)
-    assert found is not None
-    assert found.usage == [COMMAND]
-    assert found.notes == ["not with non-commutative operations"]
-    ((*line, _),) = found.rules.rows
+    status = status_of(tmp_path)
+    assert status is not None
+    assert status.usage == [COMMAND]
+    assert status.notes == ["not with non-commutative operations"]
+    ((*line, _),) = status.rules.rows
     assert line == ["reduce", "4 – 7", "1 KiB – 4095 B"]
-    assert (found.outcome, found.proofs.rows) == ("", [])
+    assert (status.outcome, status.proofs.rows) == ("", [])
 
 
 def test_files_of_another_rule_get_a_note(tmp_path: Path) -> None:
     write_files(tmp_path)
-    found = status_of(tmp_path, "worst")
-    assert found is not None
-    assert found.notes[0] == (
+    status = status_of(tmp_path, "worst")
+    assert status is not None
+    assert status.notes[0] == (
         "The files were written with the rule ‘average’, but this report selects by ‘worst’."
     )
 
@@ -98,28 +98,28 @@ def test_files_of_another_rule_get_a_note(tmp_path: Path) -> None:
 def test_a_damaged_manifest_is_reported_in_the_page(tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "tuning" / "tuning.json").write_text("{")
-    found = status_of(tmp_path)
-    assert found is not None
-    assert "damaged" in found.error
+    status = status_of(tmp_path)
+    assert status is not None
+    assert "damaged" in status.error
 
 
 @pytest.mark.parametrize(("outcome", "warned"), [("obeyed", False), ("differs", False), ("disobeyed", True)])
 def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: str, warned: bool) -> None:
     write_files(tmp_path)
-    seen = "functions:ompi_coll_base_reduce_intra_binomial"
+    evidence = "functions:ompi_coll_base_reduce_intra_binomial"
     proofs = [
-        Proof(case=CASE, expected="chain", outcome="obeyed", evidence=seen),
-        Proof(case=CASE, expected="default", outcome=outcome, evidence=seen, also=["pipeline"]),
+        Proof(case=CASE, expected="chain", outcome="obeyed", evidence=evidence),
+        Proof(case=CASE, expected="default", outcome=outcome, evidence=evidence, also=["pipeline"]),
     ]
     write_proofs(Proofs(library="openmpi-4.1.4", proofs=proofs), tmp_path / "tuning")
-    found = status_of(tmp_path)
-    assert found is not None
-    assert found.outcome.startswith("openmpi-4.1.4: 1 of 1 rule verified")
-    *_, expected, _, observed = found.proofs.rows[1]
+    status = status_of(tmp_path)
+    assert status is not None
+    assert status.outcome.startswith("openmpi-4.1.4: 1 of 1 rule verified")
+    *_, expected, _, observed = status.proofs.rows[1]
     assert expected == "the library’s default"
     assert observed == "reduce_intra_binomial; indistinguishable from 1 algorithm"
     study = factory.results(tmp_path, factory.case_frame(["chain"], factory.SHAPES))
-    notices = warnings(study, factory.shown(study), found)
+    notices = warnings(study, factory.shown(study), status)
     assert any("was not proved to obey" in notice.what for notice in notices) == warned
 
 
@@ -128,6 +128,6 @@ def test_proofs_of_files_rewritten_later_are_ignored(tmp_path: Path) -> None:
     proof = Proof(case=CASE, expected="chain", outcome="obeyed")
     path = write_proofs(Proofs(library="openmpi-4.1.4", proofs=[proof]), tmp_path / "tuning")
     os.utime(path, (1, 1))
-    found = status_of(tmp_path)
-    assert found is not None
-    assert found.outcome == ""
+    status = status_of(tmp_path)
+    assert status is not None
+    assert status.outcome == ""

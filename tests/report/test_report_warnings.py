@@ -111,10 +111,10 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("name", list(CASES))
 def test_a_warning_has_observation_reason_and_remedy(tmp_path: Path, name: str) -> None:
     cases, more, what, remedy = CASES[name]
-    found = [notice for notice in notices(tmp_path, cases, **more) if what in notice.what]
-    assert len(found) == 1
-    assert remedy in found[0].remedy
-    assert found[0].why.endswith((".", "."))
+    matching = [notice for notice in notices(tmp_path, cases, **more) if what in notice.what]
+    assert len(matching) == 1
+    assert remedy in matching[0].remedy
+    assert matching[0].why.endswith((".", "."))
 
 
 def test_a_quarantined_case_keeps_its_reason(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ def wanted(**words) -> figure4.Part:
     return figure4.selected_part(**lists, platform=words.get("platform", "paper"), p=words.get("p", 1024))
 
 
-def run(*words, folder):
+def run(*arguments, folder):
     return subprocess.run(
-        [*WORDS, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [*WORDS, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -63,7 +63,7 @@ def test_the_whole_figure_is_what_the_paper_describes():
     assert study.simulator.family == "simgrid"
 
 
-def test_a_part_of_it_can_be_asked_for():
+def test_a_part_of_the_figure_can_be_requested():
     part = wanted(collectives=["reduce", "alltoall"], sizes=["2 B"], algorithms=["bruck"], factors=[1.0])
     study = loads(figure4.study_text(part), "figure4.toml").study
     assert [section.algorithms for section in study.collective] == [["all"], ["bruck"]]
@@ -71,7 +71,7 @@ def test_a_part_of_it_can_be_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("message", "sentence"),
     [
         ({"collectives": ["bcast"]}, "--collective bcast: figure 4 shows reduce, allreduce, alltoall"),
         ({"sizes": ["2 XB"]}, "--size 2 XB: .*unit of size"),
@@ -80,12 +80,12 @@ def test_a_part_of_it_can_be_asked_for():
         ({"algorithms": ["brook"]}, "--algorithm brook: .*did you mean 'bruck'"),
     ],
 )
-def test_words_that_mean_nothing_are_refused(words, sentence):
+def test_unknown_names_are_refused(message, sentence):
     with pytest.raises(BadInput, match=sentence):
-        wanted(**words)
+        wanted(**message)
 
 
-def test_it_is_an_ordinary_study_with_a_map_for_each_factor(simulated):
+def test_the_figure_is_an_ordinary_study_with_a_map_for_each_factor(simulated):
     folder, _, out = simulated
     results = read_study(folder / "figure4")
     assert set(results.cases["library"]) == {"sim-simgrid on paper"}
@@ -106,7 +106,7 @@ def test_the_same_command_again_simulates_nothing_and_says_the_same(simulated):
     assert (folder / "figure4" / "cases.jsonl").read_bytes() == before
 
 
-def test_another_part_does_not_go_into_the_same_directory(simulated):
+def test_another_part_is_refused_in_the_same_directory(simulated):
     folder, _, _ = simulated
     done = run("--collective", "reduce", "--size", "4 B", folder=folder)
     assert done.returncode == 2
@@ -156,7 +156,7 @@ def made_results(rows):
     )
 
 
-def test_a_last_delay_of_zero_divides_nothing_by_nothing():
+def test_last_delays_of_zero_are_compared_without_division_by_zero():
     rows = [("a", "no_delay", 0.0), ("b", "no_delay", 1e-6), ("a", "random", 2e-6), ("b", "random", 0.0)]
     (one,) = maps(made_results(rows))
     assert one.winners == {2: "a"}
@@ -165,7 +165,7 @@ def test_a_last_delay_of_zero_divides_nothing_by_nothing():
     assert 0 < one.squares["random", 2].ratio == pytest.approx(1e-9 / 2e-6)
 
 
-def test_where_the_winner_without_delays_ties_it_stays_the_best():
+def test_the_no_delay_winner_stays_the_best_among_equals():
     rows = [("a", "no_delay", 2e-6), ("b", "no_delay", 1e-6), ("a", "random", 3e-6), ("b", "random", 3e-6)]
     (one,) = maps(made_results(rows))
     assert one.squares["random", 2].algorithm == "b"
@@ -187,7 +187,7 @@ def test_a_map_names_every_algorithm_that_is_best_somewhere(simulated):
 
 
 def reduce_map(best, ratio=0.27):
-    """A map in which ``best`` tells the best algorithm of each (shape, size)."""
+    """A map in which ``best`` gives the best algorithm of each (shape, size)."""
     shapes, sizes = ["ascending", "last_delayed", "no_delay"], [2, 64, 1024]
     squares = {
         (shape, size): Square(algorithm=best(shape, size), last_delay_s=8e-6, ratio=ratio)
@@ -206,13 +206,13 @@ def as_the_paper(shape, size):
     return "ompi_binomial" if size <= 256 else "scatter_gather"
 
 
-def test_claims_that_hold_are_said_to_hold():
+def test_claims_that_hold_are_confirmed():
     lines = claims.sentences([reduce_map(as_the_paper)], [])
     assert len(lines) == 4
     assert all(line.endswith("holds.") and "does not" not in line for line in lines)
 
 
-def test_claims_that_do_not_hold_are_looked_at_again_among_the_papers_algorithms():
+def test_claims_that_do_not_hold_are_checked_again_among_the_papers_algorithms():
     everything = reduce_map(lambda shape, size: "mvapich2_knomial", ratio=1.0)
     lines = claims.sentences([everything], [reduce_map(as_the_paper)])
     assert all("does not hold" in line and "the paper names" in line for line in lines)

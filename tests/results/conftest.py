@@ -19,5 +19,5 @@ def directory(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(directory: Path) -> Iterator[Store]:
     """A new result directory, open for writing."""
-    with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as made:
-        yield made
+    with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as new_store:
+        yield new_store

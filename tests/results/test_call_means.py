@@ -1,4 +1,4 @@
-"""The mean over the calls of a replay, and how sure it is."""
+"""The mean over the calls of a replay, and its interval."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ DELAYS = st.lists(st.floats(0, 1e3), min_size=1, max_size=8)
 
 
 @given(values=DELAYS)
-def test_with_calls_that_were_measured_once_it_is_the_plain_mean(values):
+def test_the_mean_over_calls_measured_once_is_the_plain_mean(values):
     assert mean_over_calls(values, np.arange(len(values))) == pytest.approx(np.mean(values))
 
 
-def test_a_process_that_loses_its_core_for_once_does_not_move_it():
+def test_one_lost_core_does_not_change_the_mean_over_calls():
     values = np.tile([1.0, 2.0, 6.0], 5)
     values[4] = 1000.0
     assert mean_over_calls(values, np.tile(np.arange(3), 5)) == 3.0
 
 
 @given(each=st.lists(DELAYS, min_size=1, max_size=6))
-def test_a_call_that_was_repeated_more_often_counts_no_more(each):
+def test_repeated_calls_have_the_same_weight(each):
     values = np.concatenate(each)
     calls = np.concatenate([np.full(len(row), call) for call, row in enumerate(each)])
     order = np.random.default_rng(len(values)).permutation(len(values))
-    wanted = np.mean([np.median(row) for row in each])
-    assert mean_over_calls(values[order], calls[order]) == pytest.approx(wanted)
+    expected = np.mean([np.median(row) for row in each])
+    assert mean_over_calls(values[order], calls[order]) == pytest.approx(expected)
 
 
 @given(each=st.lists(DELAYS, min_size=1, max_size=6))
-def test_resamples_lie_around_the_mean_and_within_what_was_measured(each):
+def test_resampled_means_are_around_the_mean_and_within_the_measured_range(each):
     values = np.concatenate(each)
     calls = np.concatenate([np.full(len(row), call) for call, row in enumerate(each)])
     drawn = resampled_means(values, calls, 200, np.random.default_rng(1))
@@ -52,8 +52,8 @@ def test_the_interval_holds_the_mean(each):
     assert low <= mean_over_calls(values, calls) <= high
 
 
-def test_differences_between_calls_widen_nothing_once_every_call_was_repeated():
-    """Calls are given: that one takes a thousand times longer than another is no uncertainty."""
+def test_differences_between_repeated_calls_do_not_widen_the_interval():
+    """The calls are fixed: a call that takes a thousand times longer than another adds no uncertainty."""
     noise = np.random.default_rng(2).normal(0, 0.01, (4, 50))
     values = (np.geomspace(1, 1000, 50) + noise).ravel()
     calls = np.tile(np.arange(50), 4)
@@ -64,7 +64,7 @@ def test_differences_between_calls_widen_nothing_once_every_call_was_repeated():
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 6])
-def test_the_interval_holds_the_true_mean_about_as_often_as_it_says(rounds):
+def test_the_interval_contains_the_true_mean_about_as_often_as_stated(rounds):
     chance = np.random.default_rng(rounds)
     calls = np.tile(np.arange(30), rounds)
     held = 0
@@ -81,7 +81,7 @@ def test_one_value_is_its_own_interval_and_none_has_none():
     assert np.isnan(mean_over_calls([], np.array([], dtype=np.int64)))
 
 
-def test_where_calls_are_drawn_the_same_seed_draws_the_same_for_every_case():
+def test_the_same_seed_draws_the_same_calls_for_every_case():
     calls, first = np.arange(20), np.random.default_rng(1).exponential(1, 20)
     drawn = [resampled_means(v, calls, 100, np.random.default_rng(5)) for v in (first, 2 * first + 1)]
     assert drawn[1] == pytest.approx(2 * drawn[0] + 1)

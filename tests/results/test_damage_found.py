@@ -1,4 +1,4 @@
-"""Damaged records are named, left out, set aside by the next run, and measured again; the others stay."""
+"""Damaged records are named and excluded, moved away by the next run, and measured again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ VERDICTS = [
 ]
 
 
-def made(directory: Path) -> Path:
-    """Five cases with verdicts; their samples still a stream. Its copy as a killed writer leaves it."""
+def study_directory(directory: Path) -> Path:
+    """Five cases with verdicts, whose samples are still a stream, as a killed writer leaves them."""
     with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
         store.add_algorithms(
             Algorithm(collective="reduce", name=one.algorithm, settings={"a": "1"}) for one in VERDICTS
@@ -47,7 +47,7 @@ def made(directory: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("made") / "results")
+    return study_directory(tmp_path_factory.mktemp("study_directory") / "results")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def parts(streams: Path) -> Path:
 
 
 def goes_on(directory: Path) -> set[str]:
-    """Opens as a run does, measures what is not done, and sees that everything is whole; what that was."""
+    """Resumes the study, checks that it is complete, and returns the cases that were measured again."""
     with Store.open(directory) as store:
         todo = set(IDS) - store.done
         for number in range(COUNT):
@@ -83,10 +83,10 @@ def insert(path: Path, place: float) -> None:
     path.write_bytes(data[:at] + b"x" + data[at:])
 
 
-def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
+def test_a_changed_digit_in_a_line_is_detected_named_excluded_and_measured_again(
     parts: Path, tmp_path: Path
 ) -> None:
-    """The very case of a flipped bit that changed the winner: 2.4685e-6 became 0.4685e-6."""
+    """A flipped bit that once changed the winner: 2.4685e-6 became 0.4685e-6."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     path = left / layout.CASES
     lines = path.read_text().splitlines(keepends=True)
@@ -107,7 +107,7 @@ def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
 @pytest.mark.parametrize("damage", [flip, insert])
 @settings(max_examples=25)
 @given(place=st.floats(0, 1), kind=st.sampled_from(["stream", "repetitions", "ranks", "cases", "verdicts"]))
-def test_damage_anywhere_is_found_and_mended_by_going_on(
+def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     streams: Path,
     parts: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -128,10 +128,10 @@ def test_damage_anywhere_is_found_and_mended_by_going_on(
     whole = read_study(parts).cases.to_dicts()
     damage(path, place)
     results = read_study(left)
-    kept = results.cases.to_dicts()
-    assert all(row in whole for row in kept)
+    rows = results.cases.to_dicts()
+    assert all(row in whole for row in rows)
     ranks = results.ranks()
-    if len(kept) < COUNT:
+    if len(rows) < COUNT:
         assert results.notes
     elif ranks.height < 12 * COUNT:
         assert "do not fit their checksum" in results.notes[-1] or "damaged" in results.notes[-1]
@@ -139,7 +139,8 @@ def test_damage_anywhere_is_found_and_mended_by_going_on(
 
 
 def test_rows_of_a_case_that_is_measured_again_count_once(parts: Path, tmp_path: Path) -> None:
-    """A case with a damaged line has its samples on disk still: they must go before it is measured anew."""
+    """The samples of a case with a damaged line are still on disk and must be removed before it is measured
+    again."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     flip(left / layout.CASES, 0.01)
     assert goes_on(left) == {IDS[0]}
@@ -165,7 +166,7 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"last_delay_s": 4.8e304}, "last_delay_s is 4.8e+304 s, longer than ten days"),
         ({"last_delay_s": 1e-9}, "is outside of its interval"),
@@ -174,8 +175,8 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
         ({"status": "splendid"}, "none of measured, unfinished, incomplete, quarantined"),
     ],
 )
-def test_numbers_that_cannot_be_true_together_are_left_out(
-    parts: Path, tmp_path: Path, change: dict[str, object], words: str
+def test_implausible_numbers_are_excluded(
+    parts: Path, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     rows = [json.loads(line) for line in (left / layout.CASES).read_text().splitlines()]
@@ -185,13 +186,13 @@ def test_numbers_that_cannot_be_true_together_are_left_out(
     results = read_study(left)
     assert len(results.cases) == COUNT - 1
     assert "cases.jsonl:2, reduce chain(fanout=1)" in results.notes[0]
-    assert words in results.notes[0]
+    assert message in results.notes[0]
 
 
 def test_a_case_whose_verdict_is_damaged_is_left_out_and_an_algorithm_is_judged_again(
     parts: Path, tmp_path: Path
 ) -> None:
-    """Whether it computes wrongly for some operations stood there."""
+    """The damaged line held the operations for which it is wrong."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     for name in (layout.VERDICTS, layout.ALGORITHMS):
         path = left / name
@@ -217,18 +218,20 @@ def test_a_changed_document_is_refused(parts: Path, tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("row", "message"),
     [
         ("reduce,lin,4,8,no_delay,4.8e300,1,1,9", "last_delay is 4.8e.*longer than ten days"),
         ("reduce,lin,4,8,no_delay,5,6,7,9", "outside of its interval"),
     ],
 )
-def test_an_import_refuses_what_cannot_be_true_with_its_line(tmp_path: Path, row: str, words: str) -> None:
+def test_an_import_refuses_implausible_numbers_with_their_line(
+    tmp_path: Path, row: str, message: str
+) -> None:
     csv = tmp_path / "odd.csv"
     names = (
         "collective,algorithm,p,bytes,pattern,last_delay_us,last_delay_low_us,last_delay_high_us,repetitions"
     )
     csv.write_text(f"{names}\nreduce,ring,4,8,no_delay,5,4,6,9\n{row}\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{words}"):
+    with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{message}"):
         import_csv(csv, tmp_path / "odd")
     assert not (tmp_path / "odd").exists()

@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet would compute are written so that it shows them, and come back as they were."""
+"""Texts that a spreadsheet would evaluate are exported so that it shows them, and are imported unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_no_cell_of_a_csv_begins_like_a_formula_and_an_import_takes_the_apostrop
             store.append(make_case(number, algorithm=name), FACTS, make_samples(number))
     export_file(read_study(tmp_path / "ours"), tmp_path / "ours.csv")
     with (tmp_path / "ours.csv").open(newline="") as file:
-        shown = [row["algorithm"] for row in csv.DictReader(file)]
-    assert shown == ["'=1+2", "'+a", "'-b", "'@c", "plain"]
+        names = [row["algorithm"] for row in csv.DictReader(file)]
+    assert names == ["'=1+2", "'+a", "'-b", "'@c", "plain"]
     import_csv(tmp_path / "ours.csv", tmp_path / "theirs")
     assert read_study(tmp_path / "theirs").cases["algorithm"].to_list() == NAMES

@@ -12,7 +12,7 @@ VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
 
 
 @given(values=VALUES)
-def test_the_median_lies_in_its_interval_and_the_interval_in_the_values(values):
+def test_the_median_is_in_its_interval_and_the_interval_in_the_range_of_the_values(values):
     low, high = median_interval(values)
     assert min(values) <= low <= np.median(values) <= high <= max(values)
 

@@ -95,8 +95,8 @@ def test_every_time_of_a_partitioned_send_comes_back(
         assert read_study(directory).ranks().equals(ranks)
 
 
-def test_a_directory_of_a_collective_is_what_it_was_before_partitioned_sends(tmp_path: Path) -> None:
-    """The texts and checksums are those of offbeat before results knew partitions."""
+def test_partitioned_sends_do_not_change_the_files_of_a_collective(tmp_path: Path) -> None:
+    """The texts and checksums are those of offbeat before results had partitions."""
     case = make_case(2, p=2)
     samples = Samples(
         arrivals_s=np.array([[0.0, 0.25], [0.5, 0.0], [0.0, 1.0]]),
@@ -159,8 +159,8 @@ def test_an_exported_table_of_partitioned_sends_can_be_imported(tmp_path: Path) 
     export_file(before, tmp_path / "t.csv")
     import_csv(tmp_path / "t.csv", tmp_path / "again")
     after = read_study(tmp_path / "again").cases
-    kept = ["collective", "algorithm", "bytes", "p", "partitions", "last_delay_s", "repetitions"]
-    assert after.select(kept).equals(before.cases.select(kept))
+    columns = ["collective", "algorithm", "bytes", "p", "partitions", "last_delay_s", "repetitions"]
+    assert after.select(columns).equals(before.cases.select(columns))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_an_exported_table_of_partitioned_sends_can_be_imported(tmp_path: Path) 
         ("partitioned_send,0", "the number of partitions should be a number above 0"),
     ],
 )
-def test_an_imported_operation_that_there_is_not_is_refused(tmp_path: Path, row: str, sentence: str) -> None:
+def test_an_unknown_imported_operation_is_refused(tmp_path: Path, row: str, sentence: str) -> None:
     (tmp_path / "t.csv").write_text(
         f"collective,partitions,algorithm,bytes,pattern,p,last_delay_us\n{row},many,8,late,2,1\n"
     )

@@ -4,7 +4,7 @@ import offbeat
 from offbeat.results.provenance import provenance
 
 
-def test_provenance_says_what_measured_where_and_when():
+def test_provenance_has_library_machine_and_time():
     facts = provenance({"library": "Open MPI 5.0.6"})
     assert facts["schema_version"] == 2
     assert facts["offbeat_version"] == offbeat.__version__
@@ -48,7 +48,7 @@ def test_provenance_reads_processor_and_governor(tmp_path):
     assert facts["topology"]["container_cpus"] == 1.5
 
 
-def test_what_the_machine_does_not_tell_is_left_empty(tmp_path):
+def test_unknown_facts_about_the_machine_are_empty(tmp_path):
     facts = provenance(root=tmp_path)
     assert facts["frequency"]["governors"] == []
     assert facts["topology"]["sockets"] is None

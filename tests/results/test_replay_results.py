@@ -1,4 +1,4 @@
-"""Replays in results: what is kept of each call, how it comes out and in, and results that know none."""
+"""Replays in results: the stored calls, export and import, and results without replays."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def make_replay(number: int = 0):
 
 def replayed_samples(seed: int = 0, calls: int = 4, rounds: int = 3):
     """Whole rounds, of which the first repetition missed its start."""
-    made = make_samples(seed, repetitions=calls * rounds + 1)
-    return msgspec.structs.replace(made, calls=np.concatenate([[0], np.tile(np.arange(calls), rounds)]))
+    samples = make_samples(seed, repetitions=calls * rounds + 1)
+    return msgspec.structs.replace(samples, calls=np.concatenate([[0], np.tile(np.arange(calls), rounds)]))
 
 
-def last_delays(made):
-    return (made.exits_s.max(axis=1) - made.arrivals_s.max(axis=1))[made.valid]
+def last_delays(samples):
+    return (samples.exits_s.max(axis=1) - samples.arrivals_s.max(axis=1))[samples.valid]
 
 
 def test_a_replay_s_delay_is_the_mean_over_its_calls_with_its_interval(store, directory):
-    made = replayed_samples()
-    store.append(make_replay(), REPLAYED, made)
+    samples = replayed_samples()
+    store.append(make_replay(), REPLAYED, samples)
     (row,) = offbeat.read_study(directory).cases.to_dicts()
-    last_s = last_delays(made)
+    last_s = last_delays(samples)
     assert row["last_delay_s"] == pytest.approx(np.median(last_s.reshape(3, 4), axis=0).mean())
-    low, high = mean_interval(last_s, made.calls[made.valid])
+    low, high = mean_interval(last_s, samples.calls[samples.valid])
     assert (row["last_delay_low_s"], row["last_delay_high_s"]) == (low, high)
     assert low < row["last_delay_s"] < high
     assert (row["repetitions"], row["invalid"], row["source"]) == (12, 1, SITE)
@@ -59,7 +59,7 @@ def test_each_repetition_keeps_the_number_of_its_call(store, directory, closed):
     assert repetitions["call"].to_list() == [0, *range(4), *range(4), *range(4), None, None, None, None]
 
 
-def test_an_export_with_replays_comes_back_as_it_was(store, directory, tmp_path):
+def test_an_export_with_replays_is_imported_unchanged(store, directory, tmp_path):
     store.append(make_replay(0), REPLAYED, replayed_samples(0))
     store.append(make_replay(1), REPLAYED, replayed_samples(1))
     store.append(make_case(2), FACTS, make_samples(2, repetitions=20))
@@ -67,8 +67,8 @@ def test_an_export_with_replays_comes_back_as_it_was(store, directory, tmp_path)
     export_file(ours, tmp_path / "ours.csv")
     import_csv(tmp_path / "ours.csv", tmp_path / "out")
     theirs = offbeat.read_study(tmp_path / "out")
-    kept = [name for name in CASES if name not in ("case", "engine", "evidence")]
-    assert theirs.cases.select(kept).equals(ours.cases.select(kept))
+    columns = [name for name in CASES if name not in ("case", "engine", "evidence")]
+    assert theirs.cases.select(columns).equals(ours.cases.select(columns))
     assert theirs.study["patterns"]["replays"] == ["ft"]
 
 

@@ -1,4 +1,4 @@
-"""A result directory that was damaged, or is none, is named with the file and with what to do."""
+"""A damaged or foreign result directory is reported with the file and a remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def imported(tmp_path: Path) -> Path:
     return tmp_path / "made"
 
 
-def test_a_file_that_is_none_of_ours_among_the_tables_is_left_alone(imported: Path) -> None:
+def test_foreign_files_among_the_tables_are_ignored(imported: Path) -> None:
     (imported / layout.REPETITIONS / "part-0001 (copy).parquet").write_bytes(b"x")
     (imported / layout.REPETITIONS / "part-copy.parquet").write_bytes(b"x")
     assert len(read_study(imported).repetitions) == 2
@@ -50,14 +50,14 @@ def test_a_study_that_cannot_be_read_beside_its_results_is_named(
         opened(imported)
 
 
-def test_a_file_in_place_of_a_directory_is_told(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_directory_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     with pytest.raises(BadInput, match="is a file; give the directory that 'offbeat run'"):
         read_study(path)
 
 
-def test_a_folder_of_something_else_is_told_with_what_makes_one(tmp_path: Path) -> None:
+def test_a_folder_without_results_is_reported_with_the_command_that_creates_results(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="give the directory that 'offbeat run'"):
         read_study(tmp_path)
 
@@ -70,7 +70,7 @@ def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("row", "message"),
     [
         ("reduce,lin,4,99999999999999999999,no_delay,1", "column bytes: .* more than any memory holds"),
         ("reduce,lin,1000000000000,8,no_delay,1", "p = 1000000000000 is more than"),
@@ -79,15 +79,15 @@ def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> 
     ],
     ids=["bytes", "p", "escape", "NUL"],
 )
-def test_an_import_holds_nothing_that_results_cannot(tmp_path: Path, row: str, words: str) -> None:
+def test_an_import_refuses_values_that_results_cannot_hold(tmp_path: Path, row: str, message: str) -> None:
     csv = tmp_path / "odd.csv"
     csv.write_text(HEADER + row + "\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=rf"odd\.csv:2: {words}"):
+    with pytest.raises(BadInput, match=rf"odd\.csv:2: {message}"):
         import_csv(csv, tmp_path / "odd")
     assert not (tmp_path / "odd").exists()
 
 
-def test_braces_that_name_nothing_are_told_as_such(tmp_path: Path) -> None:
+def test_braces_without_a_column_name_are_reported(tmp_path: Path) -> None:
     csv = tmp_path / "made.csv"
     csv.write_text(HEADER + "reduce,lin,4,8,no_delay,1\n", encoding="utf-8")
     with pytest.raises(BadInput, match=r"--setting: braces that name no column .* as in \{algorithm\}"):

@@ -38,7 +38,7 @@ READ = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: {"true": T
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_csv_gives_every_value_back(results, name):
+def test_csv_preserves_every_value(results, name):
     stream = io.BytesIO()
     export_csv(results, stream, name)
     rows = csv.DictReader(io.StringIO(stream.getvalue().decode()))
@@ -60,7 +60,7 @@ def test_csv_is_plain_csv_with_a_header(results, name):
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_json_gives_every_value_back_with_study_and_provenance(results, name):
+def test_json_preserves_every_value_with_study_and_provenance(results, name):
     stream = io.BytesIO()
     export_json(results, stream, name)
     content = json.loads(stream.getvalue())
@@ -122,12 +122,12 @@ def test_the_command_writes_the_file_it_is_given(results, tmp_path):
         (["--table", "clocks"], "tables are cases, repetitions, ranks"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(results, options, sentence):
+def test_contradicting_options_are_refused(results, options, sentence):
     with pytest.raises(BadInput, match=sentence):
         run("export", results.directory, *options)
 
 
-def test_an_output_that_cannot_be_made_is_refused(results, tmp_path):
+def test_an_unwritable_output_is_refused(results, tmp_path):
     with pytest.raises(BadInput, match=r"cannot write .*: No such file or directory"):
         export_file(results, tmp_path / "no" / "out.csv")
     with pytest.raises(BadInput, match=r"there is no table 'clocks'"):

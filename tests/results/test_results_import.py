@@ -74,7 +74,7 @@ def test_one_value_is_one_repetition_and_its_own_interval(tmp_path):
     assert any("its confidence is unknown" in remark for remark in done.remarks)
 
 
-def test_several_rows_of_a_cell_are_its_repetitions(tmp_path):
+def test_several_rows_of_a_case_are_its_repetitions(tmp_path):
     rows = [f"m,2,4,reduce,8,ascending,lin,{delay}" for delay in (3, 1, 2)]
     done, results = imported(tmp_path, *rows, "m,2,4,reduce,8,ascending,bin,9")
     assert (done.cases, done.measurements) == (2, 4)
@@ -110,7 +110,7 @@ def test_a_file_of_excel_comes_in(tmp_path):
 
 def test_other_names_of_columns_are_given_with_an_option(tmp_path):
     header = "np,operation,size,shape_name,alg,time"
-    given = {
+    column_names = {
         "p": "np",
         "collective": "operation",
         "bytes": "size",
@@ -118,7 +118,7 @@ def test_other_names_of_columns_are_given_with_an_option(tmp_path):
         "algorithm": "alg",
         "last_delay_ms": "time",
     }
-    _, results = imported(tmp_path, "6,MPI_Reduce,64 KiB,No-delay,lin,2", header=header, columns=given)
+    _, results = imported(tmp_path, "6,MPI_Reduce,64 KiB,No-delay,lin,2", header=header, columns=column_names)
     row = results.cases.row(0, named=True)
     assert (row["p"], row["nodes"], row["ppn"]) == (6, 0, 0)
     assert (row["collective"], row["bytes"], row["last_delay_s"]) == ("reduce", 65536, 2e-3)
@@ -133,7 +133,7 @@ def test_two_machines_in_one_file_stay_apart(tmp_path):
     assert delay_of(results.cases, library="b") == [2e-6]
 
 
-def test_a_delay_of_zero_is_kept_and_remarked(tmp_path):
+def test_a_delay_of_zero_is_kept_with_a_note(tmp_path):
     done, results = imported(tmp_path, "m,2,4,reduce,8,ascending,lin,0", "m,2,4,reduce,8,ascending,bin,1")
     assert results.cases["last_delay_s"].to_list() == [0.0, 1e-6]
     assert any("1 last delay is 0" in remark for remark in done.remarks)
@@ -194,7 +194,7 @@ GOOD = "m,2,4,reduce,8,ascending,lin,1"
         (['m,2,4,reduce,8,"ascending,lin,1'], r":3: .*not a CSV table"),
     ],
 )
-def test_a_bad_row_is_refused_with_its_line_and_nothing_is_made(tmp_path, rows, sentence):
+def test_an_invalid_row_is_refused_with_its_line_and_nothing_is_created(tmp_path, rows, sentence):
     with pytest.raises(BadInput, match=sentence):
         imported(tmp_path, GOOD, *rows)
     assert not (tmp_path / "out").exists()
@@ -229,7 +229,7 @@ def test_a_file_that_is_no_table_of_measurements_is_refused(tmp_path, content, s
     assert not (tmp_path / "out").exists()
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match="No such file"):
         import_csv(tmp_path / "no.csv", tmp_path / "out")
 
@@ -252,7 +252,7 @@ def test_a_column_that_cannot_be_given_is_refused(tmp_path, columns, sentence):
         imported(tmp_path, GOOD, columns=columns)
 
 
-def test_our_own_export_comes_back_as_it_was(store, directory, tmp_path):
+def test_an_export_is_imported_unchanged(store, directory, tmp_path):
     store.append(make_case(0), FACTS, make_samples(0, repetitions=20))
     store.append(make_case(1), FACTS | {"proof": "unproved", "skew_s": 0.0}, make_samples(1, repetitions=9))
     failed = FACTS | {"status": "quarantined", "reason": "it hung, and was killed"}
@@ -262,12 +262,12 @@ def test_our_own_export_comes_back_as_it_was(store, directory, tmp_path):
     done = import_csv(tmp_path / "ours.csv", tmp_path / "out")
     theirs = offbeat.read_study(tmp_path / "out")
     assert done.cases == 3
-    kept = [name for name in CASES if name not in ("case", "engine", "evidence")]
-    assert theirs.cases.select(kept).equals(ours.cases.select(kept))
+    columns = [name for name in CASES if name not in ("case", "engine", "evidence")]
+    assert theirs.cases.select(columns).equals(ours.cases.select(columns))
     assert [verdict.status for verdict in theirs.verdicts] == ["quarantined", "proved", "unproved"]
 
 
-def test_a_summary_that_is_there_twice_is_refused(store, directory, tmp_path):
+def test_a_duplicate_summary_is_refused(store, directory, tmp_path):
     store.append(make_case(0), FACTS, make_samples(0))
     path = tmp_path / "ours.csv"
     export_file(offbeat.read_study(directory), path)
@@ -295,7 +295,7 @@ def run(*arguments):
     return result.stdout
 
 
-def test_the_command_says_what_it_took_and_what_it_left(tmp_path):
+def test_the_command_counts_imported_and_ignored_rows(tmp_path):
     text = run("import", REFERENCE / "hydra-ft-scenario.csv", "--output", tmp_path / "out")
     assert "32 cases from 32 measurements" in text
     assert "note: 8 rows were left out" in text

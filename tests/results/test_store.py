@@ -102,7 +102,7 @@ def test_repetitions_that_are_all_invalid_give_no_median(store, directory):
     assert len(results.repetitions) == 3
 
 
-def test_a_study_goes_on_in_another_session_and_keeps_the_order(directory):
+def test_a_study_resumed_in_another_session_keeps_the_order(directory):
     for session in range(3):
         opened = (
             Store.open(directory) if session else Store.create(directory, study_toml=STUDY, provenance={})
@@ -127,7 +127,7 @@ def test_a_session_that_adds_nothing_leaves_no_files(directory):
     assert not any(list((directory / folder).iterdir()) for folder in ("samples", "ranks", "repetitions"))
 
 
-def test_algorithms_and_verdicts_are_kept_and_the_last_verdict_counts(store, directory):
+def test_algorithms_and_verdicts_are_stored_and_the_last_verdict_counts(store, directory):
     algorithm = Algorithm(collective="reduce", name="binomial", settings={"coll_tuned": "5"})
     store.add_algorithms([algorithm])
     store.add_verdicts([verdict("unproved"), verdict(bytes=64)])
@@ -154,7 +154,7 @@ def test_provenance_can_be_completed_later(store, directory):
     }
 
 
-def test_the_study_is_given_back_as_it_was(store, directory):
+def test_the_study_is_read_back_unchanged(store, directory):
     store.close()
     with Store.open(directory) as again:
         assert again.study_toml == STUDY
@@ -198,7 +198,7 @@ def test_a_directory_of_something_else_is_refused_and_left_alone(directory):
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '{"schema": 1}'])
-def test_a_provenance_that_is_not_ours_is_refused(directory, content):
+def test_a_foreign_provenance_is_refused(directory, content):
     directory.mkdir()
     (directory / "provenance.json").write_text(content)
     with pytest.raises(BadInput, match="no schema_version"):
@@ -211,14 +211,14 @@ def test_results_are_never_overwritten(store, directory):
         Store.create(directory, study_toml=STUDY, provenance={})
 
 
-def test_a_directory_that_is_not_there_is_refused(directory):
+def test_a_missing_directory_is_refused(directory):
     for use in (Store.open, offbeat.read_study):
         with pytest.raises(BadInput, match="there is no directory"):
             use(directory)
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "/proc/offbeat", "/proc/offbeat/below"])
-def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(tmp_path, place):
+def test_an_unwritable_place_is_refused_with_a_sentence(tmp_path, place):
     (tmp_path / "file").write_text("")
     target = tmp_path / place if not place.startswith("/") else Path(place)
     with pytest.raises(BadInput, match=r"is a file|cannot write to the directory"):
@@ -234,14 +234,14 @@ def test_another_schema_version_is_refused_with_both_versions(store, directory):
             use(directory)
 
 
-def test_a_second_run_is_refused_with_the_process_that_is_first(store, directory):
+def test_a_second_run_is_refused_with_the_process_of_the_first(store, directory):
     with pytest.raises(RunFailed, match=f"is being written by process {os.getpid()} on "):
         Store.open(directory)
     store.append(make_case(), FACTS, make_samples())
     assert len(offbeat.read_cases(directory)) == 1
 
 
-def test_a_failed_opening_gives_the_lock_back(store, directory):
+def test_a_failed_opening_releases_the_lock_of_results(store, directory):
     store.close()
     cases = directory / "cases.jsonl"
     cases.unlink()
@@ -252,7 +252,7 @@ def test_a_failed_opening_gives_the_lock_back(store, directory):
     Store.open(directory).close()
 
 
-def test_a_stop_is_told_whether_anything_was_kept(directory):
+def test_a_stopped_session_reports_whether_anything_was_stored(directory):
     with pytest.raises(SignalExit) as stop, Store.create(directory, study_toml=STUDY, provenance={}):
         raise SignalExit(15)
     assert stop.value.progress == "; nothing was measured yet"

@@ -1,4 +1,4 @@
-"""A disk that is full, or fails: what was finished before stays, and a sentence says so."""
+"""A full or failing disk: finished cases stay, and a sentence reports the failure."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from offbeat.results.store import Store
 
 
 @pytest.mark.parametrize("room", [0, 1, 100, 1000, 1500, 2000, 2500])
-def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
+def test_a_full_disk_loses_nothing_and_the_run_resumes_when_there_is_space(
     store, directory, monkeypatch, room
 ):
     disk = Disk(monkeypatch)
@@ -27,11 +27,11 @@ def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
     with pytest.raises(RunFailed, match="No space left on device; everything finished before is kept"):
         for number in (3, 4, 5):
             store.append(make_case(number), FACTS, make_samples(number))
-    kept = len(store.done)
-    assert 3 <= kept < 6
-    assert len(offbeat.read_cases(directory)) == kept
+    stored_count = len(store.done)
+    assert 3 <= stored_count < 6
+    assert len(offbeat.read_cases(directory)) == stored_count
     disk.room = 10**9
-    for number in range(kept, 8):
+    for number in range(stored_count, 8):
         store.append(make_case(number), FACTS, make_samples(number))
     store.close()
     results = offbeat.read_study(directory)
@@ -78,7 +78,7 @@ def test_an_interrupt_in_the_middle_of_a_write_leaves_no_half_case(store, direct
     assert len(results.repetitions) == 8
 
 
-def test_no_room_for_parquet_at_the_end_keeps_the_samples_for_later(store, directory, monkeypatch):
+def test_without_space_for_parquet_the_samples_are_kept(store, directory, monkeypatch):
     store.append(make_case(), FACTS, make_samples())
 
     def full(*_):
@@ -115,12 +115,12 @@ with Store.create(Path(sys.argv[1]), study_toml=STUDY, provenance={}) as store:
 def test_a_write_that_the_system_really_refuses_loses_nothing(directory):
     command = [sys.executable, "-c", LIMITED, str(directory), str(Path(__file__).parent)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    kept, _, sentence = done.stdout.partition(" ")
+    stored_count, _, sentence = done.stdout.partition(" ")
     assert sentence.startswith("cannot write")
     assert "File too large" in sentence
     results = offbeat.read_study(directory)
-    assert len(results.cases) == int(kept) > 10
-    assert len(results.repetitions) == 10 * int(kept)
+    assert len(results.cases) == int(stored_count) > 10
+    assert len(results.repetitions) == 10 * int(stored_count)
 
 
 def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):

@@ -1,4 +1,4 @@
-"""A kill at any moment: every file cut at any byte, and a writer that is really killed."""
+"""Kills at any moment: every file is truncated at any byte, and a writer is killed."""
 
 import os
 import random
@@ -53,7 +53,7 @@ def _reopened(directory):
     return offbeat.read_study(directory)
 
 
-def test_what_a_killed_run_finished_is_all_there(left):
+def test_all_finished_cases_of_a_killed_run_are_stored(left):
     assert_whole(left, IDS)
 
 
@@ -69,7 +69,7 @@ def test_cases_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path):
 
 def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path):
     whole = next((killed / "samples").iterdir()).read_bytes()
-    found = set()
+    recovered = set()
     for size in sorted({0, 1, 7, 8, *range(0, len(whole), 211), len(whole) - 1}):
         directory = Path(shutil.copytree(killed, tmp_path / str(size)))
         next((directory / "samples").iterdir()).write_bytes(whole[:size])
@@ -78,8 +78,8 @@ def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path)
         assert ids == IDS[: len(ids)]
         assert bool(results.notes) == (len(ids) < COUNT)
         assert_whole(directory, ids)
-        found.add(len(ids))
-    assert found == set(range(COUNT))
+        recovered.add(len(ids))
+    assert recovered == set(range(COUNT))
 
 
 @settings(max_examples=40)
@@ -103,7 +103,7 @@ def test_a_study_that_lost_cases_measures_just_those_again(left):
     assert_whole(left, IDS)
 
 
-def test_samples_of_a_case_that_never_counted_are_ignored_and_then_gone(left):
+def test_samples_without_a_case_are_ignored_and_then_removed(left):
     lines = (left / "cases.jsonl").read_bytes().splitlines(keepends=True)
     (left / "cases.jsonl").write_bytes(b"".join(lines[:-1]))
     with Store.open(left) as store:
@@ -171,7 +171,7 @@ with store:
 """
 
 
-def test_a_writer_killed_again_and_again_ends_like_one_left_alone(directory):
+def test_a_repeatedly_killed_writer_ends_like_an_uninterrupted_one(directory):
     command = [sys.executable, "-c", WRITER, str(directory), str(Path(__file__).parent)]
     chance, finished = random.Random(5), []
     for _ in range(6):
@@ -180,11 +180,11 @@ def test_a_writer_killed_again_and_again_ends_like_one_left_alone(directory):
             writer.stdout.readline()
         os.kill(writer.pid, signal.SIGKILL)
         writer.wait()
-        said = [int(line) for line in writer.stdout.read().split()]
+        messages = [int(line) for line in writer.stdout.read().split()]
         writer.stdout.close()
         results = offbeat.read_study(directory)
         assert results.notes == []
-        assert len(results.cases) >= max(said, default=0)
+        assert len(results.cases) >= max(messages, default=0)
         finished.append(len(results.cases))
     assert finished == sorted(finished)
     assert finished[0] > 0

@@ -1,4 +1,4 @@
-"""Many cases put on disk at once: all of them or none, and what a kill in between leaves."""
+"""Many cases are appended at once: all of them or none, also after a kill."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ pytestmark = pytest.mark.slow
 
 def entries(numbers, ps=(3, 5)):
     """Cases of different p, some with invalid repetitions and some with none at all."""
-    made = []
+    collected = []
     for number in numbers:
         p = ps[number % len(ps)]
         samples = make_samples(number, repetitions=number % 4, p=p, invalid=number % 2)
-        made.append((make_case(number, p), FACTS, samples))
-    return made
+        collected.append((make_case(number, p), FACTS, samples))
+    return collected
 
 
-def test_together_they_come_back_as_one_by_one(tmp_path):
-    made = entries(range(8))
+def test_cases_appended_together_equal_cases_appended_one_by_one(tmp_path):
+    finished = entries(range(8))
     with Store.create(tmp_path / "together", study_toml=STUDY, provenance={}) as store:
-        store.append_all(made)
+        store.append_all(finished)
     with Store.create(tmp_path / "apart", study_toml=STUDY, provenance={}) as store:
-        for case, facts, samples in made:
+        for case, facts, samples in finished:
             store.append(case, facts, samples)
     one, other = offbeat.read_study(tmp_path / "together"), offbeat.read_study(tmp_path / "apart")
     assert one.cases.equals(other.cases)
@@ -39,7 +39,7 @@ def test_together_they_come_back_as_one_by_one(tmp_path):
     assert one.ranks().equals(other.ranks())
 
 
-def test_the_disk_is_waited_for_once_however_many_there_are(tmp_path, monkeypatch):
+def test_many_cases_are_synchronised_to_disk_once(tmp_path, monkeypatch):
     with Store.create(tmp_path / "results", study_toml=STUDY, provenance={}) as store:
         store.append_all(entries([1]))
         waits = []
@@ -49,7 +49,7 @@ def test_the_disk_is_waited_for_once_however_many_there_are(tmp_path, monkeypatc
         monkeypatch.undo()
 
 
-def test_none_of_them_is_there_after_a_failure(tmp_path, monkeypatch):
+def test_a_failed_append_stores_none_of_the_cases(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
@@ -64,7 +64,7 @@ def test_none_of_them_is_there_after_a_failure(tmp_path, monkeypatch):
     assert offbeat.read_study(tmp_path / "results").notes == []
 
 
-def test_one_that_is_there_already_keeps_all_of_them_out(tmp_path):
+def test_a_duplicate_case_refuses_all_cases_of_an_append(tmp_path):
     with Store.create(tmp_path / "results", study_toml=STUDY, provenance={}) as store:
         store.append_all(entries([1, 2]))
         with pytest.raises(ValueError, match="is finished already"):
@@ -72,7 +72,7 @@ def test_one_that_is_there_already_keeps_all_of_them_out(tmp_path):
         assert len(store.done) == 2
 
 
-def test_nothing_is_nothing(tmp_path):
+def test_appending_no_cases_changes_nothing(tmp_path):
     with Store.create(tmp_path / "results", study_toml=STUDY, provenance={}) as store:
         store.append_all([])
     assert offbeat.read_cases(tmp_path / "results").is_empty()
@@ -82,21 +82,21 @@ def test_nothing_is_nothing(tmp_path):
 @given(data=st.data())
 def test_a_kill_while_lines_are_written_keeps_the_whole_ones_and_their_samples(tmp_path_factory, data):
     directory = tmp_path_factory.mktemp("killed") / "results"
-    made = entries(range(1, 9))
+    finished = entries(range(1, 9))
     store = Store.create(directory, study_toml=STUDY, provenance={})
-    store.append_all(made)
-    store._lock.release()  # as the system does when a process ends
+    store.append_all(finished)
+    store._lock.release()  # as when a process ends
     lines = (directory / "cases.jsonl").read_bytes()
     cut = data.draw(st.integers(0, len(lines)), label="bytes on disk")
     (directory / "cases.jsonl").write_bytes(lines[:cut])
     whole = lines[:cut].count(b"\n")
     with Store.open(directory) as again:
-        assert again.done == {case.id for case, _, _ in made[:whole]}
-        again.append_all([entry for entry in made if entry[0].id not in again.done])
+        assert again.done == {case.id for case, _, _ in finished[:whole]}
+        again.append_all([entry for entry in finished if entry[0].id not in again.done])
     results = offbeat.read_study(directory)
     assert results.notes == []
     counts = dict(results.repetitions.group_by("case").len().iter_rows())
-    assert counts == {case.id: len(samples.valid) for case, _, samples in made if len(samples.valid)}
+    assert counts == {case.id: len(samples.valid) for case, _, samples in finished if len(samples.valid)}
 
 
 def test_a_single_exact_repetition_is_its_own_interval(tmp_path):

@@ -31,7 +31,7 @@ def half_done(store):
     return store
 
 
-def test_a_running_study_shows_how_far_it_is_and_who_is_at_it(half_done, directory):
+def test_the_status_of_a_running_study_has_its_progress_and_its_process(half_done, directory):
     status = read_status(directory)
     assert (status.done, status.total) == (3, 6)
     assert status.active is not None
@@ -52,7 +52,7 @@ def test_a_study_that_ended_is_not_active(half_done, directory):
     assert read_status(directory).active is None
 
 
-def test_looking_does_not_get_in_the_way_of_a_run(half_done, directory):
+def test_reading_the_status_does_not_block_a_run(half_done, directory):
     read_status(directory)
     half_done.append(make_case(3), FACTS, make_samples())
     assert read_status(directory).done == 4
@@ -71,7 +71,7 @@ def test_a_study_without_cases_has_a_status(store, directory):
     assert "0 cases done; no run is active" in run(directory)
 
 
-def test_something_else_has_no_status(tmp_path):
+def test_other_folders_have_no_status(tmp_path):
     with pytest.raises(BadInput, match="does not hold results"):
         run(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Measurements for the tests of selection: made up, or read from the published tables of a paper."""
+"""Measurements for the tests of selection: synthetic, or from the published tables of a paper."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def results(
     verdicts: Any = (),
     blocks: int = 5,
 ) -> Any:
-    """Results with these cases; ``samples`` maps a case to the last delays of its repetitions, which make so
-    many ``blocks``, one after another."""
+    """Results with these cases; ``samples`` maps a case to the last delays of its repetitions, which make
+    that many ``blocks``, one after another."""
     repetitions = [
         {
             "case": name,

@@ -40,7 +40,7 @@ def test_costs_say_how_much_worse_the_no_delay_winner_and_the_default_score():
     assert choice.cost_of_default == pytest.approx((1 + 2.8 + 2) / 3 / best - 1)
 
 
-def test_a_default_that_is_better_than_every_algorithm_costs_less_than_nothing():
+def test_a_better_default_has_a_negative_slowdown():
     rows = matrix({"no_delay": {"a": 1.0, "b": 2.0, "default": 0.8}})
     choice = only(results(rows))
     assert choice.algorithm == "a"
@@ -65,7 +65,7 @@ def test_a_scenario_rule_chooses_the_fastest_of_that_scenario():
     assert choice.cost_of_default is None
 
 
-def test_the_no_delay_rule_costs_nothing_against_itself():
+def test_the_no_delay_winner_has_no_slowdown_under_its_own_rule():
     choice = only(results(ROWS), "no_delay")
     assert choice.algorithm == choice.no_delay_winner == "lin"
     assert choice.cost_of_no_delay_winner == 0
@@ -136,12 +136,12 @@ def test_a_no_delay_winner_that_cannot_be_compared_has_no_cost():
     assert (choice.no_delay_winner, choice.cost_of_no_delay_winner) == ("lin", None)
 
 
-def test_ties_are_named_and_the_first_by_name_is_taken():
+def test_equal_scores_are_named_and_the_first_by_name_is_chosen():
     rows = matrix({"no_delay": {"b": 1.0, "a": 1.0, "c": 1.03}, "random": {"b": 1.0, "a": 1.0, "c": 1.03}})
     choice = only(results(rows))
     assert (choice.algorithm, choice.tied, choice.alternatives) == ("a", ["b"], ["b", "c"])
     assert (choice.no_delay_winner, choice.no_delay_tied) == ("a", ["b"])
-    assert any("a ties with b by average" in warning for warning in choice.warnings)
+    assert any("a and b have equal scores by average" in warning for warning in choice.warnings)
 
 
 def test_the_share_that_counts_as_good_is_the_users():

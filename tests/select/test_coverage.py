@@ -12,7 +12,7 @@ measured = st.sets(st.integers(0, 2**40), min_size=1, max_size=12).map(sorted)
 
 
 @given(measured)
-def test_everything_from_the_smallest_to_the_largest_is_covered_exactly_once(values):
+def test_sizes_from_the_smallest_to_the_largest_are_covered_exactly_once(values):
     for ranges in (size_ranges(values, 1, 1), process_ranges(values)):
         assert ranges[0][0] == values[0]
         assert ranges[-1][1] == values[-1]
@@ -49,7 +49,7 @@ def test_beyond_the_ends_sizes_within_the_factor_are_covered_and_no_others(value
         assert (covering_size(values, size) is not None) == (low <= size <= high)
 
 
-def test_an_end_reaches_as_far_as_to_a_neighbour_of_twice_the_size():
+def test_an_end_covers_as_much_as_with_a_neighbour_of_twice_the_size():
     (_, high), (low, _) = size_ranges([1024])[0], size_ranges([1024, 2048])[1]
     assert low - 1 == high == 1448
     assert size_ranges([1024], 2, 2) == [(512, 2048)]
@@ -66,7 +66,7 @@ def test_a_single_process_count_covers_nothing_else():
         ({"a": 1.0, "b": 1.5}, {"a": 1.0, "b": 2.0}, False),  # the lead shrinks but lasts beyond the factor
         ({"a": 1.0, "b": 1.05}, {"a": 1.0, "b": 1.6}, True),  # the lead vanishes within the factor
         ({"a": 1.0, "b": 1.05}, {"a": 1.3, "b": 1.0}, False),  # the lead grows
-        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # a tie remains a tie
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # equal scores remain equal
         ({"a": 1.0}, {"b": 1.0}, False),  # no common algorithm
     ],
 )

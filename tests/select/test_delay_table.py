@@ -13,8 +13,8 @@ from offbeat.select.table import Configuration, delay_tables
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
-def one_table(rows, **known):
-    (table,) = delay_tables(frame(rows), **known)
+def one_table(rows, **provenance):
+    (table,) = delay_tables(frame(rows), **provenance)
     return table
 
 
@@ -125,7 +125,7 @@ def test_a_row_of_references_alone_has_no_fastest():
     np.testing.assert_allclose(one_table(rows).normalised(), [[1, np.nan], [np.nan, np.nan]])
 
 
-def test_good_is_at_most_five_percent_slower_inclusive_and_never_the_default():
+def test_algorithms_at_most_five_percent_slower_are_good_but_never_the_default():
     table = one_table(matrix({"no_delay": {"a": 100.0, "b": 105.0, "c": 105.1, "default": 100.0}}))
     np.testing.assert_array_equal(table.good(), [[True, True, False, False]])
     np.testing.assert_array_equal(table.good(0), [[True, False, False, False]])

@@ -12,9 +12,9 @@ PATTERNS = ("no_delay", "ascending")
 
 
 def measured():
-    """``twin`` is the fastest, and looks like ``other twin``."""
-    delays = {"plain": 2.0, "twin": 1.0, "other twin": 1.5}
-    proofs = {name: "indistinguishable" if "twin" in name else "proved" for name in delays}
+    """``alike`` is the fastest, and indistinguishable from ``other alike``."""
+    delays = {"plain": 2.0, "alike": 1.0, "other alike": 1.5}
+    proofs = {name: "indistinguishable" if "alike" in name else "proved" for name in delays}
     rows = [
         case(name, pattern, delay, proof=proofs[name])
         for name, delay in delays.items()
@@ -27,18 +27,18 @@ def measured():
     return results(rows, verdicts=verdicts)
 
 
-def test_they_are_shown_and_excluded_with_the_reason():
+def test_indistinguishable_algorithms_are_shown_and_excluded_with_the_reason():
     (choice,) = choose(measured(), bootstrap=0)
     assert choice.algorithm == "plain"
     assert any(
-        "twin (not proved: what ran cannot be distinguished from another algorithm" in warning
+        "alike (not proved: what ran cannot be distinguished from another algorithm" in warning
         for warning in choice.warnings
     )
 
 
-def test_they_are_candidates_on_request():
+def test_indistinguishable_algorithms_are_candidates_on_request():
     (choice,) = choose(include_indistinguishable(measured()), bootstrap=0)
-    assert choice.algorithm == "twin"
+    assert choice.algorithm == "alike"
 
 
 def test_only_indistinguishable_algorithms_become_candidates():
@@ -58,13 +58,13 @@ def test_only_indistinguishable_algorithms_become_candidates():
     assert choice.algorithm == "proved"
 
 
-def test_they_are_named_with_the_option():
+def test_indistinguishable_algorithms_are_named_with_the_option():
     (excluded,) = indistinguishable_notes(measured(), are_included=False)
-    assert excluded.startswith("reduce: 2 algorithms (twin, other twin) ran without an error")
+    assert excluded.startswith("reduce: 2 algorithms (alike, other alike) ran without an error")
     assert "not chosen unless --include-indistinguishable is given" in excluded
     (included,) = indistinguishable_notes(measured(), are_included=True)
     assert "may be chosen because of --include-indistinguishable" in included
 
 
-def test_they_are_counted_separately():
+def test_indistinguishable_algorithms_are_counted_separately():
     assert proof_lines(measured().verdicts) == ["reduce: 1 proved, 2 indistinguishable"]

@@ -1,4 +1,4 @@
-"""Unfinished studies: progress is printed with choices; partial configurations have no certainty."""
+"""Unfinished studies: progress is printed with choices; partial configurations have no confidence."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def selection(missing: int = 1, quarantined: bool = False) -> Selection:
         rows.append(
             case("b", "ascending", None, bytes=64, status="quarantined", reason="it hung", repetitions=0)
         )
-    found = results(rows, scattered([row for row in rows if row["last_delay_s"]], 0.01))
-    found.plan = Plan(total=12, cases=[planned(8), planned(64), planned(512)])
-    return select(found)
+    study_results = results(rows, scattered([row for row in rows if row["last_delay_s"]], 0.01))
+    study_results.plan = Plan(total=12, cases=[planned(8), planned(64), planned(512)])
+    return select(study_results)
 
 
-def test_the_progress_comes_first_and_only_complete_configurations_have_a_certainty() -> None:
+def test_the_progress_comes_first_and_only_complete_configurations_have_a_confidence() -> None:
     chosen = selection()
     assert chosen.notes[0].startswith(
         "7 of 12 cases are done, the study is not finished: 1 configuration is partial and 1 configuration"
@@ -67,7 +67,7 @@ def test_a_quarantined_case_does_not_remain_to_be_measured() -> None:
     assert "(1 of them quarantined)" in chosen.notes[0]
 
 
-def test_the_only_candidate_left_is_never_certain() -> None:
+def test_the_only_remaining_candidate_has_no_confidence() -> None:
     chosen = selection(missing=1, quarantined=True)
     assert list(chosen.choices[1].scores) == ["a"]
     assert chosen.choices[1].certainty is None
@@ -75,11 +75,11 @@ def test_the_only_candidate_left_is_never_certain() -> None:
 
 def test_a_finished_study_and_an_import_are_not_unfinished() -> None:
     rows = matrix(FAST_A, bytes=8)
-    found = results(rows, scattered(rows, 0.01))
+    study_results = results(rows, scattered(rows, 0.01))
     for known in (None, Plan(total=4), Plan(total=4, cases=[planned(8)])):
-        found.plan = known
-        assert unfinished(found) is None
-        assert select(found).choices[0].certainty.same_choice == 1.0
+        study_results.plan = known
+        assert unfinished(study_results) is None
+        assert select(study_results).choices[0].certainty.same_choice == 1.0
 
 
 def test_only_complete_configurations_are_exported_and_their_rules_do_not_spread_over_the_others() -> None:
@@ -88,12 +88,12 @@ def test_only_complete_configurations_are_exported_and_their_rules_do_not_spread
         msgspec.structs.replace(one, settings={"coll_tuned_reduce_algorithm": "1"})
         for one in results(matrix(FAST_A)).algorithms
     ]
-    made = with_progress_note(
+    tuning_plan = with_progress_note(
         plan(exportable_choices(chosen, partial=False), algorithms), chosen, partial=False
     )
-    assert [(rule.bytes_low, rule.bytes_high) for rule in made.rules["reduce"]] == [(6, 22)]
-    assert "7 of 12 cases are done" in made.notes[0]
-    assert "1 partial configuration is left to the library (reduce of 64 B on p=4)" in made.notes[0]
+    assert [(rule.bytes_low, rule.bytes_high) for rule in tuning_plan.rules["reduce"]] == [(6, 22)]
+    assert "7 of 12 cases are done" in tuning_plan.notes[0]
+    assert "1 partial configuration is left to the library (reduce of 64 B on p=4)" in tuning_plan.notes[0]
     every = with_progress_note(
         plan(exportable_choices(chosen, partial=True), algorithms), chosen, partial=True
     )
@@ -104,7 +104,7 @@ def test_only_complete_configurations_are_exported_and_their_rules_do_not_spread
 
 def test_where_no_configuration_is_complete_nothing_is_exported() -> None:
     rows = matrix(FAST_A, bytes=64)[:-1]
-    found = results(rows, scattered(rows, 0.01))
-    found.plan = Plan(total=4, cases=[planned(64)])
+    study_results = results(rows, scattered(rows, 0.01))
+    study_results.plan = Plan(total=4, cases=[planned(64)])
     with pytest.raises(RunFailed, match=r"no configuration is complete: 3 of 4 cases are done.*--partial"):
-        exportable_choices(select(found), partial=False)
+        exportable_choices(select(study_results), partial=False)

@@ -35,7 +35,7 @@ def averages_of_the_paper(label):
 
 
 def three_digits(number):
-    """Rounded to three significant digits, as one does by hand: half away from zero."""
+    """Rounded to three significant digits, half away from zero."""
     return Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(Decimal(number))
 
 
@@ -47,7 +47,7 @@ def test_pairwise_is_selected_for_ft_by_average_by_worst_case_and_for_its_scenar
     assert choice.no_delay_tied == ["L-Sync"]
 
 
-def test_without_delay_linear_is_selected_for_ft_and_tied_with_linear_sync(ft):
+def test_without_delay_linear_is_selected_for_ft_with_the_score_of_linear_sync(ft):
     (choice,) = choose(ft, "no_delay")
     assert (choice.algorithm, choice.tied) == ("Lin", ["L-Sync"])
 

@@ -58,7 +58,7 @@ def included(rows):
     return rules.parse("average", include_scenarios=True).scores(table_of(rows))
 
 
-def test_what_was_recorded_from_the_same_calls_counts_once_as_the_replay():
+def test_recordings_of_the_same_calls_count_once_as_the_replay():
     assert included(SHAPES + MEAN + CALLS) == included(SHAPES + CALLS)
     assert included(SHAPES + CALLS)["a"] == pytest.approx((1 + 1 + 2) / 3)
     assert included(SHAPES + MEAN)["a"] == pytest.approx((1 + 1 + 3) / 3)
@@ -96,14 +96,16 @@ def test_results_without_sources_are_read():
 
 def certainty(samples, calls, rows=CALLS, **options):
     every = scattered(SHAPES, 0.01) | samples
-    found = results(SHAPES + rows, every)
+    study_results = results(SHAPES + rows, every)
     numbers = [number for one, rows in every.items() for number in calls.get(one, [None] * len(rows))]
-    found.repetitions = found.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
-    (choice,) = choose(found, "scenario:ft-calls", **options)
+    study_results.repetitions = study_results.repetitions.with_columns(
+        pl.Series("call", numbers, dtype=pl.Int64)
+    )
+    (choice,) = choose(study_results, "scenario:ft-calls", **options)
     return choice.certainty
 
 
-def test_calls_that_differ_wildly_do_not_make_a_choice_uncertain_that_wins_in_each():
+def test_differing_calls_do_not_lower_the_confidence_in_a_choice_that_wins_each():
     """Call by call b is 1% faster; the calls themselves differ by a factor of a thousand."""
     a, b = (one["case"] for one in CALLS)
     each = np.tile(np.geomspace(1, 1000, 30), 5)
@@ -111,7 +113,7 @@ def test_calls_that_differ_wildly_do_not_make_a_choice_uncertain_that_wins_in_ea
     assert certainty({a: each.tolist(), b: (0.99 * each).tolist()}, calls).same_choice == 1.0
 
 
-def test_a_replay_that_is_repeated_is_as_certain_as_its_noise_allows():
+def test_the_confidence_of_a_repeated_replay_depends_on_its_noise():
     a, b = (one["case"] for one in CALLS)
     calls = np.tile(np.arange(10), 5).tolist()
     chance = np.random.default_rng(1)
@@ -132,11 +134,11 @@ def test_calls_that_were_not_measured_get_a_caveat():
 
 def caveats(samples, calls, rule="scenario:ft-calls", **study):
     """The caveats of a choice; ``samples`` maps names of algorithms to d̂ of repetitions."""
-    found = results(SHAPES + CALLS, {one["case"]: samples[one["algorithm"]] for one in CALLS})
+    measured = results(SHAPES + CALLS, {one["case"]: samples[one["algorithm"]] for one in CALLS})
     numbers = [number for one in CALLS for number in calls[: len(samples[one["algorithm"]])]]
-    found.repetitions = found.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
-    found.study = study
-    (choice,) = choose(found, rule)
+    measured.repetitions = measured.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
+    measured.study = study
+    (choice,) = choose(measured, rule)
     return choice.warnings
 
 
@@ -177,10 +179,10 @@ def test_a_call_that_was_interrupted_in_two_of_three_repetitions_gets_a_caveat()
 
 def test_a_mean_with_a_wider_interval_than_requested_gets_a_caveat():
     wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
-    found = results(SHAPES + wide)
+    measured = results(SHAPES + wide)
     for study, said in (({"repetitions": {"confidence_width": 0.1}}, True), ({}, False)):
-        found.study = study
-        (choice,) = choose(found, "scenario:ft-calls")
+        measured.study = study
+        (choice,) = choose(measured, "scenario:ft-calls")
         sentences = [one for one in choice.warnings if "requested ±10%" in one]
         assert bool(sentences) == said
         assert not said or "for b ±50%, a ±25%;" in sentences[0]
@@ -188,10 +190,13 @@ def test_a_mean_with_a_wider_interval_than_requested_gets_a_caveat():
 
 def test_simulated_replays_are_exact_and_their_intervals_get_no_caveat():
     wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
-    found = results(SHAPES + wide)
-    found.study, found.provenance = {"repetitions": {"confidence_width": 0.1}}, {"deterministic": True}
+    study_results = results(SHAPES + wide)
+    study_results.study, study_results.provenance = (
+        {"repetitions": {"confidence_width": 0.1}},
+        {"deterministic": True},
+    )
     assert not any(
-        "wider than the requested" in one for one in choose(found, "scenario:ft-calls")[0].warnings
+        "wider than the requested" in one for one in choose(study_results, "scenario:ft-calls")[0].warnings
     )
 
 

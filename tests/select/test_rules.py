@@ -1,4 +1,4 @@
-"""The selection rules: their scores, who is compared, and how ties end."""
+"""The selection rules: their scores, the compared algorithms, and equal scores."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_average_is_the_mean_of_row_normalised_delays_without_scenarios():
     assert scores == pytest.approx({"a": (1 + 3 + 1) / 3, "b": (2 + 1 + 1) / 3, "c": (1.5 + 1.5 + 1.1) / 3})
 
 
-def test_average_takes_scenarios_in_when_asked():
+def test_average_includes_scenarios_on_request():
     scores = rules.parse("average", include_scenarios=True).scores(with_scenario())
     assert scores == pytest.approx({"a": 6 / 4, "b": 24 / 4, "c": 14.1 / 4})
 
@@ -43,7 +43,7 @@ def test_worst_is_the_largest_row_normalised_delay():
     assert everything == pytest.approx({"a": 3, "b": 20, "c": 10})
 
 
-def test_a_scenario_rule_looks_at_that_scenario_only():
+def test_a_scenario_rule_uses_only_that_scenario():
     assert rules.parse("scenario:ft").scores(with_scenario()) == pytest.approx({"a": 1, "b": 20, "c": 10})
     assert rules.parse("no_delay").scores(with_scenario()) == pytest.approx({"a": 1, "b": 2, "c": 1.5})
 
@@ -66,7 +66,7 @@ def test_an_algorithm_that_lacks_a_row_is_not_compared_and_does_not_scale_the_ot
     assert scores == rules.parse("average").scores(table_of(matrix(PATTERNS)))
 
 
-def test_a_missing_scenario_hurts_only_rules_that_look_at_it():
+def test_a_missing_scenario_affects_only_rules_that_use_it():
     rows = [*matrix(PATTERNS), case("a", "ft", 1.0, pattern_kind="scenario")]
     table = table_of(rows)
     assert set(rules.parse("average").scores(table)) == {"a", "b", "c"}
@@ -80,7 +80,7 @@ def test_references_have_scores_relative_to_the_candidates():
     assert rule.reference_scores(table_of(rows)) == pytest.approx({"default": 0.5})
 
 
-def test_ties_end_in_dictionary_order_whatever_the_case_and_the_hyphens():
+def test_equal_scores_are_ordered_by_name_whatever_the_case_and_the_hyphens():
     assert rules.within_share({"L-Sync": 1.0, "lin": 1.0, "Pair": 1.0 + 1e-12, "Z": 1.1}, 0) == [
         "lin",
         "L-Sync",

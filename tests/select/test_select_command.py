@@ -1,4 +1,4 @@
-"""``offbeat select`` from a result directory: what it prints, what it writes, and how it ends."""
+"""``offbeat select`` on a result directory: its output, files and exit statuses."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_the_share_that_counts_as_good_is_an_option(ft):
     assert document["cells"][0]["choice"]["good"]["no_delay"] == ["Lin", "L-Sync"]
 
 
-def test_collectives_can_be_picked(micro):
+def test_collectives_can_be_selected(micro):
     text = run(micro, "--collective", "reduce").output
     assert "reduce" in text
     assert "alltoall" not in text
@@ -95,7 +95,7 @@ def test_collectives_can_be_picked(micro):
         (["--json", "/dev/null/selection.json"], "cannot write"),
     ],
 )
-def test_bad_options_are_sentences_with_exit_status_2(ft, arguments, sentence):
+def test_invalid_options_give_a_sentence_and_exit_status_2(ft, arguments, sentence):
     error = run(ft, *arguments).exception
     assert isinstance(error, BadInput)
     assert error.exit_status == 2

@@ -1,4 +1,4 @@
-"""What ``offbeat select`` prints and writes: complete, readable at any size, and fit for a pipe."""
+"""The output of ``offbeat select``: complete, readable at any width, and suitable for a pipe."""
 
 import io
 import json
@@ -9,7 +9,6 @@ from measured import FT_SCENARIO, MICRO_BENCHMARK, case, matrix, published, resu
 from rich.console import Console
 from rich.text import Text
 
-from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.select import document
 from offbeat.select.choose import select
@@ -51,11 +50,11 @@ def large():
     return select(results(rows, scattered(rows, 0.02)), bootstrap=20)
 
 
-def test_the_selection_names_configuration_winner_choice_certainty_and_costs():
+def test_the_selection_names_configuration_winner_choice_confidence_and_slowdowns():
     text = printed(select(results(published(FT_SCENARIO))), width=120)
     (line,) = (line for line in text.splitlines() if "32 KiB  " in line)
     assert words(line) == "alltoall 1024 (32×32) 32 KiB Lin = L-Sync Pair unknown – – +99% –"
-    assert "Lin ties with L-Sync under no_delay" in text
+    assert "Lin and L-Sync are equally fast under no_delay" in text
 
 
 def test_a_table_too_wide_for_the_terminal_is_grouped():
@@ -156,7 +155,7 @@ def test_the_same_warning_in_many_configurations_is_printed_once():
     assert "every configuration: no_delay was not measured" in text
 
 
-def test_what_reading_the_results_left_out_is_told():
+def test_records_excluded_when_reading_are_reported():
     measured = results(matrix({"no_delay": {"a": 1.0}}))
     measured.notes.append("2 cases are left out")
     assert "2 cases are left out" in printed(select(measured))
@@ -213,9 +212,3 @@ def test_the_same_results_give_the_same_bytes():
     assert document.encoded(select(results(rows, samples))) == document.encoded(
         select(results(rows, samples))
     )
-
-
-def test_a_json_file_that_cannot_be_written_is_a_sentence(tmp_path):
-    selection = select(results(matrix({"no_delay": {"a": 1.0}})))
-    with pytest.raises(BadInput, match=r"cannot write the selection .*selection\.json: "):
-        document.write(selection, tmp_path / "missing" / "selection.json")

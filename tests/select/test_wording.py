@@ -18,7 +18,7 @@ def test_a_share_is_a_percentage_or_a_plain_number(text, share):
 
 
 @pytest.mark.parametrize("text", ["5", "1", "5.0", "500"])
-def test_a_number_without_a_sign_that_may_mean_percent_is_asked_back(text):
+def test_a_number_that_may_mean_percent_is_refused_with_both_meanings(text):
     with pytest.raises(BadInput, match=rf"'{text}' would be \d+%; write '{text}%'"):
         wording.parse_share(text)
 
@@ -37,7 +37,7 @@ def test_three_digits_are_kept_and_whole_numbers_are_not_rounded(value, text):
     assert wording.significant(value) == text
 
 
-def test_what_is_unknown_is_a_dash_and_never_a_number():
+def test_unknown_values_are_dashes():
     assert {
         wording.significant(np.nan),
         wording.ratio(np.nan),
@@ -47,7 +47,7 @@ def test_what_is_unknown_is_a_dash_and_never_a_number():
     assert wording.confidence(None) == "unknown"
 
 
-def test_certainty_is_rounded_to_certain_only_when_it_is():
+def test_confidence_is_rounded_to_100_percent_only_if_exact():
     assert [wording.confidence(x) for x in (1.0, 0.999, 0.994, 0.5, 0.0)] == [
         "100%",
         ">99%",
@@ -57,7 +57,7 @@ def test_certainty_is_rounded_to_certain_only_when_it_is():
     ]
 
 
-def test_costs_have_a_sign_and_nothing_is_called_none():
+def test_slowdowns_have_a_sign_and_zero_is_none():
     assert [wording.cost(x) for x in (0.0, 1e-12, 0.0123, 0.5, -0.03, 7.62)] == [
         "none",
         "none",

@@ -27,7 +27,7 @@ def patterns(p=P, skew_s=20e-6):
     return np.stack([delays(shape, p, skew_s, ppn=32) for shape in SHAPES])
 
 
-def test_one_pattern_gives_one_row_and_many_give_as_many():
+def test_one_pattern_gives_one_row_and_several_give_several():
     arrivals = patterns()
     many = simulate("paper", "reduce/binomial", P, 64, arrivals)
     assert many.shape == arrivals.shape
@@ -63,7 +63,7 @@ def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
 
 def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():
     known = catalogue.find("alltoall", "openmpi", "linear")
-    assert known is not None and known.algorithm.scales
+    assert known is not None and known.scales
     arrivals = patterns()
     times = [simulate("paper", "alltoall/linear", P, size, arrivals).max() for size in (8, 1024, 65536)]
     assert times == sorted(times)
@@ -87,7 +87,7 @@ def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():
         (("paper", "reduce/binomial", 2000, 8, np.zeros(2000)), "2000 ranks, but 32 nodes × 32 cores"),
     ],
 )
-def test_what_does_not_fit_together_is_told_in_a_sentence(arguments, sentence):
+def test_contradicting_arguments_give_a_sentence(arguments, sentence):
     with pytest.raises(BadInput, match=sentence):
         simulate(*arguments)
 
@@ -119,48 +119,48 @@ class Sized:
         self.memory_bytes = memory_bytes
 
 
-def test_a_thing_is_made_once_however_many_threads_ask_for_it():
-    kept: LruCache[Sized] = LruCache(100)
-    made = []
+def test_a_cached_value_is_computed_once_for_all_threads():
+    cache: LruCache[Sized] = LruCache(100)
+    collected = []
     barrier = threading.Barrier(8)
 
     def make():
-        made.append(1)
+        collected.append(1)
         return Sized(10)
 
     def ask():
         barrier.wait()
-        return kept.get("key", make)
+        return cache.get("key", make)
 
     with ThreadPoolExecutor(8) as pool:
         things = {id(future.result()) for future in [pool.submit(ask) for _ in range(8)]}
-    assert len(things) == len(made) == 1
+    assert len(things) == len(collected) == 1
 
 
 def test_the_least_recently_used_is_dropped_and_the_last_one_never():
-    kept: LruCache[Sized] = LruCache(100)
-    made = []
+    cache: LruCache[Sized] = LruCache(100)
+    collected = []
 
     def ask(key, size):
-        kept.get(key, lambda: made.append(key) or Sized(size))
+        cache.get(key, lambda: collected.append(key) or Sized(size))
 
     for key in ("a", "b", "a", "c", "a", "b"):
         ask(key, 45)
-    assert made == ["a", "b", "c", "b"]
+    assert collected == ["a", "b", "c", "b"]
     ask("large", 1000)
     ask("large", 1000)
     ask("a", 45)
-    assert made[4:] == ["large", "a"]
+    assert collected[4:] == ["large", "a"]
 
 
-def test_what_fails_to_be_made_is_told_to_everyone_and_tried_again():
-    kept: LruCache[Sized] = LruCache(100)
+def test_a_failed_computation_is_raised_in_every_thread_and_repeated():
+    cache: LruCache[Sized] = LruCache(100)
     with pytest.raises(ValueError, match="no"):
-        kept.get("key", lambda: (_ for _ in ()).throw(ValueError("no")))
-    assert kept.get("key", lambda: Sized(1)).memory_bytes == 1
+        cache.get("key", lambda: (_ for _ in ()).throw(ValueError("no")))
+    assert cache.get("key", lambda: Sized(1)).memory_bytes == 1
 
 
-def test_threads_wait_for_memory_but_one_that_needs_more_than_there_is_goes_on_alone():
+def test_threads_wait_for_memory_and_one_that_needs_too_much_runs_alone():
     budget = MemoryBudget(100)
     together, most = [], []
 

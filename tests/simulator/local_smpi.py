@@ -32,7 +32,7 @@ def program() -> Path:
 
 
 def platform(preset: str = "paper", **changes: object) -> Platform:
-    """A preset with other values for keys of the file itself: ``messages__eager_below=4096``."""
+    """A built-in platform with other values for keys of the file itself: ``messages__eager_below=4096``."""
     file = load(preset).file
     for key, value in changes.items():
         section, _, name = key.rpartition("__")

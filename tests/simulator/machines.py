@@ -16,7 +16,7 @@ Message = tuple[int, int, int]
 """Source node, target node, bytes."""
 
 BANDWIDTH = 1e9
-"""Of every link of a switch: a byte takes a nanosecond."""
+"""Bandwidth of every link of a switch: one byte per nanosecond."""
 LATENCY_S = 2e-6
 """From node to node, over two cables."""
 INSIDE_LATENCY_S = 5e-7

@@ -6,7 +6,10 @@ import subprocess
 import sys
 
 import local_smpi
+import pytest
 from real_libraries import REPOSITORY
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_simulator_agrees_with_smpi_on_the_sample():

@@ -34,14 +34,14 @@ NODES = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 4])
 def test_allgather_is_correct(family: str, name: str, ranks_per_node: int) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "allgather", family, name, p=P, counts=[0, 1, 3], ranks_per_node=ranks_per_node
     )
     runs_at = RUNS_ONLY_AT.get((family, name), set(P))
     if name == "mvapich2_smp" and ranks_per_node:
         runs_at = {p for p in P if p <= ranks_per_node or p % ranks_per_node == 0}
-    assert found["findings"] == []
-    assert {p for p, *_ in found["refusals"]} == set(P) - runs_at
+    assert outcome["findings"] == []
+    assert {p for p, *_ in outcome["refusals"]} == set(P) - runs_at
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 40])
@@ -57,9 +57,9 @@ def test_allgather_is_correct(family: str, name: str, ranks_per_node: int) -> No
     ],
 )
 def test_allgather_is_correct_for_any_radix(name: str, k: int) -> None:
-    found = _simulator.check_range("allgather", "mpich", name, {"k": k}, p=P, counts=[2])
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    outcome = _simulator.check_range("allgather", "mpich", name, {"k": k}, p=P, counts=[2])
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize("name", ["recexch_doubling", "recexch_halving"])

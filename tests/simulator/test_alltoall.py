@@ -29,9 +29,9 @@ RUNS_ONLY_AT = {
 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 def test_alltoall_is_correct(family: str, name: str) -> None:
-    found = _simulator.check_range("alltoall", family, name, p=P, counts=[0, 1, 3])
-    assert found["findings"] == []
-    assert {p for p, *_ in found["refusals"]} == set(P) - RUNS_ONLY_AT.get(name, set(P))
+    outcome = _simulator.check_range("alltoall", family, name, p=P, counts=[0, 1, 3])
+    assert outcome["findings"] == []
+    assert {p for p, *_ in outcome["refusals"]} == set(P) - RUNS_ONLY_AT.get(name, set(P))
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_alltoall_is_correct(family: str, name: str) -> None:
     ],
 )
 def test_alltoall_is_correct_with_parameters(family: str, name: str, parameters: dict[str, int]) -> None:
-    found = _simulator.check_range("alltoall", family, name, parameters, p=P, counts=[2])
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    outcome = _simulator.check_range("alltoall", family, name, parameters, p=P, counts=[2])
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize(

@@ -19,17 +19,17 @@ FOR_TWO = ("two_proc", "ompi_two_procs")
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 4])
 def test_no_rank_leaves_before_the_last_arrival(family: str, name: str, ranks_per_node: int) -> None:
-    found = _simulator.check_range("barrier", family, name, p=P, counts=[0], ranks_per_node=ranks_per_node)
-    assert found["findings"] == []
-    assert {p for p, *_ in found["refusals"]} == (set(P) - {2} if name in FOR_TWO else set())
+    outcome = _simulator.check_range("barrier", family, name, p=P, counts=[0], ranks_per_node=ranks_per_node)
+    assert outcome["findings"] == []
+    assert {p for p, *_ in outcome["refusals"]} == (set(P) - {2} if name in FOR_TWO else set())
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 50])
 @pytest.mark.parametrize("name", ["k_dissemination", "recexch", "nb(tsp_recexch)", "nb(tsp_k_dissemination)"])
 def test_barrier_is_correct_for_any_radix(name: str, k: int) -> None:
-    found = _simulator.check_range("barrier", "mpich", name, {"k": k}, p=P, counts=[0])
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    outcome = _simulator.check_range("barrier", "mpich", name, {"k": k}, p=P, counts=[0])
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize(

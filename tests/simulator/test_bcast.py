@@ -23,7 +23,7 @@ NEEDS_ROOT_0 = {"nb(tsp_scatterv_recexch_allgatherv)", "nb(tsp_scatterv_ring_all
 KARY, KNOMIAL_1, KNOMIAL_2 = range(3)
 
 RECORDED = [
-    # Open MPI 5.0.11, p = 7, root 2, 20 B: what ob1 was told to send, by source
+    # Open MPI 5.0.11, p = 7, root 2, 20 B: the sends of ob1, by source
     (
         ("openmpi", "chain", {"fanout": 2, "segment": 8}, 2),
         {
@@ -59,7 +59,7 @@ RECORDED = [
             6: "1/2 0/3 0/3 1/6 0/2 2/8",
         },
     ),
-    # MPICH 5.0.2, p = 7, 20 B: what UCX was told to send
+    # MPICH 5.0.2, p = 7, 20 B: the sends of UCX
     (("mpich", "binomial", {}, 2), {2: "6/20 4/20 3/20", 4: "5/20", 6: "1/20 0/20"}),
     (
         ("mpich", "nb(sched_scatter_ring_allgather)", {}, 2),
@@ -103,15 +103,15 @@ RECORDED = [
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 1, 4])
 def test_bcast_is_correct(family: str, name: str, ranks_per_node: int) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "bcast", family, name, p=P, counts=[0, 1, 2, 3, 17, 40], ranks_per_node=ranks_per_node
     )
     refused = set(P) - POWERS_OF_TWO if name in NEEDS_POWERS_OF_TWO and family == "mpich" else set()
     if name in NEEDS_ROOT_0:
         refused = set(P) - {1}
-        assert {root for _, root, *_ in found["refusals"]} == {1}
-    assert found["findings"] == []
-    assert {p for p, *_ in found["refusals"]} == refused
+        assert {root for _, root, *_ in outcome["refusals"]} == {1}
+    assert outcome["findings"] == []
+    assert {p for p, *_ in outcome["refusals"]} == refused
 
 
 @pytest.mark.parametrize("segment", [1, 7, 64])
@@ -126,7 +126,7 @@ def test_bcast_is_correct(family: str, name: str, ranks_per_node: int) -> None:
     ],
 )
 def test_bcast_is_correct_for_any_segment(family: str, name: str, segment: int) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "bcast",
         family,
         name,
@@ -135,8 +135,8 @@ def test_bcast_is_correct_for_any_segment(family: str, name: str, segment: int) 
         counts=[1, 63, 64, 150],
         ranks_per_node=3,
     )
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize("tree_type", [KARY, KNOMIAL_1, KNOMIAL_2])
@@ -146,24 +146,24 @@ def test_mpich_trees_work_for_every_k_and_type(name: str, k: int, tree_type: int
     parameters = {"k": k, "tree_type": tree_type}
     if name != "tree":
         parameters["chunk_size"] = 8
-    found = _simulator.check_range("bcast", "mpich", name, parameters, p=P, counts=[1, 20])
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    outcome = _simulator.check_range("bcast", "mpich", name, parameters, p=P, counts=[1, 20])
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize("parameters", [{"is_non_blocking": 0}, {"recv_pre_posted": 1}])
 def test_pipelined_tree_posting_options(parameters: dict[str, int]) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "bcast", "mpich", "pipelined_tree", {"chunk_size": 8, **parameters}, p=[1, 2, 7], counts=[1, 20, 100]
     )
-    assert found["findings"] == []
+    assert outcome["findings"] == []
 
 
-@pytest.mark.parametrize(("what", "recorded"), RECORDED, ids=[" ".join(what[:2]) for what, _ in RECORDED])
+@pytest.mark.parametrize(("call", "recorded"), RECORDED, ids=[" ".join(call[:2]) for call, _ in RECORDED])
 def test_messages_equal_those_observed_in_the_library(
-    what: tuple[str, str, dict[str, int], int], recorded: dict[int, str]
+    call: tuple[str, str, dict[str, int], int], recorded: dict[int, str]
 ) -> None:
-    family, name, parameters, root = what
+    family, name, parameters, root = call
     expected = Counter(
         (source, *map(int, message.split("/")))
         for source, messages in recorded.items()
@@ -221,7 +221,7 @@ def test_late_child_delays_only_blocking_sends() -> None:
     at_once = exits("bcast", "mpich", "nb(sched_binomial)", late, count=1000)
     assert blocking[1] > 1e-3
     assert at_once[1] < 1e-5
-    assert at_once[0] > 1e-3  # it leaves when all its sends are through
+    assert at_once[0] > 1e-3  # the root leaves when all its sends are complete
 
 
 def test_pipelining_hides_all_but_the_first_segments() -> None:

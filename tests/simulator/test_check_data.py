@@ -107,10 +107,10 @@ def test_misplaced_block_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         pairwise_alltoall(rank)
         if rank.id == 2:
-            kept = rank.scratch(rank.count)
-            rank.copy(kept, block(rank.output, rank, 0))
+            buffer = rank.scratch(rank.count)
+            rank.copy(buffer, block(rank.output, rank, 0))
             rank.copy(block(rank.output, rank, 0), block(rank.output, rank, 1))
-            rank.copy(block(rank.output, rank, 1), kept)
+            rank.copy(block(rank.output, rank, 1), buffer)
 
     assert checked("alltoall", write) == (
         "rank 2: element 0 of its output is element 6 of rank 1; it should be element 6 of rank 0"
@@ -170,7 +170,7 @@ def copies(draw: st.DrawFn) -> tuple[int, int, list[Copy]]:
 def test_copies_equal_an_element_wise_interpreter(
     case: tuple[int, int, list[Copy]], data: st.DataObject
 ) -> None:
-    """Against an interpreter that moves one element after the other: the output is put together out of the
+    """Compares with an interpreter that moves single elements: the output is composed of the
     places where each element should be now; one wrong place, and the program is wrong."""
     count, scratch_length, plan = case
     held: list[int | None] = [*range(count), *[None] * scratch_length]
@@ -220,7 +220,7 @@ def merges(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
 
 
 def merge(rank: _simulator.Rank, plan: list[tuple[int, int]], again: tuple[int, int] | None = None) -> None:
-    """Rank 0 gets a buffer of everybody and merges them."""
+    """Rank 0 receives a buffer from every rank and merges them."""
     if rank.id != 0:
         rank.send(0, rank.input)
         return

@@ -13,12 +13,12 @@ def test_send_buffer_is_not_written_before_the_wait() -> None:
         if rank.id == 1:
             rank.recv(0, rank.output)
             return
-        kept = rank.scratch(3)
-        rank.copy(kept, rank.output)
-        sent = rank.isend(1, kept)
+        buffer = rank.scratch(3)
+        rank.copy(buffer, rank.output)
+        sent = rank.isend(1, buffer)
         if wait_first:
             rank.wait(sent)
-        rank.copy(kept[1:2], rank.output[:1])
+        rank.copy(buffer[1:2], rank.output[:1])
 
     assert checked("bcast", lambda rank: write(rank, True), 2) == ""
     assert checked("bcast", lambda rank: write(rank, False), 2) == (
@@ -106,11 +106,11 @@ def test_waiting_for_the_last_send_does_not_wait_for_the_first() -> None:
         if rank.id != 0:
             rank.recv(0, rank.output)
             return
-        kept = rank.scratch(3)
-        rank.copy(kept, rank.output)
-        sent = [rank.isend(peer, kept) for peer in (1, 2)]
+        buffer = rank.scratch(3)
+        rank.copy(buffer, rank.output)
+        sent = [rank.isend(peer, buffer) for peer in (1, 2)]
         rank.wait(sent if first else sent[1])
-        rank.copy(kept, rank.output)
+        rank.copy(buffer, rank.output)
 
     assert checked("bcast", lambda rank: write(rank, True), 3) == ""
     assert "while a send to rank 1 still reads it" in checked("bcast", lambda rank: write(rank, False), 3)
@@ -119,7 +119,7 @@ def test_waiting_for_the_last_send_does_not_wait_for_the_first() -> None:
 def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = True) -> None:
     """A chain as a task graph, in which both halves are forwarded independently.
 
-    apart: each half is passed on when it is there; joined: only the end waits for both."""
+    apart: each half is forwarded when it arrives; joined: only the end waits for both."""
     halves = [rank.output[:1], rank.output[1:]]
     if rank.id == 0:
         for tag, half in enumerate(halves):
@@ -232,7 +232,7 @@ def test_queue_has_as_many_pops_as_requests() -> None:
 
 def test_only_the_last_pop_guarantees_a_given_message() -> None:
     def write(rank: _simulator.Rank, after: int) -> None:
-        """Rank 0 passes the first message on after so many pops."""
+        """Rank 0 forwards the first message after this many pops."""
         if rank.id == rank.p - 1:
             rank.send(0, rank.input)
             rank.recv(0, rank.scratch(rank.count))

@@ -37,7 +37,7 @@ def test_a_piece_has_no_gaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "words"),
+    ("action", "message"),
     [
         (lambda rank: rank.send(4, rank.input), "rank 0: a message to a rank that does not exist"),
         (lambda rank: rank.copy(rank.output, rank.input[:1]), "rank 0: a local operation on pieces of diff"),
@@ -45,8 +45,8 @@ def test_a_piece_has_no_gaps() -> None:
         (lambda rank: rank.node(9), "rank 0: there is no rank 9"),
     ],
 )
-def test_error_message_names_the_rank(action: object, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_error_message_names_the_rank(action: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         checked("allreduce", action)  # type: ignore[arg-type]
 
 
@@ -59,14 +59,14 @@ def test_exception_of_the_program_is_passed_on() -> None:
 
 
 def test_rank_is_invalid_after_its_program_is_finished() -> None:
-    kept: list[_simulator.Rank] = []
-    _simulator.Programs("barrier", kept.append, 1)
+    stored_ranks: list[_simulator.Rank] = []
+    _simulator.Programs("barrier", stored_ranks.append, 1)
     with pytest.raises(ValueError, match="finished"):
-        kept[0].wait_all()
+        stored_ranks[0].wait_all()
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"p": 0}, "at least 1 process"),
         ({"p": 4, "root": 4}, "the root is rank 4 of 4"),
@@ -76,23 +76,23 @@ def test_rank_is_invalid_after_its_program_is_finished() -> None:
         ({"p": 2, "node_of_rank": [0, -1]}, "there is no node -1"),
     ],
 )
-def test_invalid_calls_are_refused(options: dict[str, int], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_invalid_calls_are_refused(options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         _simulator.Programs("reduce", flat_reduce, **options)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         _simulator.check("alltoall", "openmpi", "pairwise", {}, **options)
 
 
 @pytest.mark.parametrize(
-    ("collective", "family", "name", "words"),
+    ("collective", "family", "name", "message"),
     [
         ("reduse", "openmpi", "binomial", "there is no collective 'reduse'"),
         ("alltoall", "openmpi", "pairwize", "there is no algorithm 'pairwize' of openmpi for alltoall"),
     ],
 )
-def test_unknown_names_are_refused(collective: str, family: str, name: str, words: str) -> None:
+def test_unknown_names_are_refused(collective: str, family: str, name: str, message: str) -> None:
     for ask in (_simulator.check, _simulator.messages):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             ask(collective, family, name, {}, 4)
 
 
@@ -101,15 +101,15 @@ def test_parameters_that_an_algorithm_does_not_take_are_refused() -> None:
         _simulator.check("alltoall", "openmpi", "pairwise", {"fanout": 2}, 4)
 
 
-def test_what_a_rank_knows_of_its_call() -> None:
-    seen = []
+def test_a_rank_knows_the_arguments_of_its_call() -> None:
+    observed = []
 
     def write(rank: _simulator.Rank) -> None:
-        seen.append((rank.id, rank.p, rank.root, rank.count, rank.element_bytes, rank.commutative))
+        observed.append((rank.id, rank.p, rank.root, rank.count, rank.element_bytes, rank.commutative))
         assert [rank.node(other) for other in range(rank.p)] == [0, 0, 1]
         assert len(rank.input) == (6 if rank.id == 1 else 0)
         assert len(rank.output) == 2
         assert len(rank.scratch(7)) == 7
 
     _simulator.Programs("scatter", write, 3, 1, 2, 8, [0, 0, 1], False)
-    assert seen == [(rank, 3, 1, 2, 8, False) for rank in range(3)]
+    assert observed == [(rank, 3, 1, 2, 8, False) for rank in range(3)]

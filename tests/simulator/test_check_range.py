@@ -11,28 +11,28 @@ from offbeat import _simulator
 
 
 def test_every_root_and_count_is_checked() -> None:
-    seen = []
+    observed = []
 
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
-            seen.append((rank.p, rank.root, rank.count))
+            observed.append((rank.p, rank.root, rank.count))
         flat_bcast(rank)
 
-    found = _simulator.check_written("bcast", write, [1, 3], [], [0, 2])
-    assert seen == [(1, 0, 0), (1, 0, 2), *[(3, root, count) for root in range(3) for count in (0, 2)]]
-    assert (found["proved"], found["refused"], found["findings"]) == (8, 0, [])
+    outcome = _simulator.check_written("bcast", write, [1, 3], [], [0, 2])
+    assert observed == [(1, 0, 0), (1, 0, 2), *[(3, root, count) for root in range(3) for count in (0, 2)]]
+    assert (outcome["proved"], outcome["refused"], outcome["findings"]) == (8, 0, [])
 
 
 def test_roots_count_from_p_and_those_that_p_does_not_have_are_left_out() -> None:
-    seen = []
+    observed = []
 
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
-            seen.append((rank.p, rank.root))
+            observed.append((rank.p, rank.root))
         flat_bcast(rank)
 
     _simulator.check_written("bcast", write, [2, 4], [0, 3, -1, -3])
-    assert seen == [(2, 0), (2, 1), (4, 0), (4, 1), (4, 3)]
+    assert observed == [(2, 0), (2, 1), (4, 0), (4, 1), (4, 3)]
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,21 @@ def sum_of_what_comes(rank: _simulator.Rank) -> None:
 
 
 def test_calls_that_are_right_but_for_the_order_are_counted_apart() -> None:
-    found = _simulator.check_written("reduce", sum_of_what_comes, [4], [0], commutative=[True, False])
-    assert (found["proved"], found["commutative_only"], found["findings"]) == (1, 1, [])
+    outcome = _simulator.check_written("reduce", sum_of_what_comes, [4], [0], commutative=[True, False])
+    assert (outcome["proved"], outcome["commutative_only"], outcome["findings"]) == (1, 1, [])
 
 
 def test_guaranteed_order_is_checked() -> None:
-    found = _simulator.check_written(
+    outcome = _simulator.check_written(
         "reduce", sum_of_what_comes, [4], [0], commutative=[True, False], ordered=True
     )
-    assert (found["proved"], found["commutative_only"]) == (0, 0)
-    assert [finding[:4] for finding in found["findings"]] == [(4, 0, 1, True), (4, 0, 1, False)]
-    assert found["findings"][0][4].endswith("which is not rank order")
-    kept = _simulator.check_written("reduce", flat_reduce, [4], [], commutative=[True, False], ordered=True)
-    assert kept["proved"] == 8
+    assert (outcome["proved"], outcome["commutative_only"]) == (0, 0)
+    assert [finding[:4] for finding in outcome["findings"]] == [(4, 0, 1, True), (4, 0, 1, False)]
+    assert outcome["findings"][0][4].endswith("which is not rank order")
+    ordered_outcome = _simulator.check_written(
+        "reduce", flat_reduce, [4], [], commutative=[True, False], ordered=True
+    )
+    assert ordered_outcome["proved"] == 8
 
 
 def test_a_program_that_is_wrong_is_not_excused_by_its_order() -> None:
@@ -81,13 +83,13 @@ def test_a_program_that_is_wrong_is_not_excused_by_its_order() -> None:
         if rank.id == 0:
             rank.reduce(rank.output, rank.input, other_first=True)
 
-    found = _simulator.check_written("reduce", write, [4], [0], commutative=[True, False])
-    assert (found["commutative_only"], len(found["findings"])) == (0, 2)
+    outcome = _simulator.check_written("reduce", write, [4], [0], commutative=[True, False])
+    assert (outcome["commutative_only"], len(outcome["findings"])) == (0, 2)
 
 
 def test_scaling_programs_pass() -> None:
-    found = _simulator.check_written("bcast", flat_bcast, [4], [0], [0, 1, 2, 50], scales=True)
-    assert (found["proved"], found["findings"]) == (4, [])
+    outcome = _simulator.check_written("bcast", flat_bcast, [4], [0], [0, 1, 2, 50], scales=True)
+    assert (outcome["proved"], outcome["findings"]) == (4, [])
 
 
 def halves(rank: _simulator.Rank) -> None:
@@ -110,10 +112,10 @@ def only_large_waits(rank: _simulator.Rank) -> None:
 
 def from_behind(rank: _simulator.Rank) -> None:
     """Through a buffer of a fixed length."""
-    kept = rank.scratch(100)
+    buffer = rank.scratch(100)
     if rank.id == 0:
-        rank.copy(kept[100 - rank.count :], rank.output)
-        rank.send(1, kept[100 - rank.count :])
+        rank.copy(buffer[100 - rank.count :], rank.output)
+        rank.send(1, buffer[100 - rank.count :])
     else:
         rank.recv(0, rank.output)
 
@@ -129,7 +131,7 @@ def more_for_many(rank: _simulator.Rank) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "words"),
+    ("write", "message"),
     [
         (halves, "a send to rank 1 has 0 elements for 1 element and 5 for 10"),
         (only_large_waits, "waits differently for 1 element than for 10"),
@@ -138,11 +140,11 @@ def more_for_many(rank: _simulator.Rank) -> None:
         (more_for_many, "has 1 operations for 1 element and 2 for 10"),
     ],
 )
-def test_programs_that_do_not_scale_are_reported(write: object, words: str) -> None:
+def test_programs_that_do_not_scale_are_reported(write: object, message: str) -> None:
     asked = ("bcast", write, [2], [0], [10])
     assert _simulator.check_written(*asked)["proved"] == 1  # type: ignore[arg-type]
     (finding,) = _simulator.check_written(*asked, scales=True)["findings"]  # type: ignore[arg-type,misc]
-    assert words in finding[4]
+    assert message in finding[4]
     assert finding[4].endswith("and its algorithm promises to scale")
 
 
@@ -154,15 +156,15 @@ def test_a_call_is_refused_by_not_implemented_error_and_nothing_else() -> None:
             raise ValueError("a mistake")
         flat_bcast(rank)
 
-    found = _simulator.check_written("bcast", write, [2, 3], [0], [1, 2])
-    assert (found["proved"], found["refused"]) == (2, 2)
-    assert found["refusals"] == [(3, 0, 1, True, "not three")]
+    outcome = _simulator.check_written("bcast", write, [2, 3], [0], [1, 2])
+    assert (outcome["proved"], outcome["refused"]) == (2, 2)
+    assert outcome["refusals"] == [(3, 0, 1, True, "not three")]
     with pytest.raises(ValueError, match="a mistake"):
         _simulator.check_written("bcast", write, [4])
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "message"),
     [
         ({"p": [0]}, "p is 0; a call has at least 1 process"),
         ({"counts": [-1]}, "a count is -1"),
@@ -170,22 +172,22 @@ def test_a_call_is_refused_by_not_implemented_error_and_nothing_else() -> None:
         ({"ranks_per_node": -1}, "there are -1 ranks on a node"),
     ],
 )
-def test_ranges_that_make_no_sense_are_refused(changed: dict[str, object], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_ranges_that_make_no_sense_are_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         _simulator.check_written("bcast", flat_bcast, **{"p": [2], **changed})  # type: ignore[arg-type]
 
 
 @settings(max_examples=40)
 @given(st.integers(1, 40), st.integers(0, 50), st.data())
-def test_many_calls_say_what_each_alone_says(p: int, count: int, data: st.DataObject) -> None:
+def test_many_calls_give_the_outcomes_of_single_calls(p: int, count: int, data: st.DataObject) -> None:
     entries = [entry for entry in _simulator.algorithms() if entry["collective"] != "barrier"]
     entry = data.draw(st.sampled_from(entries))
     name = (entry["collective"], entry["family"], entry["name"], {})
-    found = _simulator.check_range(*name, [p], [0], [count], 4)
+    outcome = _simulator.check_range(*name, [p], [0], [count], 4)
     try:
         sentence = _simulator.check(*name, p, 0, count, 4)
     except ValueError as refusal:
-        assert found["refusals"][0][4] == str(refusal)
+        assert outcome["refusals"][0][4] == str(refusal)
         return
-    assert sentence == "".join(finding[4] for finding in found["findings"])
-    assert found["proved"] == (sentence == "")
+    assert sentence == "".join(finding[4] for finding in outcome["findings"])
+    assert outcome["proved"] == (sentence == "")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 Floats = NDArray[np.float64]
 CATALOGUE = _simulator.algorithms()
 ROUNDING_S = 2e-7
-"""Messages whose latencies end within a nanosecond of each other begin to move together: so much earlier may
+"""Messages whose latencies end within a nanosecond begin to move together: this much earlier may
 a chain of 200 of them end."""
 
 
@@ -107,7 +107,7 @@ def test_nobody_leaves_before_arriving(case: Case) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(cases(), st.sampled_from([1e-6, 0.1, 1.0]))
-def test_who_arrives_later_together_leaves_later_by_as_much(case: Case, later_s: float) -> None:
+def test_a_common_delay_of_all_arrivals_delays_all_exits_equally(case: Case, later_s: float) -> None:
     for engine in ("best", "fluid"):
         shifted = case.exits(engine, case.arrivals_s + later_s)
         np.testing.assert_allclose(shifted - later_s, case.exits(engine), rtol=1e-6, atol=ROUNDING_S)
@@ -115,7 +115,7 @@ def test_who_arrives_later_together_leaves_later_by_as_much(case: Case, later_s:
 
 @settings(max_examples=120, deadline=None)
 @given(cases())
-def test_patterns_together_are_patterns_one_by_one(case: Case) -> None:
+def test_patterns_evaluated_together_equal_patterns_evaluated_singly(case: Case) -> None:
     many = np.tile(case.arrivals_s, (6, 1))
     for engine in ("best", "fluid"):
         one_by_one = np.concatenate([case.exits(engine, pattern[None, :]) for pattern in case.arrivals_s])
@@ -124,7 +124,7 @@ def test_patterns_together_are_patterns_one_by_one(case: Case) -> None:
 
 @settings(max_examples=120, deadline=None)
 @given(cases())
-def test_where_no_link_is_shared_the_longest_path_is_the_answer(case: Case) -> None:
+def test_without_shared_links_the_longest_path_is_exact(case: Case) -> None:
     best, engines = case.evaluate()
     fluid = case.exits("fluid")
     for pattern, engine in enumerate(engines):

@@ -85,7 +85,7 @@ def test_factors_hold_from_their_step_on(length: int, latency_factor: float, ban
     assert one_message(length, **costs) == approx([expected] * 2)
 
 
-def test_the_header_moves_too_and_counts_for_the_steps() -> None:
+def test_the_header_is_transferred_and_counts_for_the_steps() -> None:
     costs = {"latency_factors": [(100, 2.0)], "header_bytes": 16.0}
     assert one_message(83, **costs) == approx([LATENCY_S + 99 / BANDWIDTH] * 2)
     assert one_message(84, **costs) == approx([2 * LATENCY_S + 100 / BANDWIDTH] * 2)

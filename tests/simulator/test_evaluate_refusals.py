@@ -32,7 +32,7 @@ def test_deadlock_is_reported(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "message"),
     [
         (np.nan, "pattern 1: rank 2 arrives at nan; arrivals are seconds from 0 on"),
         (np.inf, "pattern 1: rank 2 arrives at inf"),
@@ -40,10 +40,10 @@ def test_deadlock_is_reported(engine: str) -> None:
         (-1e-3, "pattern 1: rank 2 arrives at -0.001"),
     ],
 )
-def test_arrivals_are_seconds_from_zero_on(engine: str, wrong: float, words: str) -> None:
+def test_arrivals_are_seconds_from_zero_on(engine: str, wrong: float, message: str) -> None:
     arrivals = np.zeros((3, 4))
     arrivals[1, 2] = wrong
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         _simulator.evaluate(schedule(ring, 4), network(range(4)), arrivals, 1.0, engine)
 
 

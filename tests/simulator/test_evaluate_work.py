@@ -27,9 +27,9 @@ def both(
 ) -> list[float]:
     """Exits of a program with local work, which are the same in both evaluations."""
     on = network(nodes or list(range(p)), **costs)
-    found = [exits(schedule(write, p, local_work=True), on, arrivals_s, engine) for engine in ENGINES]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
-    return found[0].tolist()
+    both_exits_s = [exits(schedule(write, p, local_work=True), on, arrivals_s, engine) for engine in ENGINES]
+    np.testing.assert_allclose(both_exits_s[0], both_exits_s[1], rtol=1e-12)
+    return both_exits_s[0].tolist()
 
 
 def test_a_sender_is_busy_before_its_message_leaves() -> None:

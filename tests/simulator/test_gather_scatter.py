@@ -32,11 +32,11 @@ RECORDED = [
 @pytest.mark.parametrize(("collective", "family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 1, 4])
 def test_gather_and_scatter_are_correct(collective: str, family: str, name: str, ranks_per_node: int) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         collective, family, name, p=P, counts=[0, 1, 3], ranks_per_node=ranks_per_node
     )
-    assert found["findings"] == []
-    assert found["refused"] == 0
+    assert outcome["findings"] == []
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize(("collective", "family", "name"), ALGORITHMS)
@@ -49,15 +49,15 @@ def test_round_robin_placement_is_correct(collective: str, family: str, name: st
 @pytest.mark.parametrize("k", [3, 4, 40])
 @pytest.mark.parametrize("collective", ["gather", "scatter"])
 def test_task_tree_is_correct_for_any_k(collective: str, k: int) -> None:
-    found = _simulator.check_range(collective, "mpich", "nb(tsp_tree)", {"k": k}, p=P, counts=[2])
-    assert found["findings"] == []
+    outcome = _simulator.check_range(collective, "mpich", "nb(tsp_tree)", {"k": k}, p=P, counts=[2])
+    assert outcome["findings"] == []
 
 
-@pytest.mark.parametrize(("what", "recorded"), RECORDED, ids=[" ".join(what[:3]) for what, _ in RECORDED])
+@pytest.mark.parametrize(("call", "recorded"), RECORDED, ids=[" ".join(call[:3]) for call, _ in RECORDED])
 def test_messages_equal_those_observed_in_the_library(
-    what: tuple[str, str, str, dict[str, int]], recorded: dict[int, str]
+    call: tuple[str, str, str, dict[str, int]], recorded: dict[int, str]
 ) -> None:
-    collective, family, name, parameters = what
+    collective, family, name, parameters = call
     expected = Counter(
         (source, *map(int, message.split("/")))
         for source, messages in recorded.items()

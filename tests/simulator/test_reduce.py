@@ -50,7 +50,7 @@ def lengths(messages: Iterable[tuple[int, int, int]], source: int, target: int) 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 3])
 def test_every_contribution_counts_once(family: str, name: str, ranks_per_node: int) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "reduce",
         family,
         name,
@@ -58,17 +58,17 @@ def test_every_contribution_counts_once(family: str, name: str, ranks_per_node: 
         counts=[0, 1, 2, 13, 40],
         ranks_per_node=ranks_per_node,
     )
-    assert found["findings"] == []
-    assert found["proved"] > 0
-    assert found["refused"] == 0
+    assert outcome["findings"] == []
+    assert outcome["proved"] > 0
+    assert outcome["refused"] == 0
 
 
 @pytest.mark.parametrize(("family", "name"), COMBINE_IN_ORDER)
 def test_contributions_are_combined_in_rank_order(family: str, name: str) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "reduce", family, name, p=range(1, 20), counts=[1, 20], ranks_per_node=4, commutative=[False]
     )
-    assert found["findings"] == []
+    assert outcome["findings"] == []
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_contributions_are_combined_in_rank_order(family: str, name: str) -> Non
     ],
 )
 def test_reduce_is_correct_with_segments_and_limits(name: str, parameters: dict[str, int]) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         "reduce", "openmpi", name, parameters, p=range(1, 17), counts=[1, 5, 17], element_bytes=4
     )
-    assert found["findings"] == []
+    assert outcome["findings"] == []
 
 
 @pytest.mark.parametrize("tree_type", [0, 1, 2])
@@ -100,10 +100,10 @@ def test_mpich_task_trees_are_correct(tree_type: int, buffer_per_child: int, chu
             "buffer_per_child": buffer_per_child,
             "chunk_size": chunk_size,
         }
-        found = _simulator.check_range(
+        outcome = _simulator.check_range(
             "reduce", "mpich", "nb(tsp_tree)", parameters, p=range(1, 17), counts=[1, 7], element_bytes=4
         )
-        assert found["findings"] == []
+        assert outcome["findings"] == []
 
 
 def test_a_kary_tree_may_be_a_chain_but_a_knomial_tree_may_not() -> None:

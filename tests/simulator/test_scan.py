@@ -23,7 +23,7 @@ def sent(collective: str, family: str, name: str, p: int, **how: object) -> list
 def test_each_rank_has_the_sum_before_it(
     collective: str, family: str, name: str, ranks_per_node: int
 ) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         collective,
         family,
         name,
@@ -33,22 +33,22 @@ def test_each_rank_has_the_sum_before_it(
         element_bytes=8,
         ranks_per_node=ranks_per_node,
     )
-    assert found["findings"] == []
-    assert found["proved"] > 0
+    assert outcome["findings"] == []
+    assert outcome["proved"] > 0
 
 
 @pytest.mark.parametrize(
     ("collective", "family", "name"), [entry for entry in ALGORITHMS if entry[1] != "simgrid"]
 )
 def test_the_order_of_the_ranks_is_kept(collective: str, family: str, name: str) -> None:
-    found = _simulator.check_range(
+    outcome = _simulator.check_range(
         collective, family, name, p=range(1, 20), roots=[0], ranks_per_node=4, commutative=[False]
     )
-    assert found["findings"] == []
+    assert outcome["findings"] == []
 
 
 @pytest.mark.parametrize("collective", ["scan", "exscan"])
-def test_the_linear_one_is_a_chain(collective: str) -> None:
+def test_the_linear_algorithm_is_a_chain(collective: str) -> None:
     assert sent(collective, "openmpi", "linear", 4) == [(0, 1), (1, 2), (2, 3)]
 
 
@@ -89,3 +89,18 @@ def test_nonconsecutive_or_single_rank_nodes_are_ignored(nodes: list[int]) -> No
     assert sent("scan", "mpich", "smp", 4, node_of_rank=nodes) == sent(
         "scan", "mpich", "recursive_doubling", 4
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_", "messages_to_last_rank"),
+    [("smp", 12288, 1), ("smp", 12289, 4), ("nb(sched_smp)", 12287, 1), ("nb(sched_smp)", 12288, 4)],
+)
+def test_the_sum_of_previous_nodes_is_sent_by_the_bcast_that_mpich_chooses(
+    name: str, bytes_: int, messages_to_last_rank: int
+) -> None:
+    """Binomial up to 12 KiB, in nonblocking schedules below; otherwise a scatter and three exchanges."""
+    nodes = [0] * 8 + [1] * 8
+    drawn = _simulator.messages("scan", "mpich", name, {}, p=16, count=bytes_, node_of_rank=nodes)
+    after_nodes = drawn["depth"] > drawn["depth"][(drawn["source"] < 8) & (drawn["target"] >= 8)].max()
+    announced = (drawn["elements"] == 4) & (name == "smp")
+    assert ((drawn["target"] == 15) & after_nodes & ~announced).sum() == messages_to_last_rank

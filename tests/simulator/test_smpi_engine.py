@@ -93,14 +93,14 @@ def test_a_study_runs_through_simgrid_from_the_file_to_the_cases(whole):
 
 def test_wrong_or_crashing_algorithms_are_not_simulated(whole):
     _, directory = whole
-    found = {(one.collective, one.algorithm): one for one in read_study(directory).verdicts}
-    assert found["reduce", "binomial"].status == "proved"
-    assert found["reduce", "binomial"].evidence == "functions:simgrid::smpi::reduce__binomial"
-    assert found["reduce", "arrival_pattern_aware"].status == "quarantined"
-    assert "signal" in found["reduce", "arrival_pattern_aware"].reason
-    assert found["allreduce", "smp_rsag"].status == "wrong"
-    assert found["alltoall", "pair"].status in ("refused", "quarantined")  # p is no power of two
-    assert found["scan", "default"].status == "proved"
+    verdicts = {(one.collective, one.algorithm): one for one in read_study(directory).verdicts}
+    assert verdicts["reduce", "binomial"].status == "proved"
+    assert verdicts["reduce", "binomial"].evidence == "functions:simgrid::smpi::reduce__binomial"
+    assert verdicts["reduce", "arrival_pattern_aware"].status == "quarantined"
+    assert "signal" in verdicts["reduce", "arrival_pattern_aware"].reason
+    assert verdicts["allreduce", "smp_rsag"].status == "wrong"
+    assert verdicts["alltoall", "pair"].status in ("refused", "quarantined")  # p is no power of two
+    assert verdicts["scan", "default"].status == "proved"
 
 
 def test_results_equal_the_simulators(whole, tmp_path):
@@ -187,6 +187,6 @@ def test_simgrid_takes_each_call_of_a_replay_once(tmp_path):
     files = 'files = ["call0.txt", "call1.txt", "call2.txt"]\nreplays = ["all.replay"]\n'
     go(study(tmp_path, ONE + files), tmp_path / "results")
     cases = read_study(tmp_path / "results").cases.filter(algorithm="binomial")
-    found = dict(cases.select("pattern", "last_delay_s").iter_rows())
-    assert found["all"] == pytest.approx(sum(found[f"call{number}"] for number in range(3)) / 3)
+    delays_s = dict(cases.select("pattern", "last_delay_s").iter_rows())
+    assert delays_s["all"] == pytest.approx(sum(delays_s[f"call{number}"] for number in range(3)) / 3)
     assert cases.filter(pattern="all").row(0, named=True)["repetitions"] == 3

@@ -11,6 +11,8 @@ from offbeat.errors import BadInput
 from offbeat.mpi.protocol import SmpiCall
 from offbeat.simulation.exits import Job, run_job
 
+pytestmark = pytest.mark.slow
+
 SIZES = (8, 1024, 8192, 131072)
 
 DRAGONFLY = {
@@ -108,7 +110,7 @@ def test_all_unsupported_keys_are_reported_together():
 
 
 @pytest.mark.parametrize("preset", ["paper", "hydra", "griffon", "islands", "groups"])
-def test_every_preset_can_be_expressed(preset):
+def test_every_built_in_platform_can_be_expressed(preset):
     smpi_platform.refuse(platform(preset))
 
 

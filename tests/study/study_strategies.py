@@ -1,4 +1,4 @@
-"""Valid studies for the property tests, made without any file."""
+"""Random valid studies for the property tests, without files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = st.floats(min_value=1e-9, max_value=1e4)
 
 @st.composite
 def sections(draw: st.DrawFn) -> list[CollectiveSection]:
-    """Collectives divided among sections, so that no cell is asked for twice."""
+    """Collectives divided among sections, so that no configuration is requested twice."""
     names = draw(st.lists(st.sampled_from(COLLECTIVES), min_size=1, max_size=6, unique=True))
     cut = draw(st.integers(0, len(names)))
     return [draw(section(part)) for part in (names[:cut], names[cut:]) if part]

@@ -1,4 +1,4 @@
-"""What is measured is a collective or a partitioned send; results of collectives stay as they were."""
+"""An operation is a collective or a partitioned send; results of collectives are unchanged."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ PARTITIONED = st.builds(
 
 
 @given(PARTITIONED)
-def test_a_case_of_a_partitioned_send_comes_back_with_its_operation_and_its_id(made: Case) -> None:
-    again = msgspec.json.decode(msgspec.json.encode(made), type=Case)
-    assert again == made
-    assert again.id == made.id
-    assert again.operation == PartitionedSend(made.partitions)
+def test_a_case_of_a_partitioned_send_comes_back_with_its_operation_and_its_id(case: Case) -> None:
+    again = msgspec.json.decode(msgspec.json.encode(case), type=Case)
+    assert again == case
+    assert again.id == case.id
+    assert again.operation == PartitionedSend(case.partitions)
 
 
 @given(st.sampled_from([*map(Collective, COLLECTIVES), *map(PartitionedSend, (1, 32))]))
@@ -78,6 +78,6 @@ def test_the_id_of_a_collective_is_what_it_was_without_partitions() -> None:
         (PARTITIONED_SEND, 0, "partitioned_send with 0 partitions: .* should be a number above 0"),
     ],
 )
-def test_an_operation_that_there_is_not_is_refused(name: str, partitions: int, sentence: str) -> None:
+def test_an_unknown_operation_is_refused(name: str, partitions: int, sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         operation_of(name, partitions)

@@ -1,4 +1,4 @@
-"""A study expands to every case it asks for, once, in an order that can be repeated."""
+"""A study expands to every case that it requests, once, in a reproducible order."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ def study_of(text: str) -> Study:
 
 
 def test_groups_are_placements_times_collectives_times_sizes():
-    found = [(g.p, g.collective, g.bytes) for g in groups(study_of(TEXT))]
+    by_group = [(g.p, g.collective, g.bytes) for g in groups(study_of(TEXT))]
     each = [("reduce", 8), ("reduce", 1024), ("barrier", 0), ("alltoall", 64)]
-    assert found == [(p, *cell) for p in (2, 4) for cell in each]
+    assert by_group == [(p, *cell) for p in (2, 4) for cell in each]
 
 
 def test_operation_datatype_and_root_are_empty_where_a_collective_has_none():
-    found = {g.collective: (g.op, g.datatype, g.root) for g in groups(study_of(TEXT))}
-    assert found == {"reduce": ("sum", "double", 1), "barrier": ("", "", 0), "alltoall": ("", "int", 0)}
+    by_group = {g.collective: (g.op, g.datatype, g.root) for g in groups(study_of(TEXT))}
+    assert by_group == {"reduce": ("sum", "double", 1), "barrier": ("", "", 0), "alltoall": ("", "int", 0)}
 
 
 def test_nodes_are_combined_with_processes_per_node():
     text = HEAD + "[processes]\nnodes = [1, 2]\nppn = [2, 4]\n"
-    found = dict.fromkeys((g.p, g.nodes, g.ppn) for g in groups(study_of(text)))
-    assert list(found) == [(2, 1, 2), (4, 1, 4), (4, 2, 2), (8, 2, 4)]
+    by_group = dict.fromkeys((g.p, g.nodes, g.ppn) for g in groups(study_of(text)))
+    assert list(by_group) == [(2, 1, 2), (4, 1, 4), (4, 2, 2), (8, 2, 4)]
 
 
-def test_a_group_says_which_algorithms_were_asked_for():
-    found = {g.collective: g.algorithms for g in groups(study_of(TEXT))}
-    assert found["reduce"] == ["all"]
-    assert found["alltoall"] == ["linear", "pairwise"]
+def test_a_group_has_its_requested_algorithms():
+    by_group = {g.collective: g.algorithms for g in groups(study_of(TEXT))}
+    assert by_group["reduce"] == ["all"]
+    assert by_group["alltoall"] == ["linear", "pairwise"]
 
 
 def rows(more: str, tmp_path=None) -> list[tuple[str, str, str, float]]:
@@ -147,7 +147,7 @@ def test_the_delays_of_a_case_are_its_shape_or_its_file(tmp_path):
         np.testing.assert_array_equal(delays_s(loaded, by_label["random"], 2.0), drawn)
 
 
-def test_a_pattern_file_that_vanished_is_told(tmp_path):
+def test_a_missing_pattern_file_is_reported(tmp_path):
     (tmp_path / "ft.txt").write_text("0\n1e-3\n")
     text = '[[collective]]\nnames = ["barrier"]\n[processes]\np = [2]\n[patterns]\nfiles = ["ft.txt"]\n'
     loaded = loads(text, tmp_path / "study.toml")
@@ -162,10 +162,10 @@ def all_cases(study: Study, names: list[str]) -> list:
 
 
 @given(studies())
-def test_every_case_is_asked_for_once_and_knows_its_group(study: Study):
-    found = all_cases(study, ["default", "linear"])
-    assert len({case.id for case in found}) == len(found)
-    assert len(found) == len(groups(study)) * 2 * len(pattern_rows(study))
+def test_every_case_is_requested_once_and_has_its_group(study: Study):
+    every_case = all_cases(study, ["default", "linear"])
+    assert len({case.id for case in every_case}) == len(every_case)
+    assert len(every_case) == len(groups(study)) * 2 * len(pattern_rows(study))
     for group in groups(study)[:5]:
         for case in cases(group, ["a"], study):
             bare = group_of(case)
@@ -194,7 +194,7 @@ def test_the_order_depends_on_the_cases_and_the_seed_alone(study: Study, seed: i
 
 
 @given(studies(), st.integers(0, 100))
-def test_each_group_is_measured_in_one_go_and_without_delay_first(study: Study, seed: int):
+def test_each_group_is_measured_contiguously_and_without_delay_first(study: Study, seed: int):
     ordered = order(all_cases(study, ["default", "linear"])[:300], seed)
     runs = [key for key, _ in itertools.groupby(ordered, key=group_key)]
     assert len(runs) == len(set(runs))
@@ -206,7 +206,7 @@ def test_each_group_is_measured_in_one_go_and_without_delay_first(study: Study, 
 
 
 @given(studies(), st.integers(0, 100), st.integers(1, 5))
-def test_in_later_rounds_a_group_changes_the_algorithm_once_each(study: Study, seed: int, number: int):
+def test_in_later_rounds_a_group_switches_to_each_algorithm_once(study: Study, seed: int, number: int):
     ordered = order(all_cases(study, ["default", "linear", "binomial"])[:300], seed, number)
     runs = [key for key, _ in itertools.groupby(ordered, key=lambda case: (group_key(case), case.algorithm))]
     assert len(runs) == len(set(runs))
@@ -243,7 +243,7 @@ def test_the_estimate_counts_every_case_and_grows_with_repetitions():
     study = study_of(TEXT)
     counts = {"reduce": 3, "barrier": 2, "alltoall": 9}
     few = estimate(study, counts)
-    assert few.cases == 2 * (2 * 3 + 2 + 2) * 7  # alltoall: two algorithms are asked for by name
+    assert few.cases == 2 * (2 * 3 + 2 + 2) * 7  # alltoall: two algorithms are requested by name
     assert LAUNCH_S * 2 < few.low_s < few.high_s
     many = estimate(study_of(TEXT + "[repetitions]\nminimum = 100\n"), counts)
     assert many.low_s > few.low_s
@@ -253,16 +253,16 @@ def test_the_estimate_counts_every_case_and_grows_with_repetitions():
 def test_processes_that_share_a_core_are_forecast_to_wait_for_each_other():
     text = "[[collective]]\nnames = ['reduce']\nsizes = [8]\n[processes]\np = [5000]\n"
     alone = estimate(study_of(text), {"reduce": 3}, cores=lambda _: 5000)
-    crowded = estimate(study_of(text), {"reduce": 3}, cores=lambda _: 2)
+    sharing = estimate(study_of(text), {"reduce": 3}, cores=lambda _: 2)
     assert "share a" not in alone.how
-    assert "up to 2.5e+03 processes share a" in crowded.how
-    assert crowded.low_s > 5000 * 0.05 / 2  # starting them once takes that much CPU time
-    assert crowded.low_s > 100 * alone.low_s > 0
-    assert crowded.high_s > crowded.low_s
+    assert "up to 2.5e+03 processes share a" in sharing.how
+    assert sharing.low_s > 5000 * 0.05 / 2  # starting them once takes that much CPU time
+    assert sharing.low_s > 100 * alone.low_s > 0
+    assert sharing.high_s > sharing.low_s
 
 
 def test_the_estimate_never_exceeds_the_time_cap_of_its_cases():
     study = study_of(TEXT + "[repetitions]\nmaximum = 1000000\ntime_cap = 1.0\n")
-    found = estimate(study, {"reduce": 1, "barrier": 1})
-    assert found.high_s == pytest.approx(found.cases * 1.0 + 2 * 5 * LAUNCH_S)
-    assert "repetitions a case" in found.how
+    estimated = estimate(study, {"reduce": 1, "barrier": 1})
+    assert estimated.high_s == pytest.approx(estimated.cases * 1.0 + 2 * 5 * LAUNCH_S)
+    assert "repetitions a case" in estimated.how

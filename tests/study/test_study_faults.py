@@ -1,4 +1,4 @@
-"""A faulty study is refused whole: file, line, key, what is wrong and what would be right."""
+"""A faulty study is refused with file, line, key, the fault and a remedy."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def marked_line(text: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), CASES, ids=[f"{key}: {words}"[:60] for _, key, words in CASES]
+    ("text", "key", "message"), CASES, ids=[f"{key}: {message}"[:60] for _, key, message in CASES]
 )
-def test_a_mistake_is_told_with_its_line_key_and_mend(text, key, words):
+def test_a_mistake_is_reported_with_its_line_key_and_remedy(text, key, message):
     where = f"{CONTEXT['folder']}/study.toml:{marked_line(text)}: {key}: "
-    found = [line for line in faults(text) if line.startswith(where) and words in line]
-    assert len(found) == 1, faults(text)
+    matching = [line for line in faults(text) if line.startswith(where) and message in line]
+    assert len(matching) == 1, faults(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), CASES, ids=[f"{key}: {words}"[:60] for _, key, words in CASES]
+    ("text", "key", "message"), CASES, ids=[f"{key}: {message}"[:60] for _, key, message in CASES]
 )
-def test_one_mistake_is_told_once(text, key, words):
+def test_one_mistake_is_reported_once(text, key, message):
     assert len(faults(text)) == 1, faults(text)
 
 
@@ -77,7 +77,7 @@ def test_the_base_of_the_tables_is_a_valid_study():
     loads(CELLS + NODES + '[patterns]\nshapes = ["node_delayed"]', CONTEXT["folder"] / "study.toml")
 
 
-def test_every_mistake_of_a_file_is_told_at_once_in_the_order_of_the_file():
+def test_all_mistakes_of_a_file_are_reported_at_once_in_its_order():
     text = 'nam = "x"\n[[collective]]\nnames = ["reducee"]\nsizes = [0, -1]\n'
     text += "[processes]\np = [1]\n[skew]\ntimes = [1]"
     assert [line.split("study.toml:")[1].split(": ")[:2] for line in faults(text)] == [
@@ -90,31 +90,31 @@ def test_every_mistake_of_a_file_is_told_at_once_in_the_order_of_the_file():
     ]
 
 
-def test_missing_sections_are_named_with_what_they_are_for():
-    told = "\n".join(faults("seed = 3"))
-    assert "collective: this key is missing; add a section [[collective]]: One or several" in told
-    assert "processes: this key is missing; add a section [processes]: How many processes" in told
+def test_missing_sections_are_named_with_their_purpose():
+    text = "\n".join(faults("seed = 3"))
+    assert "collective: this key is missing; add a section [[collective]]: One or several" in text
+    assert "processes: this key is missing; add a section [processes]: How many processes" in text
 
 
-def test_a_missing_key_is_told_at_its_section():
-    (told,) = faults(f"\n\n[[collective]]\nsizes = [8]\n{PLACES}")
-    assert "study.toml:3: collective[0].names: this key is missing: collectives, by their MPI names" in told
+def test_a_missing_key_is_reported_at_its_section():
+    (text,) = faults(f"\n\n[[collective]]\nsizes = [8]\n{PLACES}")
+    assert "study.toml:3: collective[0].names: this key is missing: collectives, by their MPI names" in text
 
 
-def test_single_brackets_around_collective_are_told():
-    (told,) = faults(f"{CELLS.replace('[[', '[').replace(']]', ']')}{PLACES}")
+def test_single_brackets_around_collective_are_reported():
+    (text,) = faults(f"{CELLS.replace('[[', '[').replace(']]', ']')}{PLACES}")
     assert (
-        "study.toml:1: collective: this is one table, but there may be several; write [[collective]]" in told
+        "study.toml:1: collective: this is one table, but there may be several; write [[collective]]" in text
     )
 
 
-def test_a_cell_that_two_sections_ask_for_is_told_at_the_second():
+def test_a_configuration_requested_by_two_sections_is_reported_at_the_second():
     second = '[[collective]]\nnames = ["scan",\n "alltoall"]\nsizes = ["1 KiB"]\n'
-    (told,) = faults(CELLS + second + PLACES)
-    assert "study.toml:6: collective[1].names: alltoall of 1 KiB is in collective[0] too" in told
+    (text,) = faults(CELLS + second + PLACES)
+    assert "study.toml:6: collective[1].names: alltoall of 1 KiB is in collective[0] too" in text
 
 
-def test_the_same_size_with_another_operation_is_another_cell():
+def test_the_same_size_with_another_operation_is_another_configuration():
     second = '[[collective]]\nnames = ["reduce"]\nsizes = ["1 KiB"]\nop = "max"\n'
     loads(CELLS + second + PLACES, "study.toml")
 
@@ -123,10 +123,10 @@ def test_an_operation_that_no_collective_of_the_section_uses_is_not_checked():
     loads(f'[[collective]]\nnames = ["alltoall"]\nsizes = [8]\nop = "band"\n{PLACES}', "study.toml")
 
 
-def test_node_delayed_on_one_node_is_told():
+def test_node_delayed_on_one_node_is_reported():
     text = f'{CELLS}[processes]\nnodes = [1, 2]\nppn = [4]\n[patterns]\nshapes = ["node_delayed"]\n'
-    (told,) = faults(text)
-    assert "study.toml:8: patterns.shapes: 'node_delayed' needs two nodes at least" in told
+    (message,) = faults(text)
+    assert "study.toml:8: patterns.shapes: 'node_delayed' needs two nodes at least" in message
 
 
 # --- memory --------------------------------------------------------------------------
@@ -142,9 +142,9 @@ def memory_faults(name, size, places, more=""):
 
 
 def test_buffers_of_alltoall_grow_with_the_square_of_p_on_one_machine():
-    (told,) = memory_faults("alltoall", "1 GiB", PLACES)
-    assert "study.toml:4: collective[0].sizes: alltoall of 1 GiB at p = 8 needs 128 GiB of buffers" in told
-    assert "this one has 64 GiB; take a smaller size or fewer processes" in told
+    (text,) = memory_faults("alltoall", "1 GiB", PLACES)
+    assert "study.toml:4: collective[0].sizes: alltoall of 1 GiB at p = 8 needs 128 GiB of buffers" in text
+    assert "this one has 64 GiB; take a smaller size or fewer processes" in text
     assert memory_faults("alltoall", "512 MiB", PLACES) == []
     assert memory_faults("allreduce", "1 GiB", PLACES) == []
 
@@ -181,16 +181,16 @@ def refusal(path) -> str:
     return str(error.value)
 
 
-def test_a_missing_file_is_told_with_the_command_that_writes_one(tmp_path):
+def test_a_missing_file_is_reported_with_the_command_that_writes_one(tmp_path):
     assert "there is no such file; 'offbeat init" in refusal(tmp_path / "none.toml")
 
 
-def test_a_directory_is_told(tmp_path):
+def test_a_directory_in_place_of_a_study_is_reported(tmp_path):
     assert "this is a directory" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"", "study.toml:1: the study is empty; 'offbeat init' writes one"),
         (b"# only a comment\n", "study.toml:1: the study is empty"),
@@ -219,10 +219,10 @@ def test_a_directory_is_told(tmp_path):
         "digits",
     ],
 )
-def test_what_is_no_toml_is_told_with_its_line(tmp_path, content, words):
+def test_invalid_toml_is_reported_with_its_line(tmp_path, content, message):
     path = tmp_path / "study.toml"
     path.write_bytes(content)
-    assert words in refusal(path)
+    assert message in refusal(path)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path):
@@ -311,7 +311,7 @@ p = {p}
 """
 
 
-def test_a_study_of_too_many_cases_is_refused_before_each_is_looked_at(monkeypatch):
+def test_a_study_of_too_many_cases_is_refused_before_each_is_checked(monkeypatch):
     text = MANY.format(sizes=list(range(1, 20001)), p=list(range(1, 20001)))
     (line,) = faults(text)
     assert "6,400,000,000 cases for each algorithm, more than the limit of 100,000" in line
@@ -325,7 +325,7 @@ def test_a_study_of_too_many_cases_is_refused_before_each_is_looked_at(monkeypat
     assert "OFFBEAT_CASE_LIMIT is '-1'" in faults(small)[0]
 
 
-def test_of_very_many_faults_the_first_are_shown_and_the_others_counted():
+def test_only_the_first_faults_are_shown_and_the_others_counted():
     lines = faults(MANY.format(sizes=[0 - size for size in range(1, 101)], p=[2]))
     assert len(lines) == 31
     assert lines[-1].endswith("70 more faults")

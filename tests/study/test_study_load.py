@@ -1,4 +1,4 @@
-"""A loaded study says all that was asked for, can be kept beside its results, and shows what was changed."""
+"""A loaded study has every key, can be stored beside its results, and shows what was changed."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def test_sizes_become_bytes_and_times_seconds():
     assert study.start.tolerance == 2e-5
 
 
-def test_what_is_not_written_has_its_default():
+def test_missing_keys_have_their_defaults():
     study = loads(TEXT, "study.toml").study
     assert study.patterns.shapes == list(DEFAULT_SHAPES)
     assert (study.collective[0].op, study.collective[0].datatype) == ("sum", "double")
     assert (study.mpi.prefix, study.engine, study.seed) == ("auto", "mpi", "auto")
 
 
-def test_a_place_of_the_study_is_found_in_its_file():
+def test_the_line_of_a_key_is_found():
     loaded = loads(TEXT, "study.toml")
     assert loaded.line(("collective", 0, "algorithms", 1)) == 6
     assert loaded.line(("collective", 0, "op")) == 2
 
 
-def test_pattern_and_host_files_are_looked_for_beside_the_study_file(tmp_path, monkeypatch):
+def test_pattern_and_host_files_are_relative_to_the_study_file(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "app.txt").write_text("0\n1e-6\n2e-6\n3e-6\n")
     (tmp_path / "in" / "hosts").write_text("node1\n")
@@ -77,7 +77,7 @@ def test_a_resolved_study_loads_back_to_an_equal_one(study: Study):
 
 
 def test_a_resolved_study_names_every_key_that_counts():
-    text = loads(TEXT, "study.toml").resolved_toml()
+    text = resolved_toml(loads(TEXT, "study.toml").study)
     for key in (
         "seed",
         "op",
@@ -158,7 +158,7 @@ def test_every_changed_section_is_named(study: Study, data):
 KNOWN = {"reduce": ["default", "linear", "binomial"], "allreduce": ["default", "linear", "ring"]}
 
 
-def test_algorithms_that_the_library_lacks_are_told_with_their_line():
+def test_algorithms_that_the_library_lacks_are_reported_with_their_line():
     with pytest.raises(BadInput) as error:
         check_algorithms(loads(TEXT, "study.toml"), KNOWN)
     assert str(error.value) == (
@@ -182,6 +182,6 @@ def test_a_library_without_a_collective_has_none_of_its_algorithms():
         check_algorithms(loads(TEXT, "study.toml"), {"reduce": KNOWN["reduce"]})
 
 
-def test_a_known_algorithm_with_unknown_parameters_is_told_as_such():
+def test_a_known_algorithm_with_unknown_parameters_is_reported_as_such():
     with pytest.raises(BadInput, match="'linear' is there, but not with these parameters"):
         check_algorithms(loads(TEXT.replace('"linear"', '"linear(fanout=x)"'), "study.toml"), KNOWN)

@@ -1,4 +1,4 @@
-"""``offbeat script`` writes job scripts that run as they are, stop in time and go on when submitted again."""
+"""``offbeat script`` writes job scripts that run unchanged, stop in time and resume when submitted again."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def test_a_job_script_runs_the_study_where_it_is_and_says_when_to_stop(tmp_path,
     spy.chmod(0o755)
     text = SCHEDULERS[scheduler](loaded(NODES, str(folder / "st udy.toml")), NAMED)
     path = {"PATH": f"{spy.parent}:/usr/bin:/bin"}
-    said = subprocess.run(["bash"], input=text, text=True, capture_output=True, check=True, env=path).stdout
-    known = "known" if scheduler == "pbs" else ""  # Slurm tells the time that is left
-    assert said == f"{folder}|run st udy.toml --stop-before-limit 5|{known}\n"
+    output = subprocess.run(["bash"], input=text, text=True, capture_output=True, check=True, env=path).stdout
+    known = "known" if scheduler == "pbs" else ""  # Slurm reports the remaining time
+    assert output == f"{folder}|run st udy.toml --stop-before-limit 5|{known}\n"
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -84,8 +84,8 @@ def test_a_job_without_offbeat_says_what_is_missing(scheduler):
 
 
 def size(text: str, nodes: int = 0, ppn: int = 0) -> tuple[int, int, int]:
-    found = job_size(loaded(text).study, nodes, ppn)
-    return (found.p, found.nodes, found.ppn)
+    job = job_size(loaded(text).study, nodes, ppn)
+    return (job.p, job.nodes, job.ppn)
 
 
 def test_a_job_holds_the_largest_placement_of_the_study():
@@ -100,7 +100,7 @@ def test_a_job_may_be_given_more_than_the_study_needs():
 
 
 @pytest.mark.parametrize(
-    ("text", "nodes", "ppn", "words"),
+    ("text", "nodes", "ppn", "message"),
     [
         (NODES, 3, 0, "--nodes 3: the study goes up to nodes = 4; give --nodes 4"),
         (NODES, 0, 16, "--ppn 16: the study goes up to ppn = 32"),
@@ -108,20 +108,20 @@ def test_a_job_may_be_given_more_than_the_study_needs():
         (FREE, -1, 0, "--nodes -1: it must be 1 or more"),
     ],
 )
-def test_a_study_that_does_not_fit_into_the_job_is_refused(text, nodes, ppn, words):
+def test_a_study_that_does_not_fit_into_the_job_is_refused(text, nodes, ppn, message):
     with pytest.raises(BadInput) as error:
         size(text, nodes, ppn)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @given(st.integers(2, 5000), st.integers(0, 64), st.integers(0, 128))
 def test_a_job_always_holds_all_processes(p, nodes, ppn):
     try:
-        found = job_size(loaded(f"{CELLS}[processes]\np = [{p}]\n").study, nodes, ppn)
+        job = job_size(loaded(f"{CELLS}[processes]\np = [{p}]\n").study, nodes, ppn)
     except BadInput:
         assert nodes * ppn < p
     else:
-        assert (found.nodes, found.ppn) == (0, 0) or found.nodes * found.ppn >= p
+        assert (job.nodes, job.ppn) == (0, 0) or job.nodes * job.ppn >= p
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_job_names_are_what_schedulers_accept(name, expected):
 
 
 @pytest.mark.parametrize("engine", ["sim", "smpi"])
-def test_a_simulated_study_asks_for_one_task_whatever_its_p(engine):
+def test_a_simulated_study_requests_one_task_for_any_p(engine):
     text = f"engine = '{engine}'\n" + CELLS + "[processes]\np = [1024]\n"
     slurm, pbs = slurm_script(loaded(text), JobOptions()), pbs_script(loaded(text), JobOptions())
     assert "#SBATCH --ntasks=1\n" in slurm
@@ -187,10 +187,10 @@ def test_the_end_of_a_job_is_read_from_its_environment():
 # --- the command
 
 
-def run(*words: str):
+def run(*arguments: str):
     app = typer.Typer()
     app.command()(script_verb.command)
-    return CliRunner().invoke(app, list(words))
+    return CliRunner().invoke(app, list(arguments))
 
 
 @pytest.fixture

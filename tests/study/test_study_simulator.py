@@ -1,4 +1,4 @@
-"""Studies of simulated machines: the section [simulator], and what a command line says instead."""
+"""Studies of simulated machines: the section [simulator], and the options that replace its keys."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_a_simulated_study_needs_none_of_this_machines_memory():
         study(TEXT.replace('"sim"', '"mpi"'))
 
 
-def test_without_a_word_it_is_the_papers_machine_and_open_mpi():
+def test_the_default_is_the_papers_machine_and_open_mpi():
     loaded = study()
     assert loaded.study.simulator.platform == presets.DEFAULT_PRESET
     assert loaded.study.simulator.family == FAMILIES[0] == "openmpi"
     assert loaded.platform().total_cores == 1024
 
 
-def test_the_command_line_stands_in_place_of_the_file():
+def test_the_command_line_replaces_keys_of_the_file():
     mpi = TEXT.replace('engine = "sim"\n', "")
     loaded = study(mpi, engine="sim", platform="groups", family="mpich", executor="dask")
     section = loaded.study.simulator
@@ -53,7 +53,7 @@ def test_the_command_line_stands_in_place_of_the_file():
         ({"platform": "there/is/none.toml"}, "simulator.platform: .*none.toml: there is no such file"),
     ],
 )
-def test_a_wrong_word_of_the_command_line_is_refused(instead, sentence):
+def test_an_invalid_option_is_refused(instead, sentence):
     with pytest.raises(BadInput, match=sentence):
         study(**instead)
 
@@ -71,7 +71,7 @@ def test_a_platform_file_is_relative_to_the_study_and_on_the_command_line_to_the
     assert study(text, "studies", platform="here.toml").platform().name == "here"
 
 
-def test_a_faulty_platform_is_told_with_the_studys_line_and_its_own(tmp_path):
+def test_a_faulty_platform_is_reported_with_the_studys_line_and_its_own(tmp_path):
     faulty = presets.path_of("paper").read_text().replace('bandwidth = "10 Gbit/s"', "bandwidth = 0")
     (tmp_path / "faulty.toml").write_text(faulty)
     text = TEXT + '[simulator]\nplatform = "faulty.toml"\n'

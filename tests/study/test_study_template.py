@@ -1,4 +1,4 @@
-"""``offbeat init`` and ``offbeat schema``: files to start from that are valid as they are."""
+"""``offbeat init`` and ``offbeat schema`` write files that are valid unchanged."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from offbeat.cli import schema as schema_verb
 from offbeat.errors import BadInput
 from offbeat.study.load import FORM as STUDY_FORM
 from offbeat.study.load import load, loads, resolved_toml
-from offbeat.study.template import TEMPLATE, schema, schema_text
+from offbeat.study.template import TEMPLATE, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 
 
-def run(command, *words: str):
+def run(command, *arguments: str):
     app = typer.Typer()
     app.command()(command)
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
 
 
 def test_the_template_is_a_small_valid_study():
@@ -93,16 +93,16 @@ def test_init_never_overwrites_a_file_unless_forced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
+    ("path", "message"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
 )
-def test_init_tells_where_it_cannot_write(tmp_path, path, words):
+def test_init_names_the_place_that_it_cannot_write(tmp_path, path, message):
     for force in ([], ["--force"]):
         result = run(init.command, str(tmp_path / path), *force)
         assert isinstance(result.exception, BadInput)
-        assert words in str(result.exception)
+        assert message in str(result.exception)
 
 
-def test_a_folder_that_takes_no_file_is_known_beforehand(tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_detected_in_advance(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)  # root may write anywhere
     with pytest.raises(BadInput, match="you may not write to the folder"):
         check_new(tmp_path / "new.toml")
@@ -112,7 +112,8 @@ def test_a_folder_that_takes_no_file_is_known_beforehand(tmp_path, monkeypatch):
 # --- the JSON Schema
 
 
-VALIDATOR = jsonschema.Draft202012Validator(schema())
+SCHEMA = json.loads(schema_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
@@ -122,16 +123,16 @@ def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
     result = run(schema_verb.command)
     assert result.stdout == schema_text()
     run(schema_verb.command, "--output", str(tmp_path / "schema.json"))
-    assert json.loads((tmp_path / "schema.json").read_text()) == schema()
+    assert json.loads((tmp_path / "schema.json").read_text()) == SCHEMA
 
 
-def test_schema_tells_where_it_cannot_write(tmp_path):
+def test_schema_names_the_place_that_it_cannot_write(tmp_path):
     result = run(schema_verb.command, "--output", str(tmp_path / "no" / "schema.json"))
     assert isinstance(result.exception, BadInput)
 
 
 def test_the_schema_is_itself_valid_and_free_of_inner_marks():
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert "x-unit" not in schema_text()
     assert "x-choice" not in schema_text()
 

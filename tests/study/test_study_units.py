@@ -12,6 +12,7 @@ from offbeat.errors import BadInput
 from offbeat.units import (
     SIZE_UNITS,
     TIME_UNITS,
+    enumeration,
     exact_time_label,
     format_size,
     format_time,
@@ -64,7 +65,7 @@ def test_times_are_read_to_the_nearest_double(text, time_s):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("8 KB", "'kB' (1000 bytes) or 'KiB' (1024 bytes)"),
         ("8 k", "'kB' (1000 bytes) or 'KiB' (1024 bytes)"),
@@ -85,14 +86,14 @@ def test_times_are_read_to_the_nearest_double(text, time_s):
         (None, "whole bytes"),
     ],
 )
-def test_a_faulty_size_gets_a_sentence_with_the_mend(text, words):
+def test_a_faulty_size_gets_a_sentence_with_a_remedy(text, message):
     with pytest.raises(BadInput) as error:
         parse_size(text)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("5 parsecs", "Known: ns, us, µs, ms, s, min, h"),
         ("5 sec", "'sec' is not a unit of time"),
@@ -108,10 +109,10 @@ def test_a_faulty_size_gets_a_sentence_with_the_mend(text, words):
         ([], "write seconds"),
     ],
 )
-def test_a_faulty_time_gets_a_sentence_with_the_mend(text, words):
+def test_a_faulty_time_gets_a_sentence_with_a_remedy(text, message):
     with pytest.raises(BadInput) as error:
         parse_time(text)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -187,3 +188,10 @@ def test_any_other_text_is_refused_with_a_sentence(text):
             assert parse(text) >= 0
         except BadInput as error:
             assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_joined_by_commas_and_one_and(names, text):
+    assert enumeration(names) == text

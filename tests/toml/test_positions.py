@@ -54,7 +54,7 @@ def test_keys_are_found_in_tables_arrays_and_around_long_strings(key, line):
     assert key_lines(TEXT)[key] == line
 
 
-def test_a_place_that_the_text_does_not_have_is_where_its_table_begins():
+def test_a_missing_key_is_located_at_its_table():
     assert line_of(key_lines(TEXT), ("col", 1, "missing", 3)) == 11
     assert line_of(key_lines(TEXT), ("nowhere",)) == 1
 
@@ -63,7 +63,7 @@ def test_windows_line_ends_count_as_one_line():
     assert key_lines(TEXT.replace("\n", "\r\n")) == key_lines(TEXT)
 
 
-def test_places_are_written_as_people_write_them():
+def test_locations_are_written_in_toml_notation():
     assert dotted(("collective", 0, "names", 1)) == "collective[0].names"
     assert dotted(("collective", 0)) == "collective[0]"
     assert dotted(("skew", "policy")) == "skew.policy"

@@ -1,4 +1,4 @@
-"""Tests that a machine lacks something for are counted and named, and fail a run in CI."""
+"""Tests whose library or tool is missing are counted and named, and fail a run in CI."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_that_runs():
 
 def run_suite(folder: Path, text: str, ci: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_suite.py").write_text(text, encoding="utf-8")
-    words = [sys.executable, "-m", "pytest", "-p", "skipped_tests", "-p", "no:cacheprovider"]
+    arguments = [sys.executable, "-m", "pytest", "-p", "skipped_tests", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(PLUGIN), "CI": ci}
     return subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
 
 

@@ -21,7 +21,7 @@ def traced(mpi_installation: Installation, tmp_path: Path) -> Traced:
 
 @pytest.fixture
 def some_traced(some_mpi_installation: Installation, tmp_path: Path) -> Traced:
-    """The tracer on one real MPI library, for tests that are the same for all."""
+    """The tracer on one real MPI library, for tests that do not depend on the library."""
     return built_for(some_mpi_installation, tmp_path)
 
 

@@ -35,8 +35,8 @@ def on_openmpi(tmp_path: Path) -> Traced:
     return built_for(real_installation("openmpi4"), tmp_path)
 
 
-def debugged(traced: Traced, program: Path, *words: str, function: str) -> list[list[Frame]]:
-    """The callers of a function in the order of its calls, as gdb tells them, innermost first."""
+def debugged(traced: Traced, program: Path, *arguments: str, function: str) -> list[list[Frame]]:
+    """The callers of a function in the order of its calls, as gdb prints them, innermost first."""
     gdb = shutil.which("gdb")
     if gdb is None:
         lacking("Debian's package gdb")
@@ -44,7 +44,7 @@ def debugged(traced: Traced, program: Path, *words: str, function: str) -> list[
     lines = ["set pagination off", "set breakpoint pending on", "set print frame-arguments none"]
     lines += ["set width 0", f"break {function}", "commands", "silent", "echo CALL\\n", f"bt {DEPTH + 6}"]
     script.write_text("\n".join([*lines, "continue", "end", "run", ""]), encoding="utf-8")
-    debugger = [str(gdb), "--batch", "-nx", "-x", str(script), "--args", str(program), *words]
+    debugger = [str(gdb), "--batch", "-nx", "-x", str(script), "--args", str(program), *arguments]
     launch = command(traced.mpi, debugger, 1, steerable=False)
     done = subprocess.run(
         launch.argv,
@@ -75,32 +75,34 @@ def _frame(words: str, address: str | None) -> Frame:
     return (re.sub(r" from \S+$", "", name), place[1] if place else "")
 
 
-def recorded(traced: Traced, program: Path, *words: str, function: str, depth: int = DEPTH) -> list[CallSite]:
+def recorded(
+    traced: Traced, program: Path, *arguments: str, function: str, depth: int = DEPTH
+) -> list[CallSite]:
     """The sites of rank 0's calls of a function, in their order."""
-    told = {"OFFBEAT_TRACE_DEPTH": str(depth)}
-    traced.trace(program, 1, *words, variables=told)
+    environment = {"OFFBEAT_TRACE_DEPTH": str(depth)}
+    traced.trace(program, 1, *arguments, variables=environment)
     trace = open_trace(traced.folder / "trace")
     (file,) = trace.files
     records = file.records(next(iter(file.lanes.values())))
-    wanted = [number for number, one in file.definitions.functions.items() if one.name == function]
-    records = records[[int(one) in wanted for one in records["function"]]]
+    expected = [number for number, one in file.definitions.functions.items() if one.name == function]
+    records = records[[int(one) in expected for one in records["function"]]]
     return [trace.sites.all[number] for number in trace.sites_of(file).numbers(records["address"])]
 
 
 def _bare(name: str) -> str:
-    """Without namespaces, which gdb has for procedures inside of others, too."""
+    """Without namespaces, which gdb also prints for contained procedures."""
     return shortened(name).rsplit("::", 1)[-1]
 
 
 def assert_same(sites: Sequence[CallSite], calls: Sequence[Sequence[Frame]]) -> None:
-    """Every call is gdb's, as :func:`are_same` says."""
+    """Every call equals gdb's, by :func:`are_same`."""
     assert len(sites) == len(calls) > 0
     for site, call in zip(sites, calls, strict=True):
         assert are_same(site, call), (site, call)
 
 
 def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
-    """Whether function and line are gdb's, and the callers gdb's but for copies of inlined functions."""
+    """Whether function, line and callers equal gdb's, apart from copies of inlined functions."""
     ours = [_recorded_frame(one) for one in site.frames]
     theirs = [(_bare(name), place) for name, place in call]
     left = iter(theirs)
@@ -108,7 +110,7 @@ def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
 
 
 def _recorded_frame(frame: RecordedFrame) -> Frame:
-    """As :func:`_frame` has gdb's."""
+    """In the form of :func:`_frame`."""
     if frame.function:
         return (_bare(frame.function), frame.place if frame.line else "")
     return ("??", f"+0x{int(frame.place.rpartition('+')[2], 16) % PAGE_BYTES:03x}")
@@ -122,7 +124,7 @@ def test_wrappers_and_inlined_functions_in_c(on_openmpi: Traced) -> None:
     assert {site.frames[1].function for site in sites[8:]} == {"first", "second"}
 
 
-def test_without_debugging_information_functions_end_where_they_end(on_openmpi: Traced) -> None:
+def test_without_debugging_information_symbol_sizes_bound_functions(on_openmpi: Traced) -> None:
     program = on_openmpi.compile_c("call_sites.c", ["-O2"])
     sites = recorded(on_openmpi, program, function="MPI_Allreduce")
     assert_same(sites, debugged(on_openmpi, program, function="MPI_Allreduce"))
@@ -162,7 +164,7 @@ def test_own_mpi_wrappers_do_not_hide_calls(traced: Traced) -> None:
     }
 
 
-def test_own_mpi_wrappers_have_the_debuggers_callers(on_openmpi: Traced) -> None:
+def test_own_mpi_wrappers_have_the_callers_that_the_debugger_shows(on_openmpi: Traced) -> None:
     program = on_openmpi.compile_c("own_wrappers.c", ["-g", "-O1"])
     sites = recorded(on_openmpi, program, function="MPI_Allreduce")
     calls = debugged(on_openmpi, program, function="PMPI_Allreduce")
@@ -174,19 +176,19 @@ def test_python_functions_and_lines(on_openmpi: Traced) -> None:
     script = PROGRAMS / "call_sites.py"
     program = Path(sys.executable)
     sites = recorded(on_openmpi, program, str(script), function="MPI_Allreduce")
-    said = on_openmpi.run(program, 1, str(script)).stdout.splitlines()
-    assert said == [" ".join(f"{one.function}:{one.line}" for one in site.frames) for site in sites]
+    lines = on_openmpi.run(program, 1, str(script)).stdout.splitlines()
+    assert lines == [" ".join(f"{one.function}:{one.line}" for one in site.frames) for site in sites]
     assert sites[0].frames[0].text == "dot (call_sites.py:22)"
 
 
-def test_python_is_left_alone_where_that_is_requested(on_openmpi: Traced) -> None:
+def test_python_frames_are_not_recorded_if_that_is_requested(on_openmpi: Traced) -> None:
     pytest.importorskip("mpi4py")
     script = str(PROGRAMS / "call_sites.py")
     sites = recorded(on_openmpi, Path(sys.executable), script, function="MPI_Allreduce", depth=0)
     assert all("cpython" in site.frames[0].place for site in sites)
 
 
-def test_lammps_has_the_debuggers_callers(on_openmpi: Traced) -> None:
+def test_call_paths_of_lammps_equal_those_of_the_debugger(on_openmpi: Traced) -> None:
     program = program_of("lammps", "lmp")
     (on_openmpi.folder / "in.melt").write_text(MELT_INPUT, encoding="utf-8")
     sites = recorded(on_openmpi, program, "-in", "in.melt", function="MPI_Allreduce")
@@ -194,12 +196,12 @@ def test_lammps_has_the_debuggers_callers(on_openmpi: Traced) -> None:
     assert len({site.frames[0].function for site in sites}) > 5
 
 
-def test_hpcc_has_the_debuggers_callers(on_openmpi: Traced) -> None:
+def test_call_paths_of_hpcc_equal_those_of_the_debugger(on_openmpi: Traced) -> None:
     program = program_of("hpcc", "hpcc")
     write_hpcc_input(on_openmpi.folder, rows=1, columns=1)
     sites = recorded(on_openmpi, program, function="MPI_Allreduce")
     calls = debugged(on_openmpi, program, function="MPI_Allreduce")
-    # Some of its tests go by time: how often they call differs between runs, and from where does not.
+    # Some of its tests depend on time: the number of calls differs between runs, their call sites do not.
     by_path = {site.frames: site for site in sites}
     distinct = {tuple(call): call for call in calls}
     assert len(by_path) > 3
@@ -209,7 +211,7 @@ def test_hpcc_has_the_debuggers_callers(on_openmpi: Traced) -> None:
         assert any(are_same(site, call) for site in by_path.values()), call
 
 
-def test_scalapack_has_the_debuggers_callers(on_openmpi: Traced) -> None:
+def test_call_paths_of_scalapack_equal_those_of_the_debugger(on_openmpi: Traced) -> None:
     program = program_of("scalapack-mpi-test", SCALAPACK / "openmpi-tests" / "xdlu")
     small = LU_INPUT.replace("10 31 57", "10").replace("12 31 50", "12").replace("2 3 4 ", "2 ")
     small = re.sub(r"^3( +number of (problem|NBs))", r"1\1", small, flags=re.MULTILINE)
@@ -224,9 +226,9 @@ def test_scalapack_has_the_debuggers_callers(on_openmpi: Traced) -> None:
 # --- rows
 
 
-def said(*words: object) -> str:
-    """What a verb of ``offbeat trace`` prints, on standard output and standard error."""
-    done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
+def sites_printed(*arguments: object) -> str:
+    """The output of a command of ``offbeat trace``, on standard output and standard error."""
+    done = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "300"})
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -245,17 +247,19 @@ def test_copies_of_one_line_are_one_row_and_callers_of_a_wrapper_are_two(on_open
     second = rows["dot (call_sites.c:14) from second (call_sites.c:31)"]
     assert first.delays_s.argmax() == 0 and second.delays_s.argmax() == 1
     assert min(first.stability, second.stability) > 0.5
-    assert "mean delay over 8 calls" in said("pattern", folder, "--site", "call_sites.c:7")
+    assert "mean delay over 8 calls" in sites_printed("pattern", folder, "--site", "call_sites.c:7")
 
 
-def test_callers_that_fall_together_are_told_and_clusters_named(on_openmpi: Traced) -> None:
+def test_callers_that_cannot_be_distinguished_give_a_note_that_recommends_clusters(
+    on_openmpi: Traced,
+) -> None:
     program = on_openmpi.compile_c("call_sites.c", ["-g", "-O2"])
     on_openmpi.trace(program, 2, variables={"OFFBEAT_TRACE_DEPTH": "1"})
     folder = on_openmpi.folder / "trace"
     (row,) = [row for row in summarise(open_trace(folder)).rows if row.site == "dot (call_sites.c:14)"]
     assert row.calls == 20 and row.stability < 0.5
-    assert "--what clusters" in said("pattern", folder, "--site", "call_sites.c:14")
-    assert "the mean pattern explains less than 50%" in said("summary", folder)
+    assert "--what clusters" in sites_printed("pattern", folder, "--site", "call_sites.c:14")
+    assert "the mean pattern explains less than 50%" in sites_printed("summary", folder)
 
 
 def test_every_library_records_paths(traced: Traced) -> None:

@@ -1,4 +1,4 @@
-"""Which calls a verb takes that nobody named: those to tune first, and none that other verbs refuse."""
+"""The default selection of calls: those to tune first, and none that other commands refuse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def summary_of(folder: Path, ranks: list[factory.MadeFile]) -> Summary:
 
 
 def starts(one: factory.MadeFile, number: int, taking: int, **values: Any) -> None:
-    """Starts of a persistent allreduce that are completed so long after."""
+    """Starts of a persistent allreduce, with the given time until completion."""
     for place in range(number):
         at = 10_000_000 * (place + 1)
         chosen = {"function": "MPI_Allreduce_init", "sequence": 0, "round": place + 1, **values}
@@ -35,7 +35,7 @@ def starts(one: factory.MadeFile, number: int, taking: int, **values: Any) -> No
         one.call(at + 20, at + taking, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
 
 
-def test_a_persistent_collective_that_takes_more_time_is_not_taken_unasked(tmp_path: Path) -> None:
+def test_a_persistent_collective_is_never_the_default_selection(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         starts(one, 3, 9_000_000)
@@ -45,7 +45,7 @@ def test_a_persistent_collective_that_takes_more_time_is_not_taken_unasked(tmp_p
     assert choose_row(summary, collective="allreduce").kind == "persistent"
 
 
-def test_of_calls_that_fit_those_that_can_be_tuned_come_first(tmp_path: Path) -> None:
+def test_tunable_calls_come_first_among_the_selected_ones(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         starts(one, 3, 9_000_000)
@@ -53,7 +53,7 @@ def test_of_calls_that_fit_those_that_can_be_tuned_come_first(tmp_path: Path) ->
     assert choose_row(summary_of(tmp_path / "t", ranks), collective="allreduce").kind == "blocking"
 
 
-def test_the_site_is_one_of_what_the_summary_names_though_another_site_takes_longer(tmp_path: Path) -> None:
+def test_the_default_call_site_belongs_to_the_recommended_calls(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         for number, (function, address, taking) in enumerate(
@@ -67,7 +67,7 @@ def test_the_site_is_one_of_what_the_summary_names_though_another_site_takes_lon
     assert (row.function, row.site) == ("MPI_Alltoall", "app+0x1010")
 
 
-def test_with_nothing_to_tune_the_sites_are_named_and_none_is_taken(tmp_path: Path) -> None:
+def test_without_tunable_calls_the_sites_are_listed_and_none_is_selected(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         starts(one, 2, 9_000)
@@ -78,7 +78,7 @@ def test_with_nothing_to_tune_the_sites_are_named_and_none_is_taken(tmp_path: Pa
     assert description_of(choose_row(summary, site="app")) in str(refused.value)
 
 
-def test_constructors_are_not_among_what_can_be_chosen(tmp_path: Path) -> None:
+def test_constructors_cannot_be_selected(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(100, 200, function="MPI_Comm_split")
@@ -86,7 +86,7 @@ def test_constructors_are_not_among_what_can_be_chosen(tmp_path: Path) -> None:
         choose_row(summary_of(tmp_path / "t", ranks))
 
 
-def test_the_verb_says_that_it_took_the_calls_to_tune_first(tmp_path: Path) -> None:
+def test_the_command_says_that_it_used_the_recommended_calls(tmp_path: Path) -> None:
     folder = factory.pattern_trace(tmp_path / "t", [[0, 10, 30]])
     unasked = CliRunner().invoke(app, ["pattern", str(folder)], catch_exceptions=False)
     assert "on MPI_COMM_WORLD, the calls to tune first\n" in unasked.stderr

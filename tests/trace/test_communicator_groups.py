@@ -1,4 +1,4 @@
-"""Rows of a summary: communicators that are alike, and ranks that cannot be compared."""
+"""Rows of a summary: communicator groups, and ranks that cannot be compared."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from offbeat.trace.arrivals import samples
 from offbeat.trace.communicators import communicator_groups
 from offbeat.trace.read import open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import head, tables
+from offbeat.trace.summary import Summary, head, summarise, tables
 
 US = 1e-6
 
@@ -40,7 +39,7 @@ def summary_of(folder: Path) -> Summary:
     return summarise(open_trace(folder))
 
 
-def test_rows_and_columns_of_a_grid_are_a_family_each(tmp_path: Path) -> None:
+def test_rows_and_columns_of_a_grid_are_one_communicator_group_each(tmp_path: Path) -> None:
     trace = open_trace(grid(tmp_path / "t"))
     first = communicator_groups(trace.communicators)
     members = {tuple(one.members.tolist()): int(first[one.index]) for one in trace.communicators.all}
@@ -50,7 +49,7 @@ def test_rows_and_columns_of_a_grid_are_a_family_each(tmp_path: Path) -> None:
     assert rows != columns
 
 
-def test_communicators_that_are_similar_are_one_row_with_what_all_of_them_did(tmp_path: Path) -> None:
+def test_similar_communicators_are_one_row_with_the_sum_of_their_calls(tmp_path: Path) -> None:
     summary = summary_of(grid(tmp_path / "t"))
     assert len(summary.rows) == 6
     late, even = summary.group_rows
@@ -68,12 +67,12 @@ def test_communicators_that_are_similar_are_one_row_with_what_all_of_them_did(tm
     assert even.skew.mean_s == 0
 
 
-def test_names_tell_families_apart_and_name_them(tmp_path: Path) -> None:
+def test_names_distinguish_communicator_groups_and_name_them(tmp_path: Path) -> None:
     summary = summary_of(grid(tmp_path / "t", named=True))
     assert {row.communicator for row in summary.group_rows} == {"3 × rows", "3 × columns"}
 
 
-def test_the_tables_show_families_or_each_communicator(tmp_path: Path) -> None:
+def test_the_tables_show_communicator_groups_or_each_communicator(tmp_path: Path) -> None:
     summary = summary_of(grid(tmp_path / "t"))
     assert [len(table.rows) for table in tables(summary)] == [2, 2, 2]
     assert any("3 × MPI_Comm_split" in row for row in tables(summary)[0].rows)
@@ -87,7 +86,7 @@ def test_a_pattern_is_of_one_communicator(tmp_path: Path) -> None:
     assert row.communicators == 1
 
 
-def test_samples_are_evenly_chosen_calls_of_a_family(tmp_path: Path) -> None:
+def test_samples_are_evenly_spaced_calls_of_a_communicator_group(tmp_path: Path) -> None:
     trace = open_trace(grid(tmp_path / "t", calls=40))
     summary = summarise(trace)
     every, tenth = samples(trace, summary.group_rows), samples(trace, summary.group_rows, most_calls=12)
@@ -97,7 +96,7 @@ def test_samples_are_evenly_chosen_calls_of_a_family(tmp_path: Path) -> None:
     assert (np.diff(every[0].began_ns) >= 0).all()
 
 
-def test_one_rank_alone_is_not_compared_with_anybody(tmp_path: Path) -> None:
+def test_a_single_traced_rank_is_not_compared(tmp_path: Path) -> None:
     ranks = factory.files(4)
     ranks[2].call(1000, 9000)
     summary = summary_of(factory.write(tmp_path / "t", ranks[2:3]))

@@ -1,4 +1,4 @@
-"""What a process sends and receives in a collective, by its role; and one meaning of sizes in all tables."""
+"""What a process sends and receives in a collective, by its role; one definition of sizes in all tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.study.collectives import PROPERTIES
-from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.exports import export_parquet
+from offbeat.trace.exports import export
 from offbeat.trace.message_sizes import SUMMED, Role, exchanged
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.summary import summarise
@@ -65,17 +64,17 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
     program = shutil.which("otf2-print")
     if program is None:
         pytest.skip("missing: Debian's package otf2-tools")
-    export_otf2(trace, tmp_path / "archive")
+    export(trace, tmp_path / "archive", "otf2")
     done = subprocess.run(
         [program, tmp_path / "archive" / "traces.otf2"], capture_output=True, text=True, check=True
     )
     ends = re.findall(
         r"MPI_COLLECTIVE_END +(\d+) +\d+ +Operation: (\w+),.*Sent: (\d+), Received: (\d+)", done.stdout
     )
-    found: dict[str, list[tuple[int, int]]] = {}
+    sizes: dict[str, list[tuple[int, int]]] = {}
     for _, operation, sent, received in sorted(ends, key=lambda end: int(end[0])):
-        found.setdefault(operation, []).append((int(sent), int(received)))
-    assert found == EXCHANGED
+        sizes.setdefault(operation, []).append((int(sent), int(received)))
+    assert sizes == EXCHANGED
 
 
 @given(
@@ -113,12 +112,12 @@ def test_all_processes_together_receive_what_they_send(
 
 
 def test_sizes_mean_the_same_for_regular_and_irregular_collectives(trace: Trace, tmp_path: Path) -> None:
-    export_parquet(trace, tmp_path / "out.parquet")
+    export(trace, tmp_path / "out.parquet", "parquet")
     table = pl.read_parquet(tmp_path / "out.parquet").filter(pl.col("rank") == 3)
-    found = {row["function"]: (row["bytes"], row["sent_bytes"]) for row in table.iter_rows(named=True)}
-    assert found["MPI_Alltoall"] == (100, 400)
-    assert found["MPI_Alltoallv"] == (11, 43)  # the mean block, rounded up
-    assert found["MPI_Reduce_scatter"] == (100, 400)
-    assert found["MPI_Allgatherv"] == (43, 43)
+    by_function = {row["function"]: (row["bytes"], row["sent_bytes"]) for row in table.iter_rows(named=True)}
+    assert by_function["MPI_Alltoall"] == (100, 400)
+    assert by_function["MPI_Alltoallv"] == (11, 43)  # the mean block, rounded up
+    assert by_function["MPI_Reduce_scatter"] == (100, 400)
+    assert by_function["MPI_Allgatherv"] == (43, 43)
     sizes = {row.function: row.most_bytes for row in summarise(trace).rows}
     assert (sizes["MPI_Alltoall"], sizes["MPI_Reduce_scatter"], sizes["MPI_Alltoallv"]) == (100, 100, 11)

@@ -1,4 +1,4 @@
-"""Exports of made traces: valid by their formats' rules, and with every number that went in."""
+"""Exports of synthetic traces follow the rules of their formats and contain every number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import trace_factory as factory
 
 from offbeat.errors import BadInput
 from offbeat.trace import format as form
-from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.exports import export_csv, export_parquet, export_perfetto
+from offbeat.trace.exports import export
 from offbeat.trace.read import Trace, open_trace
 
 EVENT: dict[str, Any] = {
@@ -46,7 +45,7 @@ EVENT: dict[str, Any] = {
         },
     ],
 }
-"""Chrome's Trace Event Format, as far as it is used here."""
+"""The part of Chrome's Trace Event Format that is used here."""
 
 FORMAT = {
     "type": "object",
@@ -61,7 +60,7 @@ FORMAT = {
 
 
 def strictly_read(path: Path) -> list[dict[str, Any]]:
-    """The events of a file that is JSON to the letter and keeps to the format."""
+    """The events of a file, which must be strict JSON in this format."""
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -72,7 +71,7 @@ def strictly_read(path: Path) -> list[dict[str, Any]]:
 
 
 def nested(events: list[dict[str, Any]]) -> bool:
-    """Whether of any two events of a thread one is within the other, or they do not overlap; to 1 ns."""
+    """Whether any two events of a thread are nested or do not overlap; to 1 ns."""
     spans = [(round(1000 * one["ts"]), round(1000 * (one["ts"] + one["dur"]))) for one in events]
     inner: list[int] = []
     for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -103,7 +102,7 @@ def trace(tmp_path: Path) -> Trace:
 
 def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    export_perfetto(trace, path)
+    export(trace, path, "perfetto")
     events = strictly_read(path)
     calls = [event for event in events if event["ph"] == "X"]
     assert len(calls) == 12
@@ -133,7 +132,7 @@ def test_perfetto_events_follow_the_rules_of_the_format(tmp_path: Path) -> None:
                 one.call(wait, wait + 900, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
                 at += 1400
             at += gap + length
-    export_perfetto(open_trace(factory.write(tmp_path / "t", ranks)), tmp_path / "out.json")
+    export(open_trace(factory.write(tmp_path / "t", ranks)), tmp_path / "out.json", "perfetto")
     events = strictly_read(tmp_path / "out.json")
     by_thread: dict[tuple[int, int], list[dict[str, Any]]] = {}
     pairs: dict[tuple[int, str], list[tuple[str, float]]] = {}
@@ -157,14 +156,14 @@ def unzipped(pair: list[tuple[str, float]]) -> tuple[tuple[str, ...], tuple[floa
 
 
 def test_perfetto_of_some_ranks_has_only_those(trace: Trace, tmp_path: Path) -> None:
-    export_perfetto(trace, tmp_path / "out.json", ranks=[1])
+    export(trace, tmp_path / "out.json", "perfetto", ranks=[1])
     events = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["traceEvents"]
     assert {event["pid"] for event in events} == {1}
 
 
 def test_csv_and_parquet_hold_the_same_table(trace: Trace, tmp_path: Path) -> None:
-    export_csv(trace, tmp_path / "out.csv")
-    export_parquet(trace, tmp_path / "out.parquet")
+    export(trace, tmp_path / "out.csv", "csv")
+    export(trace, tmp_path / "out.parquet", "parquet")
     table = pl.read_parquet(tmp_path / "out.parquet")
     text = pl.read_csv(tmp_path / "out.csv", schema=table.schema).with_columns(
         pl.col(pl.String).fill_null("")
@@ -181,33 +180,33 @@ def test_csv_and_parquet_hold_the_same_table(trace: Trace, tmp_path: Path) -> No
 
 def test_an_empty_trace_is_an_empty_table(tmp_path: Path) -> None:
     trace = open_trace(factory.write(tmp_path / "t", factory.files(2)))
-    export_parquet(trace, tmp_path / "out.parquet")
-    export_csv(trace, tmp_path / "out.csv")
+    export(trace, tmp_path / "out.parquet", "parquet")
+    export(trace, tmp_path / "out.csv", "csv")
     assert pl.read_parquet(tmp_path / "out.parquet").height == 0
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("rank,host,lane,function")
 
 
-def test_a_file_that_cannot_be_written_is_told(trace: Trace, tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported(trace: Trace, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*No such file"):
-        export_csv(trace, tmp_path / "nowhere" / "out.csv")
+        export(trace, tmp_path / "nowhere" / "out.csv", "csv")
 
 
 def test_otf2_is_read_back_by_its_own_library(trace: Trace, tmp_path: Path) -> None:
     otf2 = pytest.importorskip("otf2")
-    export_otf2(trace, tmp_path / "archive")
-    seen: list[tuple[str, int, str]] = []
+    export(trace, tmp_path / "archive", "otf2")
+    observed: list[tuple[str, int, str]] = []
     with otf2.reader.open(str(tmp_path / "archive" / "traces.otf2")) as archive:
         assert archive.timer_resolution == 10**9
         assert {comm.name for comm in archive.definitions.comms} == {"MPI_COMM_WORLD", 'a "name", with comma'}
         for location, event in archive.events:
-            seen.append((location.group.name, event.time, type(event).__name__))
-    assert [entry for entry in seen if entry[0] == "rank 1"][:4] == [
+            observed.append((location.group.name, event.time, type(event).__name__))
+    assert [entry for entry in observed if entry[0] == "rank 1"][:4] == [
         ("rank 1", 1500, "Enter"),
         ("rank 1", 1500, "MpiCollectiveBegin"),
         ("rank 1", 2000, "MpiCollectiveEnd"),
         ("rank 1", 2000, "Leave"),
     ]
-    names = [entry[2] for entry in seen]
+    names = [entry[2] for entry in observed]
     assert names.count("NonBlockingCollectiveRequest") == names.count("NonBlockingCollectiveComplete") == 4
     assert names.count("Enter") == names.count("Leave") == 12
 
@@ -217,7 +216,7 @@ def test_otf2s_own_program_finds_nothing_wrong_with_an_archive(trace: Trace, tmp
     program = shutil.which("otf2-print")
     if program is None:
         pytest.skip("missing: Debian's package otf2-tools")
-    export_otf2(trace, tmp_path / "archive")
+    export(trace, tmp_path / "archive", "otf2")
     done = subprocess.run(
         [program, "--show-all", tmp_path / "archive" / "traces.otf2"],
         capture_output=True,
@@ -240,7 +239,7 @@ def test_an_archive_that_cannot_be_finished_is_not_left_behind(
 
     monkeypatch.setattr(otf2.writer.Writer, "_close_event_writers", fails)
     with pytest.raises(BadInput, match=r"cannot write .*archive.*No space left on device.*is the disk full"):
-        export_otf2(trace, tmp_path / "archive")
+        export(trace, tmp_path / "archive", "otf2")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t"]
 
 
@@ -249,5 +248,5 @@ def test_without_the_library_otf2_says_what_to_do(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "otf2", None)
     with pytest.raises(BadInput, match="pip install otf2"):
-        export_otf2(trace, tmp_path / "archive")
+        export(trace, tmp_path / "archive", "otf2")
     assert not (tmp_path / "archive").exists()

@@ -24,7 +24,7 @@ RETURNS_COMMUNICATOR = re.compile(
 )
 
 NO_CONSTRUCTORS = {"MPI_Comm_get_parent", "MPI_Comm_f2c", "MPI_Comm_group"}
-"""They return a communicator that exists already."""
+"""Functions that return an existing communicator."""
 
 OTHERS = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Start", "Startall", "Request_free")
 OTHERS += tuple(f"{verb}{suffix}" for verb in ("Wait", "Test") for suffix in ("", "all", "any", "some"))
@@ -94,7 +94,7 @@ def test_the_preload_library_exports_trampolines_of_what_the_mpi_library_has(tra
 
 
 def test_all_symbols_of_the_tracer_have_its_prefix() -> None:
-    """So that none of them is also defined in a library that the tracer is linked with."""
+    """A name with another prefix could also be defined in a library that the tracer is linked with."""
     defined = {
         name
         for source in SOURCES.glob("*.c")

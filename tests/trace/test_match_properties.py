@@ -1,4 +1,4 @@
-"""Whatever a trace holds, its calls are those that a plain reading of all records at once finds."""
+"""The calls of any trace are those that a plain reading of all records at once finds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORLD, HALF = 1, 3
 
 @dataclass
 class Plain:
-    """A call, worked out record by record."""
+    """A call, determined record by record."""
 
     arrivals: dict[int, int] = field(default_factory=dict)
     exits: dict[int, int] = field(default_factory=dict)
@@ -90,20 +90,22 @@ def _add(
 def found_in(folder: Path, most_records: int) -> list[tuple[int, ...]]:
     rows = []
     for matched in Matcher(open_trace(folder), most_records=most_records).batches():
-        found = analyse_calls(matched)
-        arrivals = np.bincount(found.arrival_call, weights=found.arrival_delay_ns, minlength=len(found))
-        for place in range(len(found)):
-            first = int(found.first_ns[place])
+        analysed = analyse_calls(matched)
+        arrivals = np.bincount(
+            analysed.arrival_call, weights=analysed.arrival_delay_ns, minlength=len(analysed)
+        )
+        for place in range(len(analysed)):
+            first = int(analysed.first_ns[place])
             rows.append(
                 (
-                    int(found.kind[place]),
+                    int(analysed.kind[place]),
                     first,
-                    int(found.last_ns[place]),
-                    int(found.end_ns[place]) if found.has_end[place] else -1,
-                    bool(found.is_complete[place]),
-                    int(found.spent_ns[place]),
-                    int(found.waited_ns[place]),
-                    int(arrivals[place]) + first * int(found.arrived[place]),
+                    int(analysed.last_ns[place]),
+                    int(analysed.end_ns[place]) if analysed.has_end[place] else -1,
+                    bool(analysed.is_complete[place]),
+                    int(analysed.spent_ns[place]),
+                    int(analysed.waited_ns[place]),
+                    int(arrivals[place]) + first * int(analysed.arrived[place]),
                 )
             )
     return sorted(rows)
@@ -119,7 +121,7 @@ def test_calls_are_those_of_a_plain_reading(
     assert found_in(folder, most_records) == expected
 
 
-def test_so_are_those_of_many_pages_and_windows(tmp_path: Path) -> None:
+def test_calls_over_many_pages_and_windows_are_those_of_a_plain_reading(tmp_path: Path) -> None:
     folder, expected = made_trace(tmp_path / "t", 5, 12_000, 7)
     assert found_in(folder, 2_000_000) == expected
     assert found_in(folder, 1) == expected

@@ -1,4 +1,4 @@
-"""Messages of a trace: what the tracer writes is what is read, and each send finds its receive."""
+"""Messages in traces are read as the tracer writes them, and each send is matched to its receive."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Machine:
         self.in_flight.setdefault((sent.rank, sent.peer), []).append(sent)
 
     def receive(self, receive: Post) -> None:
-        """Take the first message that arrived and fits, or wait; a blocking receive is not posted if it
+        """Take the first matching message that arrived, or wait; a blocking receive is not posted if it
         would wait."""
         arrived = self.unexpected.setdefault(receive.rank, [])
         for sent in arrived:
@@ -112,10 +112,10 @@ def run(p: int, steps: int, rng: Any) -> Machine:
         rank, peer, tag = (int(rng.integers(limit)) for limit in (p, p, 3))
         channel = (WORLD if rng.random() < 0.6 else REVERSED, bool(rng.random() < 0.2))
         how = "init" if channel[1] else ["call", "issue", "start"][rng.integers(3)]
-        what = rng.integers(3)
-        if what == 0:
+        kind = rng.integers(3)
+        if kind == 0:
             machine.send(machine.post(rank, peer, tag, channel, how))
-        elif what == 1:
+        elif kind == 1:
             is_any = rng.random(2) < (0 if channel[1] else 0.3)
             machine.receive(
                 machine.post(rank, ANY if is_any[0] else peer, ANY if is_any[1] else tag, channel, how)
@@ -314,7 +314,7 @@ def test_an_impossible_message_is_left_out(tmp_path: Path, damage: dict[str, int
     assert found_in(trace) == {(0, 10, 1, 50)}
 
 
-def test_messages_do_not_change_what_is_said_of_collectives(tmp_path: Path) -> None:
+def test_messages_do_not_change_the_summary_of_collectives(tmp_path: Path) -> None:
     def trace_of(folder: Path, with_messages: bool) -> Trace:
         ranks = factory.files(3)
         for one, number in itertools.product(ranks, range(2000)):
@@ -395,7 +395,7 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.slow
-def test_what_the_tracers_writer_writes_is_read(tmp_path: Path) -> None:
+def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
     (tmp_path / "writer.c").write_text(WRITER)
     program, folder = tmp_path / "writer", tmp_path / "t"
     folder.mkdir()

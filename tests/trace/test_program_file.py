@@ -1,4 +1,4 @@
-"""Names in programs: symbols by their extent, lines of inlined functions, damaged files, long names."""
+"""Names in program files: symbol extents, lines of inlined functions, damaged files, long names."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __asm__(".text\\n.globl behind\\nbehind: nop\\nnop\\nnop\\nnop\\n");
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library")
     (folder / "program.c").write_text(SOURCE, encoding="utf-8")
-    made = folder / "program.so"
-    words = ["cc", "-g", "-O1", "-fPIC", "-shared", "-o", made, folder / "program.c"]
-    subprocess.run(words, check=True)
-    return made
+    file = folder / "program.so"
+    arguments = ["cc", "-g", "-O1", "-fPIC", "-shared", "-o", file, folder / "program.c"]
+    subprocess.run(arguments, check=True)
+    return file
 
 
 def symbols(library: Path) -> dict[str, int]:
@@ -37,7 +37,7 @@ def symbols(library: Path) -> dict[str, int]:
 def test_a_function_ends_where_its_symbol_says(library: Path) -> None:
     starts, file = symbols(library), ProgramFile(library)
     assert [one.function for one in file.places(starts["caller"])][-1] == "caller"
-    assert file.places(starts["behind"] + 1) == []  # behind the end of caller, in a label without a size
+    assert file.places(starts["behind"] + 1) == []  # after the end of caller, in a label without a size
     assert ProgramFile(library).places(starts["caller"] + 361_000) == []
 
 
@@ -47,7 +47,7 @@ def test_inlined_functions_come_before_their_callers(library: Path) -> None:
     assert (("called", 2), ("caller", 3)) in chains
 
 
-def test_without_debugging_information_symbols_do(library: Path, tmp_path: Path) -> None:
+def test_without_debugging_information_symbols_are_used(library: Path, tmp_path: Path) -> None:
     start = symbols(library)["caller"]
     subprocess.run(["strip", "--strip-debug", "-o", tmp_path / "collective_name.so", library], check=True)
     assert [
@@ -55,7 +55,7 @@ def test_without_debugging_information_symbols_do(library: Path, tmp_path: Path)
     ] == [("caller", 0)]
 
 
-def test_damaged_files_end_soon_and_without_an_error(library: Path, tmp_path: Path) -> None:
+def test_reading_damaged_files_ends_soon_without_an_error(library: Path, tmp_path: Path) -> None:
     whole, start = library.read_bytes(), symbols(library)["caller"]
     draws = random.Random(5)
     began = time.process_time()
@@ -76,7 +76,7 @@ def test_damaged_files_end_soon_and_without_an_error(library: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("_ZN9LAMMPS_NS4Comm8exchangeEiPd", "LAMMPS_NS::Comm::exchange(int, double*)"),
         ("__grid_MOD_halo", "grid::halo"),
@@ -89,8 +89,8 @@ def test_damaged_files_end_soon_and_without_an_error(library: Path, tmp_path: Pa
         ("", ""),
     ],
 )
-def test_names_are_demangled(name: str, said: str) -> None:
-    assert demangled(name) == said
+def test_names_are_demangled(name: str, expected: str) -> None:
+    assert demangled(name) == expected
 
 
 @pytest.mark.parametrize(

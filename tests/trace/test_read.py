@@ -1,4 +1,4 @@
-"""Reading files of traces: whole, damaged, of several runs, with clocks of all kinds."""
+"""Reading trace files: complete, damaged, of several runs, with all kinds of clocks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from offbeat.errors import BadInput
 from offbeat.trace import call_sites as sites
 from offbeat.trace import format as form
 from offbeat.trace.clock import RankClock
-from offbeat.trace.definitions import ClockPoint, Mapping
-from offbeat.trace.exports import export_csv
+from offbeat.trace.exports import export
+from offbeat.trace.format import ClockPoint, Mapping
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
 from offbeat.trace.record_table import pieces
@@ -111,8 +111,8 @@ def test_structures_are_those_of_the_tracer(tmp_path: Path) -> None:
         expected.append(value)
     lines = "\n".join(f'printf("%ld\\n", (long)({one}));' for one in asked)
     source = f'#include <stddef.h>\n#include <stdio.h>\n#include "{HEADER}"\nint main(void) {{ {lines} }}\n'
-    found = dict(zip(asked, compiled(source, tmp_path), strict=True))
-    assert found == dict(zip(asked, expected, strict=True))
+    compiled_sizes = dict(zip(asked, compiled(source, tmp_path), strict=True))
+    assert compiled_sizes == dict(zip(asked, expected, strict=True))
 
 
 def test_no_kind_of_definition_is_missing() -> None:
@@ -141,13 +141,13 @@ def folder(tmp_path: Path) -> Path:
     return factory.write(tmp_path / "t", ranks)
 
 
-def test_a_whole_trace_has_nothing_to_say(folder: Path) -> None:
+def test_a_complete_trace_has_no_notes(folder: Path) -> None:
     summary = summary_of(folder)
     assert summary.notes == []
     assert (summary.records, summary.rows[0].calls, summary.rows[0].whole) == (6000, 3000, 3000)
 
 
-def test_a_file_truncated_in_a_page_is_read_up_to_there(folder: Path) -> None:
+def test_a_file_truncated_in_a_page_is_read_up_to_its_end(folder: Path) -> None:
     path = folder / "rank-000001.trace"
     path.write_bytes(path.read_bytes()[: 2 * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + 100 * 56 + 20])
     summary = summary_of(folder)
@@ -156,14 +156,14 @@ def test_a_file_truncated_in_a_page_is_read_up_to_there(folder: Path) -> None:
     assert "rank 1: 2 pages of 5 are missing" in words(summary)
 
 
-def test_a_tail_of_zeros_is_nothing(folder: Path) -> None:
+def test_a_tail_of_zeros_is_ignored(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     path.write_bytes(path.read_bytes() + bytes(5 * form.PAGE_BYTES))
     assert summary_of(folder).rows[0].whole == 3000
 
 
 @pytest.mark.timeout(60)  # to read the zeros would take many minutes
-def test_a_tail_of_a_terabyte_that_the_disk_does_not_hold_is_nothing(folder: Path) -> None:
+def test_a_sparse_tail_of_a_terabyte_is_ignored(folder: Path) -> None:
     os.truncate(folder / "rank-000000.trace", 2**40)
     assert summary_of(folder).rows[0].whole == 3000
     os.truncate(folder / "rank-000001.trace", 2**40 + 1)
@@ -172,7 +172,7 @@ def test_a_tail_of_a_terabyte_that_the_disk_does_not_hold_is_nothing(folder: Pat
     assert summary.rows[0].calls == 3000
 
 
-def test_pages_behind_a_hole_in_the_file_are_read(folder: Path) -> None:
+def test_pages_after_a_hole_in_the_file_are_read(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     raw = path.read_bytes()
     with path.open("wb") as file:
@@ -182,7 +182,7 @@ def test_pages_behind_a_hole_in_the_file_are_read(folder: Path) -> None:
     assert summary_of(folder).rows[0].whole == 3000 - form.RECORDS_A_PAGE
 
 
-def test_pages_behind_one_that_was_never_written_are_read(folder: Path) -> None:
+def test_pages_after_a_page_that_was_never_written_are_read(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     raw = bytearray(path.read_bytes())
     raw[2 * form.PAGE_BYTES : 3 * form.PAGE_BYTES] = bytes(form.PAGE_BYTES)
@@ -213,24 +213,24 @@ def test_records_that_are_invalid_are_ignored_and_counted(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "message"),
     [
         (form.RUNNING, "did not end normally (killed, or still running)"),
         (form.EXITED, "ended without MPI_Finalize"),
         (form.ABORTED, "ended by MPI_Abort"),
     ],
 )
-def test_how_a_process_ended_is_reported(tmp_path: Path, state: int, said: str) -> None:
+def test_how_a_process_ended_is_reported(tmp_path: Path, state: int, message: str) -> None:
     ranks = factory.files(2)
     ranks[1].header = {"state": state, "ended_ns": 0}
     for one in ranks:
         one.call(1000, 2000)
     summary = summary_of(factory.write(tmp_path / "t", ranks))
-    assert f"rank 1: {said}" in words(summary)
+    assert f"rank 1: {message}" in words(summary)
     assert summary.rows[0].whole == 1
 
 
-def test_a_run_that_was_killed_lasts_until_its_last_record_and_reported(tmp_path: Path) -> None:
+def test_a_killed_run_lasts_until_its_last_record_and_is_reported(tmp_path: Path) -> None:
     ranks = factory.files(1)
     ranks[0].header = {"state": form.RUNNING, "ended_ns": 0, "began_ns": 1000}
     ranks[0].call(2000, 5000)
@@ -251,7 +251,7 @@ def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
         assert text.count("found no room") + text.count("could not be written") == 1
 
 
-def test_a_trace_of_version_2_says_what_it_said(tmp_path: Path) -> None:
+def test_a_trace_of_version_2_is_read_as_before(tmp_path: Path) -> None:
     """A trace of programs/same_calls.c on two ranks, and its records as read before version 3."""
     with tarfile.open(Path(__file__).with_name("version-2.tar.xz")) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -272,7 +272,7 @@ def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is truncated within its header, after 0 bytes"),
         (b"OFFBEATT123", "is truncated within its header, after 11 bytes"),
@@ -281,16 +281,16 @@ def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
     ],
 )
 def test_files_that_are_no_traces_are_named_and_the_others_read(
-    folder: Path, content: bytes, said: str
+    folder: Path, content: bytes, message: str
 ) -> None:
     (folder / "rank-000001.trace").write_bytes(content)
     summary = summary_of(folder)
-    assert f"rank-000001.trace {said}" in words(summary)
+    assert f"rank-000001.trace {message}" in words(summary)
     assert "1 of 2 ranks have no file (1)" in words(summary)
     assert summary.rows[0].calls == 3000
 
 
-def test_members_are_put_together_where_the_file_that_lists_them_is_lost(tmp_path: Path) -> None:
+def test_members_are_reconstructed_if_the_file_that_lists_them_is_missing(tmp_path: Path) -> None:
     ranks = factory.files(3)
     for one in ranks:
         one.call(1000 + 10 * one.rank, 2000)
@@ -303,15 +303,15 @@ def test_members_are_put_together_where_the_file_that_lists_them_is_lost(tmp_pat
 
 
 def test_files_of_another_run_are_ignored(folder: Path) -> None:
-    stranger = factory.files(9)[5]
-    stranger.header = {"run": 8}
-    stranger.write(folder)
+    other_run = factory.files(9)[5]
+    other_run.header = {"run": 8}
+    other_run.write(folder)
     summary = summary_of(folder)
     assert summary.rows[0].whole == 3000
     assert "1 file of another run in the folder: ignored" in words(summary)
 
 
-def test_a_rank_that_is_there_twice_is_read_once(folder: Path) -> None:
+def test_a_duplicate_rank_is_read_once(folder: Path) -> None:
     (folder / "rank-000001-copy.trace").write_bytes((folder / "rank-000001.trace").read_bytes())
     summary = summary_of(folder)
     assert summary.rows[0].whole == 3000
@@ -349,17 +349,17 @@ def test_folders_without_a_trace_say_what_to_do(tmp_path: Path) -> None:
         open_trace(tmp_path / "nowhere")
 
 
-def test_what_the_tracer_noted_and_lost_is_reported(tmp_path: Path) -> None:
+def test_notes_and_losses_of_the_tracer_are_reported(tmp_path: Path) -> None:
     ranks = factory.files(1)
     ranks[0].definitions.append(factory.note("recording stopped: the disk is full"))
     ranks[0].header = {"lost": 12, "lost_because": 28}
     ranks[0].call(1000, 2000)
-    said = words(summary_of(factory.write(tmp_path / "t", ranks)))
-    assert "rank 0: recording stopped: the disk is full" in said
-    assert "rank 0: 12 records could not be written: the disk was full" in said
+    text = words(summary_of(factory.write(tmp_path / "t", ranks)))
+    assert "rank 0: recording stopped: the disk is full" in text
+    assert "rank 0: 12 records could not be written: the disk was full" in text
 
 
-def test_definitions_that_are_truncated_do_not_stop_the_reading(tmp_path: Path) -> None:
+def test_truncated_definitions_do_not_stop_the_reading(tmp_path: Path) -> None:
     ranks = factory.files(1)
     ranks[0].definitions.append(b"\xff\xff\x00\x00\x05\x00\x00\x00")
     ranks[0].call(1000, 2000)
@@ -369,7 +369,7 @@ def test_definitions_that_are_truncated_do_not_stop_the_reading(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int) -> None:
+def test_random_bytes_in_a_file_give_at_most_a_sentence(folder: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
     path = folder / "rank-000001.trace"
     raw = bytearray(path.read_bytes())
@@ -381,10 +381,10 @@ def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int)
     summary = summary_of(folder)
     assert sum(row.calls for row in summary.rows) >= 2900
     assert words(summary)
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
-def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
+def test_ids_and_members_out_of_range_are_ignored(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         name = b"MPI_Frobnicate"
@@ -396,23 +396,23 @@ def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
     folder = factory.write(tmp_path / "t", ranks)
     summary = summary_of(folder)
     assert [(row.communicator_index, row.whole) for row in summary.rows] == [(0, 1), (2, 1)]
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
 # --- clocks
 
 
 def clock(*points: tuple, drift: float = 4e-4, wander: float = 5e-17) -> RankClock:
-    return RankClock([ClockPoint(*(*one, False)[:6]) for one in points], drift, wander)
+    return RankClock([ClockPoint(*one) for one in points], drift, wander)
 
 
-def test_times_between_points_are_on_the_line_through_them() -> None:
+def test_times_between_clock_points_are_interpolated() -> None:
     line = clock((1000, 5000, 10, 0.0, False), (2000, 6002, 30, 0.0, False))
     assert line.shared_ns(np.array([1000, 1500, 2000])).tolist() == [5000, 5501, 6002]
     assert line.bound_ns(np.array([1000, 1500, 2000])) == pytest.approx([10, 20, 30])
 
 
-def test_beyond_the_points_the_rate_holds_and_the_bound_grows() -> None:
+def test_beyond_the_clock_points_the_rate_holds_and_the_bound_grows() -> None:
     line = clock((0, 0, 10, -1e-3, False), (10**6, 10**6, 20, 1e-3, False))
     assert line.shared_ns(np.array([-1000, 10**6 + 1000])).tolist() == [-999, 10**6 + 1001]
     bounds = line.bound_ns(np.array([-(10**6), 3 * 10**6]))
@@ -431,14 +431,14 @@ def test_one_physical_clock_is_exact_and_stays_so() -> None:
     assert line.bound_ns(times).tolist() == [0, 0, 0]
 
 
-def test_what_stamps_are_beside_the_clock_comes_on_top_of_every_bound() -> None:
-    shared = RankClock([ClockPoint(0, 0, 0, 0.0, True, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+def test_the_error_of_time_stamps_is_added_to_every_bound() -> None:
+    shared = RankClock([ClockPoint(0, 0, 0, 0.0, True)], 4e-4, 5e-17, stamps_wrong_ns=40)
     assert shared.bound_ns(np.array([-5, 10**9])).tolist() == [40, 40]
-    apart = RankClock([ClockPoint(0, 7, 100, 0.0, False, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+    apart = RankClock([ClockPoint(0, 7, 100, 0.0, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
     assert apart.bound_ns(np.array([0])).tolist() == [140]
 
 
-def test_the_last_point_of_a_moment_counts_and_points_may_come_in_any_order() -> None:
+def test_the_last_of_simultaneous_clock_points_counts_and_their_order_does_not_matter() -> None:
     line = clock((2000, 2000, 1, 0.0, False), (1000, 1000, 1, 0.0, False), (2000, 2500, 1, 0.0, False))
     assert line.shared_ns(np.array([1500, 2000])).tolist() == [1750, 2500]
 
@@ -451,7 +451,11 @@ def test_large_times_lose_nothing() -> None:
 
 def test_a_point_that_replaces_makes_earlier_ones_invalid(tmp_path: Path) -> None:
     (one,) = factory.files(1, points=False)
-    one.definitions += [factory.point(1, 10**12), factory.point(5, 5, anew=True), factory.point(1000, 1010)]
+    one.definitions += [
+        factory.point(1, 10**12),
+        factory.point(5, 5, replaces=True),
+        factory.point(1000, 1010),
+    ]
     points = open_file(one.write(tmp_path)).definitions.points
     assert [point.local_ns for point in points] == [5, 1000]
 
@@ -507,7 +511,7 @@ def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
     assert sites.site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
 
 
-def test_an_address_outside_of_all_files_is_itself() -> None:
+def test_an_address_outside_of_all_files_is_its_own_label() -> None:
     all_sites = sites.CallSites()
     (number,) = sites.AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
     assert sites.site_labels([all_sites.all[number]]) == ["0xabc"]

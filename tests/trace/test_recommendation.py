@@ -1,4 +1,4 @@
-"""What to tune first: the sentence names what a person would, who knows what is in the trace."""
+"""The sentence on what to tune first names what a person would who knows the trace."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def said_of(folder: Path, ranks: list[factory.MadeFile], *, run_ms: float) -> st
     return sentence(summarise(open_trace(factory.write(folder, ranks))))
 
 
-def test_it_names_the_collective_whose_operation_takes_most(tmp_path: Path) -> None:
+def test_the_collective_whose_operation_takes_most_time_is_recommended(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(1000, 2000, sequence=0)
         one.call(10_000, 90_000, sequence=1, function="MPI_Alltoall", bytes=32768)
-    said = said_of(tmp_path / "t", ranks, run_ms=1)
-    assert said.startswith(
+    text = said_of(tmp_path / "t", ranks, run_ms=1)
+    assert text.startswith(
         "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation takes 8.0% of the run time"
         " (1 call, 80 µs after the last arrival), and hardly any time is spent waiting"
     )
@@ -38,27 +38,27 @@ def test_waiting_does_not_count_for_the_choice(tmp_path: Path) -> None:
     ranks[1].call(round(8.9 * MS), 9 * MS, sequence=0)
     for one in ranks:
         one.call(10 * MS, 11 * MS, sequence=1, function="MPI_Alltoall", bytes=1024)
-    said = said_of(tmp_path / "t", ranks, run_ms=12)
-    assert said.startswith("Tune MPI_Alltoall at 1 KiB on 2 processes first")
+    text = said_of(tmp_path / "t", ranks, run_ms=12)
+    assert text.startswith("Tune MPI_Alltoall at 1 KiB on 2 processes first")
 
 
-def test_it_says_when_late_ranks_cost_more_than_the_operation(tmp_path: Path) -> None:
-    said = sentence(
+def test_the_recommendation_says_if_waiting_takes_more_than_the_operation(tmp_path: Path) -> None:
+    text = sentence(
         summarise(open_trace(factory.pattern_trace(tmp_path / "t", [[0, 100]] * 3, operation_us=40)))
     )
-    assert "balance the work" in said
-    assert "a skew of about 100 µs" in said
+    assert "balance the work" in text
+    assert "a skew of about 100 µs" in text
 
 
-def test_many_short_calls_count_together_and_sizes_apart(tmp_path: Path) -> None:
+def test_short_calls_of_one_size_count_together(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         for number in range(100):
             one.call(MS + number * 10_000, MS + number * 10_000 + 5000, sequence=number, bytes=8)
         one.call(5 * MS, round(5.3 * MS), sequence=100, bytes=1 << 20)
-    said = said_of(tmp_path / "t", ranks, run_ms=10)
-    assert said.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
-    assert "(100 calls, 5 µs each" in said
+    text = said_of(tmp_path / "t", ranks, run_ms=10)
+    assert text.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
+    assert "(100 calls, 5 µs each" in text
 
 
 def test_numbers_of_processes_are_distinguished(tmp_path: Path) -> None:
@@ -73,18 +73,18 @@ def test_numbers_of_processes_are_distinguished(tmp_path: Path) -> None:
     )
 
 
-def test_what_cannot_be_tuned_is_not_named_first_but_said(tmp_path: Path) -> None:
+def test_untunable_calls_are_mentioned_but_not_first(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(MS, 2 * MS, function="MPI_Iallreduce", flags=form.ISSUE)
         one.call(3 * MS, 4 * MS, function="MPI_Iallreduce", flags=form.COMPLETION | 1 << form.BY_SHIFT)
         one.call(5 * MS, round(5.5 * MS), sequence=1, function="MPI_Bcast", bytes=64)
-    said = said_of(tmp_path / "t", ranks, run_ms=10)
-    assert said.startswith("Tune MPI_Bcast at 64 B on 2 processes first: the operation takes 5.0%")
-    assert "More time, 20.0%, is spent in MPI_Iallreduce at 8 B on 2 processes, which is nonblocking" in said
+    text = said_of(tmp_path / "t", ranks, run_ms=10)
+    assert text.startswith("Tune MPI_Bcast at 64 B on 2 processes first: the operation takes 5.0%")
+    assert "More time, 20.0%, is spent in MPI_Iallreduce at 8 B on 2 processes, which is nonblocking" in text
 
 
-def test_with_nothing_that_can_be_tuned_it_says_so(tmp_path: Path) -> None:
+def test_without_tunable_calls_the_recommendation_says_so(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(MS, 2 * MS, function="MPI_Comm_split", address=factory.CODE + 0x40)
@@ -93,23 +93,23 @@ def test_with_nothing_that_can_be_tuned_it_says_so(tmp_path: Path) -> None:
     for one in ranks:
         one.call(MS, 2 * MS, function="MPI_Iallreduce", flags=form.ISSUE)
         one.call(3 * MS, 4 * MS, function="MPI_Iallreduce", flags=form.COMPLETION | 1 << form.BY_SHIFT)
-    said = said_of(tmp_path / "b", ranks, run_ms=10)
-    assert "has no blocking collective" in said
-    assert "More time, 20.0%, is spent in MPI_Iallreduce" in said
+    text = said_of(tmp_path / "b", ranks, run_ms=10)
+    assert "has no blocking collective" in text
+    assert "More time, 20.0%, is spent in MPI_Iallreduce" in text
 
 
-def test_what_takes_next_to_nothing_is_not_recommended(tmp_path: Path) -> None:
+def test_calls_of_negligible_time_are_not_recommended(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(MS, MS + 5000)
-    said = said_of(tmp_path / "t", ranks, run_ms=1000)
-    assert said.startswith(
+    text = said_of(tmp_path / "t", ranks, run_ms=1000)
+    assert text.startswith(
         "There is little to gain from tuning. MPI_Allreduce at 8 B on 2 processes would be"
     )
-    assert "less than 0.1% of the run time" in said
+    assert "less than 0.1% of the run time" in text
 
 
-def test_clocks_that_are_not_right_enough_are_reported(tmp_path: Path) -> None:
+def test_inaccurate_clocks_are_reported(tmp_path: Path) -> None:
     ranks = factory.files(2, points=False)
     for one in ranks:
         one.definitions.append(factory.point(1, 1, 70_000))
@@ -117,19 +117,21 @@ def test_clocks_that_are_not_right_enough_are_reported(tmp_path: Path) -> None:
     assert "The clock error of up to" in said_of(tmp_path / "t", ranks, run_ms=1)
 
 
-def test_with_calls_ignored_it_does_not_say_that_there_is_little_to_gain(tmp_path: Path) -> None:
+def test_with_ignored_calls_the_recommendation_does_not_say_that_there_is_little_to_gain(
+    tmp_path: Path,
+) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.header["sampling"] = b"OFFBEAT_TRACE_EVERY=100"
         one.call(MS, MS + 5000)
-    said = said_of(tmp_path / "t", ranks, run_ms=1000)
-    assert said.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
-    assert "in the whole run, these calls may take more" in said
+    text = said_of(tmp_path / "t", ranks, run_ms=1000)
+    assert text.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
+    assert "in the whole run, these calls may take more" in text
 
 
-def test_a_skew_is_recommended_only_where_late_ranks_cost_something(tmp_path: Path) -> None:
+def test_a_skew_is_recommended_only_if_ranks_wait(tmp_path: Path) -> None:
     ranks = factory.files(2)
     ranks[0].call(MS, 11 * MS)  # 10 ms of waiting in 2 s of both ranks
     ranks[1].call(11 * MS - 5000, 11 * MS)
-    said = said_of(tmp_path / "t", ranks, run_ms=1000)
-    assert said.endswith("and waiting for late ranks takes 0.5%.")
+    text = said_of(tmp_path / "t", ranks, run_ms=1000)
+    assert text.endswith("and waiting for late ranks takes 0.5%.")

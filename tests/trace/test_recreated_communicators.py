@@ -1,4 +1,4 @@
-"""Communicators that a program makes again and again: one row, one site, one pattern for all of them."""
+"""Communicators that a program re-creates are one row, one call site and one pattern."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from offbeat.trace.arrivals import collect, samples
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, recorded_calls
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import tables
+from offbeat.trace.summary import Summary, summarise, tables
 
 US = 1e-6
 STEP_NS = 1_000_000
 
 
 def steps(folder: Path, number: int, *, calls: int = 2, names: bool = False) -> Path:
-    """In each of some time steps, four ranks make a communicator, call on it, and free it; rank 3 is late by
+    """In each time step, four ranks create a communicator, call on it, and free it; rank 3 is late by
     a microsecond more in every call."""
     ranks = factory.files(4)
     for one in ranks:
@@ -52,7 +51,7 @@ def opened(folder: Path) -> tuple[Trace, Summary]:
     return trace, summarise(trace)
 
 
-def test_a_communicator_of_every_time_step_is_one_row_that_says_how_many(tmp_path: Path) -> None:
+def test_communicators_of_every_time_step_are_one_row_with_their_number(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "t", 10))
     assert len(summary.rows) == len(summary.group_rows) == 1
     (row,) = summary.rows
@@ -65,7 +64,7 @@ def test_a_communicator_of_every_time_step_is_one_row_that_says_how_many(tmp_pat
     assert [len(table.rows) for table in tables(summary)] == [1, 1, 1]
 
 
-def test_a_pattern_and_a_replay_are_over_all_of_them_in_order_of_time(tmp_path: Path) -> None:
+def test_a_pattern_and_a_replay_use_all_recreated_communicators_in_order_of_time(tmp_path: Path) -> None:
     trace, summary = opened(steps(tmp_path / "t", 10))
     row = choose_row(summary)
     arrivals = collect(trace, row)
@@ -77,14 +76,16 @@ def test_a_pattern_and_a_replay_are_over_all_of_them_in_order_of_time(tmp_path: 
     assert len(cluster.calls) == 20
 
 
-def test_of_too_many_calls_on_them_those_kept_are_numbered_in_order_of_time(tmp_path: Path) -> None:
+def test_thinned_calls_on_recreated_communicators_are_numbered_in_order_of_time(tmp_path: Path) -> None:
     trace, summary = opened(steps(tmp_path / "t", 10))
     arrivals = collect(trace, choose_row(summary), most_values=40)
     assert arrivals.step == 2
     assert arrivals.delays_s[:, 3] == pytest.approx(arrivals.number * US)
 
 
-def test_calls_that_alternate_between_them_are_numbered_in_order_of_time(tmp_path: Path) -> None:
+def test_calls_that_alternate_between_recreated_communicators_are_numbered_in_order_of_time(
+    tmp_path: Path,
+) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.definitions += [
@@ -103,7 +104,7 @@ def test_calls_that_alternate_between_them_are_numbered_in_order_of_time(tmp_pat
         assert arrivals.delays_s[:, 1] == pytest.approx(arrivals.number * US)
 
 
-def test_starts_of_persistent_collectives_on_them_are_one_row(tmp_path: Path) -> None:
+def test_persistent_starts_on_recreated_communicators_are_one_row(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         for step in range(5):
@@ -118,7 +119,7 @@ def test_starts_of_persistent_collectives_on_them_are_one_row(tmp_path: Path) ->
     assert [(row.kind, row.calls, row.communicators) for row in summary.rows] == [("persistent", 5, 5)]
 
 
-def test_what_is_made_of_communicators_that_are_recreated_is_recreated_too(tmp_path: Path) -> None:
+def test_children_of_recreated_communicators_are_recreated_communicators(tmp_path: Path) -> None:
     ranks = factory.files(4)
     for one in ranks:
         half = [0, 1] if one.rank < 2 else [2, 3]
@@ -136,19 +137,19 @@ def test_what_is_made_of_communicators_that_are_recreated_is_recreated_too(tmp_p
     assert together.calls == 12
 
 
-def test_samples_for_pictures_are_of_all_of_them(tmp_path: Path) -> None:
+def test_samples_for_pictures_are_from_all_recreated_communicators(tmp_path: Path) -> None:
     trace, summary = opened(steps(tmp_path / "t", 10))
     (sample,) = samples(trace, summary.group_rows)
     assert sample.delays_s[:, 3] == pytest.approx(np.arange(20) * US)
 
 
-def test_they_can_be_chosen_as_they_are_named(tmp_path: Path) -> None:
+def test_recreated_communicators_can_be_selected_by_their_label(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "t", 10))
     for words in ("10 × communicator 2 (MPI_Comm_split)", "communicator 2 (MPI_Comm_split)"):
         assert choose_row(summary, communicator=words) is summary.rows[0]
 
 
-def test_the_page_has_the_command_that_makes_their_pattern(
+def test_the_page_has_the_command_for_the_pattern_of_recreated_communicators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,7 +160,7 @@ def test_the_page_has_the_command_that_makes_their_pattern(
     assert pattern_file.read(tmp_path / "allreduce-8B.txt", 4).delays_s[3] == pytest.approx(9.5 * US)
 
 
-def test_other_names_other_ranks_and_other_parents_keep_them_apart(tmp_path: Path) -> None:
+def test_names_ranks_and_parents_distinguish_communicators(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "named", 3, names=True))
     assert sorted(row.communicator for row in summary.rows) == ["step 0", "step 1", "step 2"]
     ranks = factory.files(4)
@@ -174,7 +175,7 @@ def test_other_names_other_ranks_and_other_parents_keep_them_apart(tmp_path: Pat
 
 
 def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
-    """Two ranks copy MPI_COMM_WORLD so many times; then each call is at a site, on one of the copies."""
+    """Two ranks copy MPI_COMM_WORLD several times; each call has a site and is on one of the copies."""
     ranks = factory.files(2)
     for one in ranks:
         for copy in range(number):
@@ -196,15 +197,15 @@ def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
 def test_a_row_counts_and_names_the_communicators_that_its_calls_were_on(tmp_path: Path) -> None:
     _, summary = opened(dups(tmp_path / "t", [(0, 0), (1, 1), (0, 0), (1, 1), (2, 0), (2, 1)]))
     for rows in (summary.rows, summary.group_rows):
-        found = {row.site: (row.communicators, row.communicator) for row in rows}
-        assert found == {
+        communicators_of = {row.site: (row.communicators, row.communicator) for row in rows}
+        assert communicators_of == {
             "app+0x1010": (1, "communicator 2 (MPI_Comm_split)"),
             "app+0x1020": (1, "communicator 3 (MPI_Comm_split)"),
             "app+0x1030": (2, "2 × communicator 2 (MPI_Comm_split)"),
         }
 
 
-def test_of_a_thousand_that_were_made_those_with_calls_count(tmp_path: Path) -> None:
+def test_only_recreated_communicators_with_calls_count(tmp_path: Path) -> None:
     _, summary = opened(dups(tmp_path / "t", [(0, copy) for copy in range(0, 1000, 100)] * 2, number=1000))
     assert [(row.communicators, row.calls) for row in summary.rows] == [(10, 20)]
     _, again = opened(tmp_path / "t")
@@ -212,7 +213,7 @@ def test_of_a_thousand_that_were_made_those_with_calls_count(tmp_path: Path) -> 
     assert [row.communicators for row in small.rows] == [row.communicators for row in again.rows]
 
 
-def test_each_of_them_finds_its_row_and_one_without_calls_finds_none(tmp_path: Path) -> None:
+def test_each_recreated_communicator_with_calls_selects_its_row(tmp_path: Path) -> None:
     trace, summary = opened(dups(tmp_path / "t", [(0, 0), (0, 2), (1, 2)], number=4))
     first, second = (next(row for row in summary.rows if row.site == f"app+0x10{n}0") for n in (1, 2))
     named = [one.label for one in trace.communicators.all if one.constructor]
@@ -224,6 +225,6 @@ def test_each_of_them_finds_its_row_and_one_without_calls_finds_none(tmp_path: P
             choose_row(summary, communicator=words)
 
 
-def test_a_thousand_of_them_are_one_row(tmp_path: Path) -> None:
+def test_a_thousand_recreated_communicators_are_one_row(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "t", 1000, calls=1))
     assert [(row.communicators, row.calls) for row in summary.rows] == [(1000, 1000)]

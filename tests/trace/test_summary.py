@@ -1,4 +1,4 @@
-"""The summary of made traces: every number is known beforehand."""
+"""Every number in the summary of a synthetic trace is known beforehand."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import trace_factory as factory
 from offbeat.trace import format as form
 from offbeat.trace.match import Matcher
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import head, tables
+from offbeat.trace.summary import Summary, head, summarise, tables
 
 US = 1e-6
 
@@ -37,7 +36,7 @@ def test_delays_and_times_of_calls_are_those_of_the_paper(tmp_path: Path) -> Non
     assert row.latest_ranks[0].last_share == 0.5
 
 
-def test_what_is_read_at_once_changes_nothing(tmp_path: Path) -> None:
+def test_the_size_of_read_batches_changes_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     folder = factory.pattern_trace(tmp_path / "t", rng.uniform(0, 90, (4000, 3)).tolist())
     one, other = summary_of(folder), summary_of(folder, most_records=1)
@@ -56,7 +55,7 @@ def test_quantiles_are_right_to_within_five_percent(tmp_path: Path) -> None:
     )
 
 
-def test_a_rank_that_leaves_before_the_last_arrives_waits_only_while_it_is_inside(tmp_path: Path) -> None:
+def test_an_early_leaver_waits_only_while_it_is_inside_the_call(tmp_path: Path) -> None:
     ranks = factory.files(2)
     ranks[0].call(1000, 1500, function="MPI_Bcast", root=0)
     ranks[1].call(5000, 6000, function="MPI_Bcast", root=0)
@@ -150,7 +149,7 @@ def test_a_pattern_that_never_changes_is_stable_and_a_random_one_is_not(tmp_path
     assert summary_of(random).rows[0].stability < 0.02
 
 
-def test_few_calls_without_a_pattern_are_not_taken_for_stable(tmp_path: Path) -> None:
+def test_few_calls_without_a_pattern_have_a_low_stability(tmp_path: Path) -> None:
     delays = np.random.default_rng(1).uniform(0, 50, (5, 64))
     assert summary_of(factory.pattern_trace(tmp_path / "t", delays.tolist())).rows[0].stability < 0.08
 
@@ -184,7 +183,7 @@ def test_a_request_that_is_freed_has_arrivals_and_no_end(tmp_path: Path) -> None
     assert np.isnan(row.last_delay.mean_s)
 
 
-def test_ranks_that_stop_early_leave_calls_that_are_not_whole(tmp_path: Path) -> None:
+def test_ranks_that_stop_early_leave_incomplete_calls(tmp_path: Path) -> None:
     ranks = factory.files(3)
     for sequence in range(5000):
         for one in ranks:
@@ -196,9 +195,7 @@ def test_ranks_that_stop_early_leave_calls_that_are_not_whole(tmp_path: Path) ->
     assert any("4900 calls without records of some traced ranks" in words for words in done.notes)
 
 
-def test_waiting_records_stay_few_where_one_file_ends_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_records_wait_if_one_file_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = factory.files(2)
     for sequence in range(4000):
         for one in ranks:
@@ -210,7 +207,7 @@ def test_waiting_records_stay_few_where_one_file_ends_early(
     assert matcher.counts.incomplete == 0
 
 
-def test_lanes_of_threads_are_brought_together(tmp_path: Path) -> None:
+def test_records_of_threads_are_merged(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.definitions.append(factory.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
@@ -222,7 +219,7 @@ def test_lanes_of_threads_are_brought_together(tmp_path: Path) -> None:
     assert [(row.calls, row.whole) for row in rows] == [(3000, 3000), (3000, 3000)]
 
 
-def test_clocks_that_drift_are_put_right(tmp_path: Path) -> None:
+def test_drifting_clocks_are_corrected(tmp_path: Path) -> None:
     ranks = factory.files(2, points=False)
     ranks[0].definitions.append(factory.point(1, 1, same=True))
     # Rank 1's clock is 1 s ahead at 0 and gains 100 us a second.
@@ -238,7 +235,7 @@ def test_clocks_that_drift_are_put_right(tmp_path: Path) -> None:
     assert row.bound_s == pytest.approx((290 + wander) * 1e-9, rel=0.01)
 
 
-def test_threads_that_are_in_collectives_at_once_never_take_more_than_the_run(tmp_path: Path) -> None:
+def test_simultaneous_collectives_of_threads_never_take_more_than_the_run_time(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.header["ended_ns"] = 1_000_001

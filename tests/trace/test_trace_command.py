@@ -1,4 +1,4 @@
-"""``offbeat trace``: what the verbs print and write, and how a program is launched."""
+"""``offbeat trace``: the output and files of its commands, and how a program is launched."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
 from offbeat.trace import format as form
-from offbeat.trace.options import check
-from offbeat.trace.run import find_installation, prepare, tracer_library
+from offbeat.trace.run import check, find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -121,7 +120,7 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["summary", "nowhere"], "the trace nowhere cannot be read"),
         (["export", "TRACE", "--to", "xml"], "the formats are perfetto, otf2, parquet, csv"),
@@ -135,13 +134,15 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
     ],
     ids=lambda value: " ".join(value[:1] + value[2:]) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: str) -> None:
-    with pytest.raises(BadInput, match=re.escape(said)):
-        run(*(str(trace) if word == "TRACE" else word for word in words))
+def test_invalid_arguments_of_trace_commands_are_refused(
+    trace: Path, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(BadInput, match=re.escape(message)):
+        run(*(str(trace) if word == "TRACE" else word for word in arguments))
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["export", "TRACE", "--to", "csv", "-o", "/dev/full"],
         ["export", "TRACE", "--to", "parquet", "-o", "/dev/full"],
@@ -150,13 +151,13 @@ def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: st
         ["report", "TRACE", "-o", "/dev/full"],
         ["pattern", "TRACE", "-o", "/dev/full"],
     ],
-    ids=lambda words: words[0] + words[3].strip("-"),
+    ids=lambda arguments: arguments[0] + arguments[3].strip("-"),
 )
-def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
+def test_a_full_disk_is_a_sentence(trace: Path, arguments: list[str]) -> None:
     with pytest.raises(
         RunFailed, match=r"cannot write .*/dev/full: No space left on device; free space there"
     ):
-        run(*(str(trace) if word == "TRACE" else word for word in words))
+        run(*(str(trace) if word == "TRACE" else word for word in arguments))
 
 
 def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_path: Path) -> None:
@@ -204,9 +205,9 @@ def installation(family: str) -> Installation:
 TRACER = Path("/cache/liboffbeat-trace.so")
 
 
-def test_open_mpi_hands_the_variables_on_to_every_program(tmp_path: Path) -> None:
-    words = ["mpirun", "-n", "2", "./a", ":", "-n", "1", "./b"]
-    started = prepare(words, tmp_path / "t", {"EVERY": "3"}, installation("openmpi"), TRACER, {})
+def test_open_mpi_forwards_the_variables_to_every_program(tmp_path: Path) -> None:
+    arguments = ["mpirun", "-n", "2", "./a", ":", "-n", "1", "./b"]
+    started = prepare(arguments, tmp_path / "t", {"EVERY": "3"}, installation("openmpi"), TRACER, {})
     ours = [
         *("-x", "OFFBEAT_TRACE_EVERY=3", "-x", f"OFFBEAT_TRACE_DIR={tmp_path / 't'}"),
         *("-x", f"LD_PRELOAD={TRACER}"),
@@ -216,7 +217,7 @@ def test_open_mpi_hands_the_variables_on_to_every_program(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("family", ["mpich", "intelmpi"])
-def test_hydra_hands_the_variables_on(tmp_path: Path, family: str) -> None:
+def test_hydra_forwards_the_variables(tmp_path: Path, family: str) -> None:
     before = {"LD_PRELOAD": "/other.so", "OFFBEAT_TRACE_RANKS": "0-3"}
     started = prepare(["/x/mpiexec", "./a"], tmp_path, {}, installation(family), TRACER, before)
     assert started.argv == [
@@ -226,10 +227,10 @@ def test_hydra_hands_the_variables_on(tmp_path: Path, family: str) -> None:
     assert started.environment["LD_PRELOAD"] == "/other.so"
 
 
-@pytest.mark.parametrize("words", [["srun", "-n", "4", "./a"], ["./a"]])
-def test_others_have_the_variables_in_their_environment(tmp_path: Path, words: list[str]) -> None:
-    started = prepare(words, tmp_path, {"WINDOW": "2-"}, installation("mpich"), TRACER, {})
-    assert started.argv == words
+@pytest.mark.parametrize("arguments", [["srun", "-n", "4", "./a"], ["./a"]])
+def test_others_have_the_variables_in_their_environment(tmp_path: Path, arguments: list[str]) -> None:
+    started = prepare(arguments, tmp_path, {"WINDOW": "2-"}, installation("mpich"), TRACER, {})
+    assert started.argv == arguments
     assert started.environment["LD_PRELOAD"] == str(TRACER)
     assert started.environment["OFFBEAT_TRACE_WINDOW"] == "2-"
 
@@ -271,12 +272,12 @@ def test_the_library_is_that_of_the_launcher(monkeypatch: pytest.MonkeyPatch, tm
         ("SYNCLEVEL", "5"),
     ],
 )
-def test_wishes_that_the_tracer_could_not_read_are_refused(name: str, value: str) -> None:
+def test_options_that_the_tracer_could_not_read_are_refused(name: str, value: str) -> None:
     with pytest.raises(BadInput, match=f"OFFBEAT_TRACE_{name}"):
         check({f"OFFBEAT_TRACE_{name}": value})
 
 
-def test_wishes_that_the_tracer_reads_are_taken() -> None:
+def test_options_that_the_tracer_reads_are_accepted() -> None:
     check(
         {
             "OFFBEAT_TRACE_RANKS": "0-3,8,16-",
@@ -305,41 +306,41 @@ def test_output_and_status_are_those_of_the_program(tmp_path: Path, script: str,
     assert ("no trace was written" in err) == (status != 0)
 
 
-def test_what_was_open_is_open_in_the_program(tmp_path: Path) -> None:
-    """As for a shell's ``3<file``, or the jobs that make hands on."""
+def test_open_file_descriptors_are_inherited_by_the_program(tmp_path: Path) -> None:
+    """As for a shell's ``3<file``, or the file descriptors that make passes on."""
     (tmp_path / "file").write_text("through\n", encoding="utf-8")
     verb = [sys.executable, "-c", STARTS, "run", "-o", "t", "--", "/bin/sh", "-c", "cat <&7"]
-    words = ["sh", "-c", 'exec "$@" 7<file', "sh", *verb]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    arguments = ["sh", "-c", 'exec "$@" 7<file', "sh", *verb]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "through\n"
 
 
 @pytest.mark.parametrize(
-    ("script", "said"), [("exit 7", "ended with status 7"), ("kill -9 $$", "ended by signal 9")]
+    ("script", "message"), [("exit 7", "ended with status 7"), ("kill -9 $$", "ended by signal 9")]
 )
-def test_a_launcher_that_failed_is_not_taken_for_a_program_without_mpi(
-    tmp_path: Path, script: str, said: str
+def test_a_failed_launcher_is_distinguished_from_a_program_without_mpi(
+    tmp_path: Path, script: str, message: str
 ) -> None:
     _, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", script)
-    assert f"the command {said} before any process recorded" in err
+    assert f"the command {message} before any process recorded" in err
     assert "called MPI_Init" not in err
     assert "not MPI 5, give it with --mpi" in err
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "none of the selected ranks (9)")],
 )
-def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
-    tmp_path: Path, options: tuple[str, ...], said: str
+def test_a_successful_command_without_a_trace_ends_with_status_1(
+    tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     code, _, err = run_verb(tmp_path, "-o", "t", *options, "--", "true")
     assert code == 1
-    assert said in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--every", "0", "--", "true"), "--every 0 is invalid"),
         (("--nope", "3", "--", "true"), "there is no option --nope"),
@@ -350,8 +351,8 @@ def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
         (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_built(
-    tmp_path: Path, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+def test_invalid_arguments_are_refused_before_anything_is_built(
+    tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("mpirun", "srun"):
         (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
@@ -359,7 +360,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_built(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     code, _, err = run_verb(tmp_path, "-o", "t", *words)
     assert code == 2
-    assert said in err
+    assert message in err
     assert not (tmp_path / "built").exists()
     assert not (tmp_path / "t").exists()
 
@@ -370,8 +371,8 @@ def test_two_runs_at_once_do_not_write_into_one_folder(tmp_path: Path) -> None:
         assert first.stdout.readline() == "begun\n"
         code, _, err = run_verb(tmp_path, "-o", "t", "--", "true")
         first.communicate("go\n", timeout=60)
-    assert code == 2
-    assert "another run is writing into t" in err
+    assert code == 1
+    assert "t is being written by process" in err
     assert run_verb(tmp_path, "-o", "t", "--", "touch", "t/rank-000000.trace")[0] == 0
 
 

@@ -1,4 +1,4 @@
-"""The page of a trace: it opens alone in a real browser, and shows what the summary says."""
+"""The page of a trace opens without a network in a real browser, and shows the summary."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_page_opens_from_the_disk_without_errors_or_requests_and_fits(
     assert browser.title.startswith("How the ranks of ")
 
 
-def test_it_says_what_to_tune_and_has_the_tables_of_the_summary(
+def test_the_page_says_what_to_tune_and_has_the_tables_of_the_summary(
     browser: Chrome, pages: dict[str, Path]
 ) -> None:
     opened(browser, pages["small"])
@@ -83,7 +83,7 @@ def test_every_picture_is_in_the_page_and_says_what_it_shows(browser: Chrome, pa
     assert all(browser.execute_script("return arguments[0].naturalWidth > 300", one) for one in pictures)
 
 
-def test_what_a_trace_says_is_text_and_no_markup(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_text_from_a_trace_is_no_markup(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["odd"])
     assert browser.title != "run"
     assert EVIL in browser.find_element(By.TAG_NAME, "body").text
@@ -98,8 +98,8 @@ def test_a_trace_without_calls_has_a_page_that_says_so(browser: Chrome, pages: d
 
 def test_pictures_are_files_as_well_where_a_folder_is_given(tmp_path: Path) -> None:
     folder = factory.pattern_trace(tmp_path / "t", [[0, 10]] * 3)
-    said = report(folder, "--output", tmp_path / "page.html", "--pictures", tmp_path / "pictures")
-    assert said.splitlines() == [f"report: {tmp_path / 'page.html'}", f"pictures: {tmp_path / 'pictures'}"]
+    text = report(folder, "--output", tmp_path / "page.html", "--pictures", tmp_path / "pictures")
+    assert text.splitlines() == [f"report: {tmp_path / 'page.html'}", f"pictures: {tmp_path / 'pictures'}"]
     names = {path.stem for path in (tmp_path / "pictures").iterdir()}
     assert names == {f"1-allreduce-8B-{kind}" for kind in ("delay", "distribution", "course")}
     assert 'href="pictures/1-allreduce-8B-delay.pdf"' in (tmp_path / "page.html").read_text(encoding="utf-8")

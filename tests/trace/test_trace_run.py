@@ -1,4 +1,4 @@
-"""``offbeat trace run`` on the real MPI libraries: the summary says what the FT example says of itself."""
+"""``offbeat trace run`` on the real MPI libraries: the summary agrees with the FT example's own counts."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ COUNTED = re.compile(r"^ +(MPI_\w+) +(\d+) of (\d+) bytes", re.MULTILINE)
 
 
 def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> subprocess.CompletedProcess[str]:
-    """The verb, with a launcher's words as a user of this machine would type them; the trace is in ``t``."""
+    """``offbeat trace run`` with the launcher's arguments that a user of this machine would type; the trace
+    is in ``t``."""
     launch = command(traced.mpi, program, p, steerable=False)
-    words = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
-    words += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
+    arguments = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
+    arguments += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
     return subprocess.run(
-        words,
+        arguments,
         env=launch.environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -43,8 +44,8 @@ def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> sub
     )
 
 
-def ft(traced: Traced, *words: str) -> list[str]:
-    return [str(driver_path(traced.mpi).with_name("offbeat-ft")), "--class", "S", *words]
+def ft(traced: Traced, *arguments: str) -> list[str]:
+    return [str(driver_path(traced.mpi).with_name("offbeat-ft")), "--class", "S", *arguments]
 
 
 def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced: Traced) -> None:
@@ -54,16 +55,16 @@ def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced
     assert "Verified" in done.stdout
     assert "(4 ranks)" in done.stderr
     summary = summarise(open_trace(traced.folder / "t"))
-    found: dict[str, tuple[int, int]] = {}
+    counted: dict[str, tuple[int, int]] = {}
     for row in summary.rows:  # a function has a row for each call path
-        calls, size = found.get(row.function, (0, 0))
-        found[row.function] = (calls + row.whole, max(size, row.most_bytes))
-    assert found == own
+        calls, size = counted.get(row.function, (0, 0))
+        counted[row.function] = (calls + row.whole, max(size, row.most_bytes))
+    assert counted == own
     assert {row.communicator for row in summary.rows} == {"MPI_COMM_WORLD"}
     assert summary.notes == []
 
 
-def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
+def test_options_of_trace_run_reach_every_rank(traced: Traced) -> None:
     done = run_traced(traced, 4, ft(traced), "--ranks", "1-2", "--collectives", "alltoall")
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(traced.folder / "t"))
@@ -72,7 +73,7 @@ def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
     assert any("2 of 4 ranks have no file (0, 3), by OFFBEAT_TRACE_RANKS" in one for one in summary.notes)
 
 
-def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
+def test_the_exit_status_is_that_of_the_program(traced: Traced) -> None:
     done = run_traced(traced, 2, ft(traced, "--iterations", "0"))
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
@@ -80,22 +81,23 @@ def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
 
 def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     path = some_traced.folder / "mine.txt"
-    file.write(path, shape_pattern("last_delayed", 2, 0.05))
+    file.write(path, shape_pattern("last_delayed", 2, 0.2))
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(some_traced.folder / "t"))
-    found = mean_pattern(summary, choose_row(summary, collective="alltoall"))
-    assert found.delays_s[0] == 0
-    assert found.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
+    pattern = mean_pattern(summary, choose_row(summary, collective="alltoall"))
+    assert pattern.delays_s[0] == 0
+    # The program's own delays and the machine's are added.
+    assert pattern.delays_s[1] == pytest.approx(0.2, rel=0.5)
 
 
-def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
+def test_an_invalid_option_starts_nothing(some_traced: Traced) -> None:
     with pytest.raises(BadInput, match="--every 0 is invalid"):
         prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
     assert not (some_traced.folder / "t").exists()
 
 
-def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_traced: Traced) -> None:
+def test_communicators_recreated_in_every_time_step_are_one_site_each(some_traced: Traced) -> None:
     steps = 20
     done = run_traced(some_traced, 4, [str(some_traced.compile_c("steps.c")), str(steps)])
     assert done.returncode == 0, done.stderr
@@ -110,12 +112,12 @@ def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_tr
     assert len([row for row in summary.group_rows if row.kind == "blocking"]) == 3
     arrivals = collect(trace, on_copies)
     assert arrivals.number.tolist() == list(range(steps))
-    assert (np.diff(arrivals.began_s) > 0).all()
+    assert (np.diff(arrivals.began_ns) > 0).all()
     latest = recorded_calls(summary, arrivals).delays_s.argmax(axis=1)
     assert np.count_nonzero(latest == 3) > steps / 2
 
 
-def test_where_calls_are_ignored_those_on_freed_communicators_are_still_counted(some_traced: Traced) -> None:
+def test_ignored_calls_on_freed_communicators_are_counted(some_traced: Traced) -> None:
     program = [str(some_traced.compile_c("steps.c")), "20"]
     done = run_traced(some_traced, 4, program, "--every", "10", "--collectives", "bcast")
     assert done.returncode == 0, done.stderr

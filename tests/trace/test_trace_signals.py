@@ -1,4 +1,4 @@
-"""``offbeat trace run``: signals come to the program as they would without it, and once."""
+"""``offbeat trace run`` forwards signals to the program exactly once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ while not counted and time.monotonic() < until:
 time.sleep(0.5)
 print("counted", len(counted), flush=True)
 """
-"""A program that says how often it got a signal, in the group of who starts it or in ``its own``."""
+"""A program that counts the signals that it gets, in the process group of its parent or in ``its own``."""
 
 
 def counted(
@@ -38,28 +38,28 @@ def counted(
     group: str = "ours",
     first: str = "",
 ) -> str:
-    """What is said on a terminal of a counting program that is traced, when ``send`` was given the tracing
-    process and the terminal; ``first`` is done in that process."""
+    """The terminal output of a traced counting program, after ``send`` was called with the tracing
+    process and the terminal; ``first`` runs in that process."""
     counting = [sys.executable, "-c", COUNTING, number.name, group]
-    words = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
+    arguments = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
     pid, terminal = pty.fork()
     if pid == 0:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(folder)
-        os.execv(words[0], words)
-    said = _read_until(terminal, "ready")
+        os.execv(arguments[0], arguments)
+    text = _read_until(terminal, "ready")
     send(pid, terminal)
-    said += _read_until(terminal, "no trace was written")
+    text += _read_until(terminal, "no trace was written")
     os.waitpid(pid, 0)
     os.close(terminal)
-    return said
+    return text
 
 
 def _read_until(terminal: int, word: str) -> str:
-    said = ""
-    while word not in said:
-        said += os.read(terminal, 4096).decode()
-    return said
+    text = ""
+    while word not in text:
+        text += os.read(terminal, 4096).decode()
+    return text
 
 
 @pytest.mark.parametrize("group", ["ours", "its own"])
@@ -84,7 +84,7 @@ def test_a_signal_reaches_the_program_once_however_it_was_sent(
     assert "counted 1\r" in counted(tmp_path, number, ways[way], group)
 
 
-def test_a_signal_to_all_that_have_the_commands_words_reaches_the_program(tmp_path: Path) -> None:
+def test_a_signal_to_all_processes_with_the_commands_arguments_reaches_the_program(tmp_path: Path) -> None:
     def send(*_: int) -> None:  # as pkill -f does
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -106,17 +106,17 @@ def sleep(duration_s):
     waits(duration_s)
 time.sleep = sleep
 """
-"""Has a signal to the group follow while it is waited whether there is one."""
+"""Sends a signal to the group while the group probe waits for one."""
 
 
 def test_a_signal_to_the_process_and_then_to_its_group_reaches_the_program_once(tmp_path: Path) -> None:
-    said = counted(
+    text = counted(
         tmp_path,
         signal.SIGTERM,
         lambda pid, terminal: os.kill(pid, signal.SIGTERM),
         first=GROUP_A_MOMENT_LATER,
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
 NO_PROGRAMS = """
@@ -126,20 +126,20 @@ os.environ["PATH"] = ""
 
 
 def test_a_signal_to_the_group_reaches_the_program_once_where_path_is_empty(tmp_path: Path) -> None:
-    said = counted(
+    text = counted(
         tmp_path, signal.SIGTERM, lambda pid, terminal: os.killpg(pid, signal.SIGTERM), first=NO_PROGRAMS
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
-def test_a_signal_reaches_the_program_where_nobody_can_stand_by(tmp_path: Path) -> None:
-    said = counted(
+def test_a_signal_reaches_the_program_if_the_group_probe_cannot_start(tmp_path: Path) -> None:
+    text = counted(
         tmp_path,
         signal.SIGTERM,
         lambda pid, terminal: os.kill(pid, signal.SIGTERM),
         first=NO_PROGRAMS + "os.defpath = '/nowhere'\n",
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
 AS_IT_STARTS = """
@@ -155,16 +155,16 @@ class Popen(subprocess.Popen):
         super().__init__(words, preexec_fn=preexec_fn and begins, **more)
 subprocess.Popen = Popen
 """
-"""Has a signal come when the program is about to start, or between its first breath and its own code."""
+"""Sends a signal just before the program starts, or between its start and its own code."""
 
 
 @pytest.mark.parametrize("when", ["is about to", "begins"])
 def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when: str) -> None:
-    words = [sys.executable, "-c", f"WHEN = {when!r}\n{AS_IT_STARTS}{STARTS}"]
+    arguments = [sys.executable, "-c", f"WHEN = {when!r}\n{AS_IT_STARTS}{STARTS}"]
     done = subprocess.run(
-        [*words, "run", "-o", "t", "--", "sleep", "9"],
+        [*arguments, "run", "-o", "t", "--", "sleep", "9"],
         cwd=tmp_path,
-        env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would take it, too
+        env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would receive it as well
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -176,7 +176,7 @@ def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when:
 
 
 def _odd_parent() -> None:
-    """What a parent may leave behind: signals that are ignored, and one that is blocked."""
+    """Inherited signal settings: ignored signals, and a blocked one."""
     for number in (signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
@@ -188,7 +188,7 @@ def test_the_status_is_the_programs_where_the_parent_ignores_the_end_of_children
     assert code == 3
 
 
-def test_what_is_ignored_and_blocked_from_the_start_is_so_in_the_program(tmp_path: Path) -> None:
+def test_ignored_and_blocked_signals_are_inherited_by_the_program(tmp_path: Path) -> None:
     asking = ["grep", "^Sig[BI]", "/proc/self/status"]
     without = subprocess.run(asking, preexec_fn=_odd_parent, capture_output=True, text=True, check=True)
     _, out, err = run_verb(tmp_path, "-o", "t", "--", *asking, before=_odd_parent)

@@ -1,4 +1,4 @@
-"""What the tracer writes down of programs whose every call is known."""
+"""The tracer's records of programs whose calls are known."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def seen_calls(trace: RankTrace) -> list[tuple[str, int, int, int]]:
 
 def test_every_collective_is_recorded_with_its_phases_and_bytes(traced: Traced) -> None:
     persistent, large = traced.declares("MPI_Allreduce_init"), traced.declares("MPI_Allreduce_c")
-    words = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
-    program = traced.compile_c("every_collective.c", words)
-    # MPICH 4.0 and Intel MPI fail where a persistent scatter is started a second time, traced or not.
+    arguments = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
+    program = traced.compile_c("every_collective.c", arguments)
+    # MPICH 4.0 and Intel MPI fail if a persistent scatter is started a second time, traced or not.
     one_scatter = persistent and traced.run(program, 4, traced=False).returncode != 0
     if one_scatter:
-        program = traced.compile_c("every_collective.c", [*words, "-DONE_SCATTER"])
+        program = traced.compile_c("every_collective.c", [*arguments, "-DONE_SCATTER"])
     ranks = traced.trace(program, 4)
     expected = expected_calls(False, persistent, one_scatter)
     if large:
@@ -102,7 +102,7 @@ def test_every_collective_is_recorded_with_its_phases_and_bytes(traced: Traced) 
         assert seen_calls(trace) == expected
 
 
-def test_a_record_knows_root_operation_and_width_of_counts(traced: Traced) -> None:
+def test_a_record_has_root_operation_and_width_of_counts(traced: Traced) -> None:
     large = traced.declares("MPI_Allreduce_c")
     for trace in traced.trace(traced.compile_c("every_collective.c", ["-DLARGE"] * large), 4):
         for name, record in zip(trace.names, trace.records, strict=True):
@@ -127,7 +127,7 @@ def test_times_do_not_overlap_and_sequences_have_no_holes(traced: Traced) -> Non
 
 
 def as_in_all_languages(trace: RankTrace) -> list[tuple[object, ...]]:
-    """What must be the same in all bindings and on all libraries."""
+    """The fields that must be equal for all bindings and libraries."""
     return [
         (
             name,
@@ -167,13 +167,13 @@ EXPECTED_OF_RANK_1 = [
 ]
 
 
-def test_c_and_cxx_programs_look_the_same(traced: Traced) -> None:
+def test_traces_of_c_and_cxx_programs_are_equal(traced: Traced) -> None:
     in_c = traced.trace(traced.compile_c("same_calls.c"), 4)
     in_cxx = traced.trace(
         traced.compile_c("same_calls.c", ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"], "c++"), 4
     )
-    seen = [(name, size, flags) for name, size, _, _, _, flags in as_in_all_languages(in_c[1])]
-    assert seen == EXPECTED_OF_RANK_1
+    observed = [(name, size, flags) for name, size, _, _, _, flags in as_in_all_languages(in_c[1])]
+    assert observed == EXPECTED_OF_RANK_1
     assert [as_in_all_languages(rank) for rank in in_cxx] == [as_in_all_languages(rank) for rank in in_c]
 
 
@@ -182,7 +182,7 @@ def test_c_and_cxx_programs_look_the_same(traced: Traced) -> None:
     [(library, binding) for binding in BINDINGS for library in libraries_with(binding)],
     indirect=["mpi_installation"],
 )
-def test_fortran_programs_look_as_the_c_program_does(traced: Traced, binding: str) -> None:
+def test_traces_of_fortran_programs_equal_that_of_the_c_program(traced: Traced, binding: str) -> None:
     program = traced.compile_fortran("same_calls.F90", binding)
     in_c = traced.trace(traced.compile_c("same_calls.c"), 4)
     in_fortran = traced.trace(program, 4)
@@ -221,15 +221,15 @@ def test_threads_write_at_the_same_time_and_lose_nothing(traced: Traced) -> None
             assert (lane["enter_ns"][1:] >= lane["exit_ns"][:-1]).all()
 
 
-def test_the_program_says_and_returns_what_it_does_untraced(traced: Traced) -> None:
+def test_output_and_status_of_a_traced_program_are_unchanged(traced: Traced) -> None:
     program = traced.compile_c("barriers.c")
     for how in ("finalize", "exit"):
-        # Where ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
+        # If ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
         untraced = (_outcome(traced, program, how, traces=False) for _ in range(5))
         assert _outcome(traced, program, how, traces=True) in untraced
 
 
 def _outcome(traced: Traced, program: Path, how: str, *, traces: bool) -> tuple[int, list[str]]:
-    """The status of a run, and the lines that it printed, in order of the alphabet."""
+    """The status of a run, and its output lines in alphabetical order."""
     done = traced.run(program, 2, "20", "0", how, traced=traces)
     return done.returncode, sorted(done.stdout.splitlines())

@@ -1,4 +1,4 @@
-"""Communicators in trace files: told apart without communication, with members, parents and names."""
+"""Communicators in trace files: distinguished without communication, with members, parents and names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def ranks(traced: Traced) -> list[RankTrace]:
 
 
 def constructor(trace: RankTrace, maker: str) -> list[Communicator]:
-    return [found for found in trace.communicators.values() if found.maker == maker]
+    return [one for one in trace.communicators.values() if one.maker == maker]
 
 
 def test_identities_are_the_same_at_all_members_and_differ_otherwise(ranks: list[RankTrace]) -> None:
     for trace in ranks:
-        identities = [found.identity for found in trace.communicators.values()]
+        identities = [one.identity for one in trace.communicators.values()]
         assert len(set(identities)) == len(identities)
     for maker in (
         "MPI_Comm_dup",
@@ -34,7 +34,7 @@ def test_identities_are_the_same_at_all_members_and_differ_otherwise(ranks: list
         "MPI_Intercomm_merge",
         "MPI_Comm_idup",
     ):
-        at_each = [[found.identity for found in constructor(trace, maker)] for trace in ranks]
+        at_each = [[one.identity for one in constructor(trace, maker)] for trace in ranks]
         assert at_each[0]
         assert at_each == [at_each[0]] * 4, maker
 
@@ -60,35 +60,35 @@ def test_parents_and_names_are_known(ranks: list[RankTrace]) -> None:
         assert third.parent == 1
 
 
-def test_a_handle_that_is_used_again_is_another_communicator(ranks: list[RankTrace]) -> None:
+def test_a_reused_handle_is_another_communicator(ranks: list[RankTrace]) -> None:
     for trace in ranks:
         barriers = [
             trace.communicators[int(record["communicator"])].identity
             for name, record in zip(trace.names, trace.records, strict=True)
             if name == "MPI_Barrier"
         ]
-        _, second, third = (found.identity for found in constructor(trace, "MPI_Comm_dup"))
+        _, second, third = (one.identity for one in constructor(trace, "MPI_Comm_dup"))
         assert barriers.count(second) == 1
         assert barriers.count(third) == 1
         assert constructor(trace, "MPI_Comm_dup")[1].calls == 2
 
 
-def test_an_intercommunicator_knows_both_groups_and_its_roots(ranks: list[RankTrace]) -> None:
+def test_the_record_of_an_intercommunicator_has_both_groups_and_its_roots(ranks: list[RankTrace]) -> None:
     between = [constructor(trace, "MPI_Intercomm_create")[0] for trace in ranks]
-    assert [(found.size, found.remote_size) for found in between] == [(2, 2)] * 4
+    assert [(one.size, one.remote_size) for one in between] == [(2, 2)] * 4
     assert (between[0].members, between[0].remote_members) == ((0, 1), (2, 3))
     assert (between[2].members, between[2].remote_members) == ((2, 3), (0, 1))
     roots = [int(trace.records["root"][trace.names.index("MPI_Bcast")]) for trace in ranks]
     assert roots == [-2, -3, 1, 1]
 
 
-def test_a_group_makes_its_communicator_alone(ranks: list[RankTrace]) -> None:
+def test_only_the_members_of_a_group_create_its_communicator(ranks: list[RankTrace]) -> None:
     assert [trace.names.count("MPI_Comm_create_group") for trace in ranks] == [0, 1, 0, 1]
-    made = [constructor(trace, "MPI_Comm_create_group") for trace in ranks]
-    assert made[1][0].members == (1, 3)
-    assert made[1][0].identity == made[3][0].identity
+    communicators = [constructor(trace, "MPI_Comm_create_group") for trace in ranks]
+    assert communicators[1][0].members == (1, 3)
+    assert communicators[1][0].identity == communicators[3][0].identity
     record = ranks[1].records[ranks[1].names.index("MPI_Comm_create_group")]
     assert record["sequence"] == 0
-    assert ranks[1].communicators[int(record["communicator"])] == made[1][0]
+    assert ranks[1].communicators[int(record["communicator"])] == communicators[1][0]
     ends = [int(trace.records["sequence"][trace.records["communicator"] == 1].max()) for trace in ranks]
     assert ends == [ends[0]] * 4

@@ -1,4 +1,4 @@
-"""However a program ends, what was recorded until then can be read, and it ends as it would have."""
+"""However a program ends, its records can be read, and it ends as without the tracer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDS = {
     "kill-one": (0, "did not end normally"),
     "segv": (0, "did not end normally"),
 }
-"""How programs/barriers.c ends → the state in the file of a process that ended so, and what is said of it."""
+"""How programs/barriers.c ends → the state in the file of such a process, and the summary's note."""
 
 
 @pytest.mark.parametrize("how", list(ENDS))
@@ -33,7 +33,7 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
     assert (done.returncode == 0) == (alone.returncode == 0)
     ranks = read(traced.folder / "trace")
     assert [trace.rank for trace in ranks] == [0, 1]
-    # The launcher may end one process while the other one is on its way.
+    # The launcher may end one process while the other one is ending.
     assert state in {trace.state for trace in ranks}
     assert max(len(trace.records) for trace in ranks) == 220
     for trace in ranks:
@@ -45,19 +45,19 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
 
 
 @pytest.mark.parametrize("how", list(ENDS))
-def test_however_it_ended_there_is_a_summary_that_says_so(traced: Traced, how: str) -> None:
+def test_the_summary_states_how_the_program_ended(traced: Traced, how: str) -> None:
     _, said = ENDS[how]
     traced.run(traced.compile_c("barriers.c"), 2, "200", "0", how)
     answer = traced.folder / "summary.json"
-    words = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
-    done = subprocess.run([*words, "--json", str(answer)], capture_output=True, text=True, check=False)
+    arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
+    done = subprocess.run([*arguments, "--json", str(answer)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     calls = {row["function"]: row["calls"] for row in json.loads(answer.read_text(encoding="utf-8"))["rows"]}
     assert {"MPI_Barrier", "MPI_Allreduce"} <= set(calls)
     assert (re.search(said, done.stdout) is not None) if said else "did not end" not in done.stdout
 
 
-def test_what_an_earlier_run_left_is_kept_and_the_next_says_that_it_is_untraced(traced: Traced) -> None:
+def test_an_earlier_trace_is_kept_and_the_next_run_is_untraced_with_a_message(traced: Traced) -> None:
     program = traced.compile_c("barriers.c")
     assert traced.run(program, 2, "10").returncode == 0
     before = {path.name: path.read_bytes() for path in (traced.folder / "trace").iterdir()}

@@ -1,4 +1,4 @@
-"""A program of another MPI library than the tracer's runs as it would plain; others see no MPI."""
+"""Programs of another MPI library than the tracer's run unchanged; programs without MPI load no MPI."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def outcome(done: subprocess.CompletedProcess[str]) -> tuple[bool, list[str]]:
 
 
 @pytest.mark.parametrize("library", list(LIBRARIES))
-def test_a_program_of_any_library_ends_and_prints_as_it_does_plain(traced: Traced, library: str) -> None:
+def test_a_program_of_any_library_prints_and_ends_as_without_the_tracer(traced: Traced, library: str) -> None:
     other = built_for(real_installation(library), traced.folder)
     program = other.compile_c("library.c")
     plain, lines = outcome(traced.run(program, 2, traced=False))
     done = traced.run(program, 2)
     is_well, printed = outcome(done)
     assert (is_well, printed) == (plain, lines), done.stderr
-    said = SAID.findall(done.stderr)
+    counts = SAID.findall(done.stderr)
     if other.mpi.library.resolve() == traced.mpi.library.resolve():
         assert len(printed) == 2
-    if not plain:  # some libraries refuse to run under others' launchers, which then end what could say it
+    if not plain:  # some libraries refuse another library's launcher, which then ends the reporting process
         return
     if (traced.folder / "trace").exists():
-        assert said == []
+        assert counts == []
         assert {path.name for path in (traced.folder / "trace").iterdir()} >= {"rank-000000.trace"}
     else:
-        ((name, version, file, built_for_name),) = said
+        ((name, version, file, built_for_name),) = counts
         assert name == str(program)
         assert all(" ".join(line.split()).startswith(version) for line in printed)
         assert Path(file).resolve() == other.mpi.library.resolve()
@@ -49,7 +49,7 @@ def test_a_program_of_any_library_ends_and_prints_as_it_does_plain(traced: Trace
 
 
 @pytest.mark.parametrize(("family", "library"), [("openmpi4", "mpich4"), ("mpich4", "openmpi4")])
-def test_the_verb_says_which_library_it_is_and_ends_with_1(tmp_path: Path, family: str, library: str) -> None:
+def test_trace_run_names_the_other_library_and_ends_with_1(tmp_path: Path, family: str, library: str) -> None:
     traced = built_for(real_installation(family), tmp_path)
     program = built_for(real_installation(library), tmp_path).compile_c("library.c")
     done = run_traced(traced, 2, [str(program)])

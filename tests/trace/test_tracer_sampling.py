@@ -1,4 +1,4 @@
-"""What the environment leaves out of a trace, and what of it is refused."""
+"""The options that exclude calls from a trace, and which of their values are refused."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_every_kth_call_is_the_same_call_on_all_ranks(some_traced: Traced, progr
 
 
 def test_only_chosen_collectives_are_recorded(some_traced: Traced, program: Path) -> None:
-    seen = counts(some_traced, program, OFFBEAT_TRACE_COLLECTIVES="allreduce,bcast")
-    assert seen == dict.fromkeys(range(3), (0, REDUCTIONS))
+    recorded = counts(some_traced, program, OFFBEAT_TRACE_COLLECTIVES="allreduce,bcast")
+    assert recorded == dict.fromkeys(range(3), (0, REDUCTIONS))
 
 
-@pytest.mark.parametrize(("sizes", "seen"), [("2,4-", (0, 0)), ("1-3", (BARRIERS, REDUCTIONS))])
-def test_only_communicators_of_chosen_sizes(
-    some_traced: Traced, program: Path, sizes: str, seen: tuple[int, int]
+@pytest.mark.parametrize(("sizes", "recorded"), [("2,4-", (0, 0)), ("1-3", (BARRIERS, REDUCTIONS))])
+def test_only_communicators_of_chosen_sizes_are_recorded(
+    some_traced: Traced, program: Path, sizes: str, recorded: tuple[int, int]
 ) -> None:
-    assert counts(some_traced, program, OFFBEAT_TRACE_COMM_SIZES=sizes) == dict.fromkeys(range(3), seen)
+    assert counts(some_traced, program, OFFBEAT_TRACE_COMM_SIZES=sizes) == dict.fromkeys(range(3), recorded)
 
 
 def test_a_window_begins_and_ends_in_the_run(some_traced: Traced, program: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_window_begins_and_ends_in_the_run(some_traced: Traced, program: Path)
         assert trace.records["sequence"].min() > 0
 
 
-def test_the_byte_limit_holds_and_what_is_lost_is_counted(some_traced: Traced, program: Path) -> None:
+def test_the_byte_limit_holds_and_lost_calls_are_counted(some_traced: Traced, program: Path) -> None:
     limit = 4 * PAGE_BYTES
     ranks = some_traced.trace(program, 2, "5000", variables={"OFFBEAT_TRACE_BYTES": str(limit)})
     for trace in ranks:
@@ -77,9 +77,7 @@ def test_the_byte_limit_holds_and_what_is_lost_is_counted(some_traced: Traced, p
         assert any("OFFBEAT_TRACE_BYTES" in note for note in trace.notes)
 
 
-def test_a_file_that_may_not_grow_ends_the_trace_and_not_the_program(
-    some_traced: Traced, program: Path
-) -> None:
+def test_a_file_size_limit_ends_the_trace_and_not_the_program(some_traced: Traced, program: Path) -> None:
     blocks, calls = 65536, 700_000  # of 512 bytes: 32 MiB, for 38 MiB of records
     limited = f'ulimit -f {blocks}; exec "$0" "$@"'
     done = some_traced.run(Path("/bin/sh"), 1, "-c", limited, str(program), str(calls))
@@ -103,7 +101,7 @@ def test_a_file_that_may_not_grow_ends_the_trace_and_not_the_program(
         ("OFFBEAT_CLOCK_METHOD", "sundial"),
     ],
 )
-def test_a_wish_that_cannot_be_read_leaves_the_program_untraced(
+def test_an_invalid_option_leaves_the_program_untraced(
     some_traced: Traced, program: Path, name: str, value: str
 ) -> None:
     done = some_traced.run(program, 2, "10", variables={name: value})
@@ -115,9 +113,7 @@ def test_a_wish_that_cannot_be_read_leaves_the_program_untraced(
     assert read(some_traced.folder / "trace") == []
 
 
-def test_a_folder_that_cannot_be_written_leaves_the_program_untraced(
-    some_traced: Traced, program: Path
-) -> None:
+def test_an_unwritable_folder_leaves_the_program_untraced(some_traced: Traced, program: Path) -> None:
     in_the_way = some_traced.folder / "file"
     in_the_way.write_text("no folder", encoding="utf-8")
     done = some_traced.run(program, 2, "10", variables={"OFFBEAT_TRACE_DIR": str(in_the_way / "trace")})

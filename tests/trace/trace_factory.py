@@ -50,13 +50,13 @@ US = 1000
 def pattern_trace(
     folder: Path, delays_us: Sequence[Sequence[float]], *, operation_us: float = 5, **values: Any
 ) -> Path:
-    """Allreduces, one a row: rank i arrives delays[k][i] after the first; all leave together."""
-    made = files(len(delays_us[0]))
-    for one in made:
+    """Allreduces, one per row: rank i arrives delays[k][i] after the first; all leave together."""
+    trace_files = files(len(delays_us[0]))
+    for one in trace_files:
         one.header["ended_ns"] = (1 + len(delays_us)) * 1_000_000
     for sequence, row in enumerate(delays_us):
         begin = (1 + sequence) * 1_000_000
         end = begin + round((max(row) + operation_us) * US)
-        for one, delay in zip(made, row, strict=True):
+        for one, delay in zip(trace_files, row, strict=True):
             one.call(begin + round(delay * US), end, sequence=sequence, **values)
-    return write(folder, made)
+    return write(folder, trace_files)

@@ -1,4 +1,4 @@
-"""``offbeat trace run`` as it is, but without an MPI library."""
+"""``offbeat trace run`` with its real code, but without an MPI library."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ launch.prepare = prepare
 with reporting_errors():
     trace.app()
 """
-"""A program whose words are those of ``offbeat trace``."""
+"""A program with the arguments of ``offbeat trace``."""
 
 
-def started(tmp_path: Path, *words: str, before: Callable[[], object] | None = None) -> subprocess.Popen[str]:
-    """The verb, started in a folder; ``before`` is what its parent did to signals."""
+def started(
+    tmp_path: Path, *arguments: str, before: Callable[[], object] | None = None
+) -> subprocess.Popen[str]:
+    """``offbeat trace run``, started in a folder; ``before`` sets the signals in its parent."""
     return subprocess.Popen(
-        [sys.executable, "-c", STARTS, "run", *words],
+        [sys.executable, "-c", STARTS, "run", *arguments],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -45,8 +47,10 @@ def started(tmp_path: Path, *words: str, before: Callable[[], object] | None = N
     )
 
 
-def run_verb(tmp_path: Path, *words: str, before: Callable[[], object] | None = None) -> tuple[int, str, str]:
+def run_verb(
+    tmp_path: Path, *arguments: str, before: Callable[[], object] | None = None
+) -> tuple[int, str, str]:
     """Its status, its output and its errors."""
-    with started(tmp_path, *words, before=before) as process:
+    with started(tmp_path, *arguments, before=before) as process:
         out, err = process.communicate(timeout=60)
     return process.returncode, out, err

@@ -55,10 +55,10 @@ class Traced(Struct, frozen=True):
         """Whether the library's headers have a function."""
         return declares(self.mpi, function)
 
-    def compile_c(self, source: str, words: Sequence[str] = (), compiler: str = "cc") -> Path:
+    def compile_c(self, source: str, arguments: Sequence[str] = (), compiler: str = "cc") -> Path:
         """One of PROGRAMS, built without the library's wrapper, which wheels don't have."""
         program = self.folder / f"{Path(source).stem}-{compiler}"
-        lines = [compiler, *words, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
+        lines = [compiler, *arguments, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
         library = self.mpi.library
         also = [str(path) for path in sorted(library.parent.glob("libopen_mpi.so*"))[:1]]  # Open MPI 6
         lines += [str(PROGRAMS / source), "-x", "none", str(library), *also, f"-Wl,-rpath,{library.parent}"]
@@ -68,12 +68,12 @@ class Traced(Struct, frozen=True):
         assert done.returncode == 0, done.stderr
         return program
 
-    def compile_fortran(self, source: str, binding: str, words: Sequence[str] = ()) -> Path:
+    def compile_fortran(self, source: str, binding: str, arguments: Sequence[str] = ()) -> Path:
         """One of PROGRAMS with one of the three bindings."""
         need_gfortran()
         fortran = fortran_of(self.mpi)
         program = self.folder / f"{Path(source).stem}-{binding}"
-        line = [*fortran.before, f"-D{binding}", *words, "-fallow-argument-mismatch", "-w"]
+        line = [*fortran.before, f"-D{binding}", *arguments, "-fallow-argument-mismatch", "-w"]
         line += [f"-J{self.folder}", str(PROGRAMS / source), *fortran.behind]  # modules go there, too
         done = subprocess.run([*line, "-o", str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -83,16 +83,16 @@ class Traced(Struct, frozen=True):
         self,
         program: Path,
         p: int,
-        *words: str,
+        *arguments: str,
         variables: Mapping[str, str] | None = None,
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in ``folder`` to its end, however that is; its trace is in ``folder/trace``."""
-        told = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
+        """Run a program in ``folder`` until it ends in any way; its trace is in ``folder/trace``."""
+        environment = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
         if traced:
-            told["LD_PRELOAD"] = str(self.library)
-        assigned = [f"{name}={value}" for name, value in told.items()]
-        started = ["/usr/bin/env", *assigned, str(program), *words]
+            environment["LD_PRELOAD"] = str(self.library)
+        assigned = [f"{name}={value}" for name, value in environment.items()]
+        started = ["/usr/bin/env", *assigned, str(program), *arguments]
         launch = command(self.mpi, started, p, steerable=False)
         return subprocess.run(
             launch.argv,
@@ -106,18 +106,18 @@ class Traced(Struct, frozen=True):
         )
 
     def trace(
-        self, program: Path, p: int, *words: str, variables: Mapping[str, str] | None = None
+        self, program: Path, p: int, *arguments: str, variables: Mapping[str, str] | None = None
     ) -> list[RankTrace]:
-        """The files of a run that must go well."""
+        """The files of a run, which must succeed."""
         shutil.rmtree(self.folder / "trace", ignore_errors=True)
-        done = self.run(program, p, *words, variables=variables)
+        done = self.run(program, p, *arguments, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "offbeat:" not in done.stderr, done.stderr
         return read(self.folder / "trace")
 
 
 def built_for(installation: Installation, folder: Path) -> Traced:
-    """The tracer, built beside the driver where it is not there yet."""
+    """The tracer, which is built beside the driver if it is missing."""
     place = build.build_native(installation).parents[1]
     (library,) = place.glob("lib*/**/liboffbeat-trace.so")
     return Traced(installation, library, folder)
@@ -125,7 +125,7 @@ def built_for(installation: Installation, folder: Path) -> Traced:
 
 @dataclass
 class Definition:
-    """A definition: its kind, and the bytes behind its first eight."""
+    """A definition: its kind, and the bytes after its first eight."""
 
     kind: int
     body: bytes
@@ -149,7 +149,7 @@ class Communicator:
     topology: int
     name: str = ""
     calls: int = -1
-    """How many there were when it was freed; -1: it wasn't."""
+    """The number of calls when it was freed; -1: it was not freed."""
     members: tuple[int, ...] = ()
     remote_members: tuple[int, ...] = ()
 
@@ -185,9 +185,9 @@ class RankTrace:
         kind, lane = struct.unpack_from("<II", page)
         if kind == RECORDS:
             count = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
-            found = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
-            written = found[
-                : int(np.argmin(found["function"] != 0)) if (found["function"] == 0).any() else count
+            records = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
+            written = records[
+                : int(np.argmin(records["function"] != 0)) if (records["function"] == 0).any() else count
             ]
             self.lanes[lane] = np.concatenate([self.lanes.get(lane, np.empty(0, RECORD)), written])
         at = PAGE_HEADER_BYTES
@@ -204,27 +204,27 @@ class RankTrace:
     def _communicators(self) -> Iterator[tuple[int, Communicator]]:
         for item in self.of_kind(2):
             number, parent, identity, ordinal, size, remote, rank, maker, topology = item.numbers("IIQIIIiHH")
-            found = Communicator(
+            communicator = Communicator(
                 (identity, ordinal), parent, size, remote, rank, self.functions.get(maker, ""), topology
             )
             for name in self.of_kind(4):
                 if name.numbers("I") == (number,):
-                    found.name = name.text(16, name.numbers("II")[1])
+                    communicator.name = name.text(16, name.numbers("II")[1])
             for end in self.of_kind(5):
                 if end.numbers("I") == (number,):
-                    found.calls = end.numbers("IIqQ")[3]
+                    communicator.calls = end.numbers("IIqQ")[3]
             for part in self.of_kind(3):
                 whose, is_remote, _first, count = part.numbers("4I")
                 ranks = struct.unpack_from(f"<{count}i", part.body, 16)
                 if whose == number and is_remote:
-                    found.remote_members += ranks
+                    communicator.remote_members += ranks
                 elif whose == number:
-                    found.members += ranks
-            yield number, found
+                    communicator.members += ranks
+            yield number, communicator
 
     @property
     def records(self) -> NDArray[np.void]:
-        """All records, lane by lane."""
+        """All records, thread by thread."""
         return np.concatenate([np.empty(0, RECORD), *(self.lanes[lane] for lane in sorted(self.lanes))])
 
     @property
@@ -235,13 +235,13 @@ class RankTrace:
     @property
     def points(self) -> list[tuple[int, int, int, int]]:
         """Clock points that count: local, shared, bound, whether the clock is the reference's own."""
-        found: list[tuple[int, int, int, int]] = []
+        clock_points: list[tuple[int, int, int, int]] = []
         for item in self.of_kind(9):
             local, shared, bound = item.numbers("qqq")
             is_shared, replaces = struct.unpack_from("<II", item.body, 32)
-            found = [] if replaces else found
-            found.append((local, shared, bound, is_shared))
-        return found
+            clock_points = [] if replaces else clock_points
+            clock_points.append((local, shared, bound, is_shared))
+        return clock_points
 
     @property
     def notes(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The made results and installations of other rooms' tests serve here as well."""
+"""The synthetic results and installations of other rooms' tests, for tests of trials."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def make(folder: Path, same: bool = False) -> Path:
 
 
 def behave(folder: Path, failing: dict[str, int], seconds: dict[str, float] | None = None) -> None:
-    """How long the program takes by choice, and the status with which it ends."""
+    """The run time of the program for each choice, and its exit status."""
     lines = [f"{name} {took} {failing.get(name, 0)}" for name, took in (SECONDS | (seconds or {})).items()]
     (folder / "behaviour.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -77,7 +77,7 @@ def started(folder: Path) -> list[str]:
 
 
 def patch(folder: Path, setattr_: Any) -> None:
-    """Let the launcher pass for one of Open MPI 5.0.8."""
+    """Make the launcher look like that of Open MPI 5.0.8."""
     from offbeat.mpi import find
     from offbeat.trace import run
 

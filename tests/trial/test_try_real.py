@@ -1,4 +1,4 @@
-"""``offbeat try`` with the FT example on the real MPI libraries, at the two ranks that any machine has."""
+"""``offbeat try`` with the FT example on the real MPI libraries, with two ranks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
+
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 name = "ft"
@@ -27,9 +31,9 @@ time_cap = "200 ms"
 """
 
 
-def offbeat(launch: LaunchCommand, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def offbeat(launch: LaunchCommand, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         cwd=folder,
         env=launch.environment,
         stdin=subprocess.DEVNULL,
@@ -40,7 +44,7 @@ def offbeat(launch: LaunchCommand, folder: Path, *words: object) -> subprocess.C
     )
 
 
-def test_ft_runs_right_with_every_choice_and_every_rank_gets_its_variables(
+def test_ft_is_verified_with_every_choice_and_every_rank_gets_its_variables(
     mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
 ) -> None:
     ft = driver_path(mpi_installation).with_name("offbeat-ft")
@@ -51,7 +55,7 @@ def test_ft_runs_right_with_every_choice_and_every_rank_gets_its_variables(
     assert done.returncode == 0, done.stderr
 
     time = r"processes: ([\d.]+) s"
-    done = offbeat(launch, tmp_path, "try", "--rounds", 2, "--time", time, *where, "--", *launch.argv)
+    done = offbeat(launch, tmp_path, "try", "--rounds", 1, "--time", time, *where, "--", *launch.argv)
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in (tmp_path / "offbeat-try" / "runs.jsonl").read_text().splitlines()]
     assert {run["status"] for run in runs} == {0}
@@ -65,15 +69,15 @@ def test_ft_runs_right_with_every_choice_and_every_rank_gets_its_variables(
     assert done.returncode == 0, done.stderr
     for run in map(json.loads, (tmp_path / "seen" / "runs.jsonl").read_text().splitlines()):
         manifest = tmp_path / "seen" / "tuning" / run["choice"] / "tuning.json"
-        wanted = variables(manifest) if manifest.exists() else {}
-        assert bool(wanted) == manifest.exists()
-        said = (tmp_path / "seen" / run["output"]).read_text().splitlines()
-        for name, value in wanted.items():
-            assert said.count(f"{name}={value}") == 2, name
+        expected = variables(manifest) if manifest.exists() else {}
+        assert bool(expected) == manifest.exists()
+        lines = (tmp_path / "seen" / run["output"]).read_text().splitlines()
+        for name, value in expected.items():
+            assert lines.count(f"{name}={value}") == 2, name
 
 
 def variables(manifest: Path) -> dict[str, str]:
-    """What the tuning files' own instructions set for two processes."""
+    """The variables that the tuning files' own instructions set for two processes."""
     tuning = json.loads(manifest.read_text(encoding="utf-8"))["tuning"]
     own: dict[str, str] = dict(tuning["environment"])
     for entry in tuning["by_processes"]:

@@ -1,4 +1,4 @@
-"""The measured study of each library, and the made traces of the tests of traces."""
+"""The measured study of each library, and the synthetic traces of the tests of traces."""
 
 from __future__ import annotations
 

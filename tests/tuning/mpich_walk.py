@@ -16,7 +16,7 @@ WITH_OPERATION = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block
 
 
 class Stopped(Exception):
-    """The library would stop the program here."""
+    """The library would abort the program here."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Call:
 
 
 def walk(tree: dict[str, Any], call: Call) -> str:
-    """The algorithm or composition that the library runs; empty when the tree says nothing."""
+    """The algorithm or composition that the library runs; empty if the tree selects none."""
     node, exact = tree[f"collective={call.collective}"], True
     while True:
         if not node:

@@ -15,7 +15,7 @@ from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
 def choice(collective: str, p: int, size: int, algorithm: str, **other: Any) -> Choice:
-    """What was chosen for one configuration; the rest of the configuration and ``scores`` are optional."""
+    """The choice for one configuration; the rest of the configuration and ``scores`` are optional."""
     scores = other.pop("scores", {algorithm: 1.0})
     configuration = Configuration(
         "library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other
@@ -57,8 +57,8 @@ def algorithms(family: str, collective: str, count: int = 4) -> list[Algorithm]:
 def create_plan(
     family: str, chosen: dict[tuple[str, int, int], str], version: str = "1.2.3", beyond: float = 1.0
 ) -> TuningPlan:
-    """The plan of what was chosen: (collective, p, bytes) → algorithm; end sizes speak for themselves alone
-    unless ``beyond`` says more.
+    """The plan of choices, (collective, p, bytes) → algorithm; end sizes cover only themselves
+    unless ``beyond`` is larger.
     """
     known = [a for collective in {key[0] for key in chosen} for a in algorithms(family, collective)]
     choices = [choice(*key, name) for key, name in chosen.items()]
@@ -66,7 +66,7 @@ def create_plan(
 
 
 def planned(tuning_plan: TuningPlan, collective: str, p: int, size: int) -> Rule | None:
-    """What a plan says of a call; ``None`` is the library's default."""
+    """The plan's algorithm for a call; ``None`` is the library's default."""
     for rule in tuning_plan.rules.get(collective, []):
         if rule.p_low <= p <= rule.p_high and rule.bytes_low <= size <= rule.bytes_high:
             return rule

@@ -93,21 +93,21 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two made-up installations, known by name."""
     real = find.choose
 
-    def choose(wanted: str = "auto", *rest: Any) -> Installation:
-        return HERE[wanted] if wanted in HERE else real(wanted, *rest)
+    def choose(algorithm: str = "auto", *rest: Any) -> Installation:
+        return HERE[algorithm] if algorithm in HERE else real(algorithm, *rest)
 
     monkeypatch.setattr(find, "choose", choose)
 
 
-def export(*words: object, monkeypatch: pytest.MonkeyPatch) -> int:
+def export(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run the command; its exit status."""
-    monkeypatch.setattr(sys, "argv", ["offbeat", "export", *map(str, words)])
+    monkeypatch.setattr(sys, "argv", ["offbeat", "export", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
         app.main()
     return int(ended.value.code or 0)
 
 
-def test_it_writes_the_files_of_the_measured_library_and_prints_their_use(
+def test_export_writes_the_files_of_the_measured_library_and_prints_their_use(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
@@ -134,7 +134,7 @@ def test_the_range_of_the_end_sizes_can_be_chosen_and_is_in_the_file(
     assert "--beyond" in capsys.readouterr().err
 
 
-def test_with_a_trace_it_prints_which_calls_the_file_affects(
+def test_with_a_trace_export_prints_which_calls_the_file_affects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
@@ -169,7 +169,7 @@ def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
     proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
     monkeypatch.setattr(
         prove_files, "prove_files", lambda *_: proved
-    )  # what the library runs is proved elsewhere
+    )  # other tests prove what the library runs
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
         app.main()
@@ -195,8 +195,8 @@ def test_if_the_winner_is_overtaken_the_last_size_covers_only_itself(
 def test_the_folder_and_the_format_can_be_chosen(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = [measured, "--rule", "no_delay", "--output", tmp_path / "out", "--format", "2"]
-    assert export(*words, monkeypatch=monkeypatch) == 0
+    arguments = [measured, "--rule", "no_delay", "--output", tmp_path / "out", "--format", "2"]
+    assert export(*arguments, monkeypatch=monkeypatch) == 0
     assert (
         (tmp_path / "out" / "openmpi.rules").read_text(encoding="utf-8").startswith("rule-file-version-2\n")
     )
@@ -212,7 +212,7 @@ def test_another_family_than_the_measured_one_is_refused(
     assert not (measured / "tuning").exists()
 
 
-def test_a_measured_library_that_is_gone_must_be_named(
+def test_the_replacement_of_a_removed_library_must_be_named(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(HERE, "openmpi-5.0.11", HERE["intelmpi-2021.18.1"])
@@ -251,11 +251,11 @@ def test_imported_measurements_without_settings_are_refused(
     assert not (tmp_path / "imported" / "tuning").exists()
 
 
-@pytest.mark.parametrize("words", [["--rule", "best"], ["--format", "3"], ["--rule", "scenario:none"]])
-def test_unknown_words_are_refused_and_nothing_is_written(
-    measured: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+@pytest.mark.parametrize("arguments", [["--rule", "best"], ["--format", "3"], ["--rule", "scenario:none"]])
+def test_invalid_options_are_refused_and_nothing_is_written(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    assert export(measured, *words, monkeypatch=monkeypatch) == 2
+    assert export(measured, *arguments, monkeypatch=monkeypatch) == 2
     assert not (measured / "tuning").exists()
 
 
@@ -267,7 +267,7 @@ def test_another_version_than_the_measured_one_gets_a_note(
     assert "Open MPI 5.0.11 was measured, but the files are for openmpi-4.1.4" in capsys.readouterr().out
 
 
-def test_files_that_could_hold_nothing_are_not_left_behind(
+def test_empty_files_are_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     limited = Algorithm(

@@ -31,9 +31,9 @@ shapes = ["no_delay", "last_delayed", "random"]
 """
 
 
-def offbeat(*words, check=True):
-    words = [sys.executable, "-m", "offbeat", *map(str, words)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=180, check=check)
+def offbeat(*arguments, check=True):
+    arguments = [sys.executable, "-m", "offbeat", *map(str, arguments)]
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=180, check=check)
 
 
 @pytest.fixture(scope="module", params=["openmpi", "mpich"])
@@ -89,11 +89,11 @@ def test_a_choice_that_breaks_legal_programs_is_replaced_by_another_simulated_al
 def test_open_mpis_file_names_the_simulation(tmp_path, simulated):
     family, directory = simulated
     results = read_study(directory)
-    wanted = str(real_installation(f"{family}5").prefix)
-    tuning_plan, installation = plan_for(results, choose(results, bootstrap=0), wanted)
+    expected = str(real_installation(f"{family}5").prefix)
+    tuning_plan, installation = plan_for(results, choose(results, bootstrap=0), expected)
     assert tuning_plan.origin == f"simulations (sim-{family} on paper)"
     write(tuning_plan, installation, tmp_path)
-    if family == "openmpi":  # MPICH's files have no place for it
+    if family == "openmpi":  # MPICH's files cannot hold it
         assert f"from {tuning_plan.origin}" in (tmp_path / openmpi.FILE_NAME).read_text()
 
 
@@ -105,7 +105,7 @@ def test_another_family_than_the_simulated_one_is_refused(simulated):
         plan_for(results, choose(results, bootstrap=0), str(other.prefix))
 
 
-def test_the_names_of_simgrid_are_no_librarys(tmp_path):
+def test_algorithms_of_simgrid_belong_to_no_library(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     offbeat("run", tmp_path / "study.toml", "--family", "simgrid", "-o", tmp_path / "results")
     done = offbeat("export", tmp_path / "results", check=False)
@@ -113,7 +113,7 @@ def test_the_names_of_simgrid_are_no_librarys(tmp_path):
     assert "which no MPI library has" in done.stderr
 
 
-def test_what_the_library_lacks_is_left_to_it_with_a_note(simulated):
+def test_choices_that_the_library_lacks_are_left_to_its_default_with_a_note(simulated):
     family, directory = simulated
     import msgspec
 

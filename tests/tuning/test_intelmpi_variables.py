@@ -110,9 +110,9 @@ export I_MPI_ADJUST_BCAST='0:0-63;1:64-64;0:65-2147483647'
 """
     )
     script = f". {shlex.quote(str(files.files[1]))} && printenv I_MPI_ADJUST_BCAST"
-    shown = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    output = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert (
-        shown.stdout.strip()
+        output.stdout.strip()
         == files.environment_for(9)["I_MPI_ADJUST_BCAST"]
         == "0:0-63;2:64-64;0:65-2147483647"
     )
@@ -134,7 +134,7 @@ def test_the_files_say_that_other_sizes_are_not_exactly_the_default(tmp_path: Pa
     assert any("preset 0" in note and "no longer reads its own tuning file" in note for note in files.notes)
 
 
-def test_further_variables_stand_in_the_file_too(tmp_path: Path) -> None:
+def test_further_variables_are_in_the_file(tmp_path: Path) -> None:
     value = {"I_MPI_ADJUST_REDUCE": "7", "I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX": "4"}
     algorithm = Algorithm(collective="reduce", name="preset_7(radix=4)", settings=value)
     fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": 64, "bytes_low": 64, "bytes_high": 64}

@@ -16,6 +16,8 @@ from real_libraries import real_installation
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
 
+pytestmark = pytest.mark.slow
+
 STUDY = """\
 [processes]
 p = [4]
@@ -34,9 +36,9 @@ tolerance = "1 s"
 """
 
 
-def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=240,
@@ -46,7 +48,7 @@ def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def study(folder: Path, installation: Installation, fastest: dict[str, str], names: list[str]) -> Path:
-    """A measured study of some algorithms, with the fastest of each collective decided beforehand."""
+    """A measured study of some algorithms, with a given fastest algorithm of each collective."""
     algorithms = json.dumps(sorted({*names, *fastest.values()}))
     text = STUDY.format(names=json.dumps(list(fastest)), algorithms=algorithms)
     (folder / "study.toml").write_text(text, encoding="utf-8")
@@ -87,10 +89,10 @@ def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path)
     assert "legal calls are right with the files" in verified.stdout
 
 
-def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(binomial: Path) -> None:
+def test_a_wrong_choice_exported_on_request_has_a_warning_and_fails_verify(binomial: Path) -> None:
     folder = binomial.parent / "insisted"
-    words = ["--allow-wrong-results", "noncommutative", "--output", folder]
-    exported = offbeat("export", binomial, *words)
+    arguments = ["--allow-wrong-results", "noncommutative", "--output", folder]
+    exported = offbeat("export", binomial, *arguments)
     assert exported.returncode == 0, exported.stderr
     warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
     assert f"# {warning}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
@@ -108,7 +110,7 @@ def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(
 def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments(
     name: str, tmp_path: Path
 ) -> None:
-    """Size-dependent rules would hang or compute wrongly there."""
+    """Size-dependent rules would hang or give wrong results for these calls."""
     fastest = {"gather": "binomial", "scatter": "binomial"}
     results = study(tmp_path, real_installation(name), fastest, ["basic_linear"])
     assert offbeat("export", results).returncode == 0
@@ -121,8 +123,8 @@ def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments
     assert not [call for call in tried if call["with_files"]]
 
 
-def test_a_gather_rule_that_depends_on_the_size_is_found_out(tmp_path: Path) -> None:
-    """What the library does with such a rule: some processes wait for others that choose differently."""
+def test_verify_detects_a_gather_rule_that_depends_on_the_size(tmp_path: Path) -> None:
+    """The library's behaviour with such a rule: processes that choose differently wait for each other."""
     results = study(tmp_path, real_installation("openmpi4"), {"gather": "binomial"}, ["basic_linear"])
     assert offbeat("export", results).returncode == 0
     rules = results / "tuning" / "openmpi.rules"

@@ -258,7 +258,7 @@ def test_an_algorithm_runs_only_where_it_applies(
     assert walk(trees(files)[0], other) == walk(GENERAL, other)
 
 
-def test_files_with_smp_do_not_make_mpich_give_way_silently_elsewhere(
+def test_files_with_smp_do_not_make_mpich_fall_back_silently_elsewhere(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
     """It is measured with MPIR_CVAR_COLLECTIVE_FALLBACK=silent, which a file does not need."""
@@ -268,7 +268,7 @@ def test_files_with_smp_do_not_make_mpich_give_way_silently_elsewhere(
     assert walk(trees(files)[0], Call("reduce", 4, 100, hierarchy=True)) == "MPIR_Reduce_intra_smp"
 
 
-def test_where_an_algorithm_does_not_apply_the_device_goes_its_own_way_too(
+def test_where_an_algorithm_does_not_apply_the_device_decides(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
     files = mpich.write(one("reduce", "x", forced("reduce", "reduce_scatter_gather")), mpich_here, tmp_path)
@@ -277,7 +277,7 @@ def test_where_an_algorithm_does_not_apply_the_device_goes_its_own_way_too(
     assert walk(device, Call("reduce", 4, 100, built_in=False)).endswith("alpha")
 
 
-def test_a_restriction_is_lifted_where_the_library_was_seen_to_have_lifted_it(
+def test_a_restriction_is_dropped_if_the_library_was_observed_without_it(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
     value = "scatter_recursive_doubling_allgather"
@@ -306,8 +306,10 @@ def test_algorithms_seen_to_need_commutative_operations_are_guarded_or_left_out(
 def test_parameters_are_written_out_with_their_defaults(tmp_path: Path, mpich_here: Installation) -> None:
     value = forced("bcast", "tree") | {"MPIR_CVAR_BCAST_TREE_KVAL": "5"}
     tuning_plan = one("bcast", "tree", value, environment={"MPIR_CVAR_BCAST_TREE_TYPE": "knomial_1"})
-    found = walk(trees(mpich.write(tuning_plan, mpich_here, tmp_path))[0], Call("bcast", 4, 100)).split(";")
-    assert found[:4] == ["MPIR_Bcast_intra_tree", "tree_type=knomial_1", "k=5", "is_non_blocking=1"]
+    settings = walk(trees(mpich.write(tuning_plan, mpich_here, tmp_path))[0], Call("bcast", 4, 100)).split(
+        ";"
+    )
+    assert settings[:4] == ["MPIR_Bcast_intra_tree", "tree_type=knomial_1", "k=5", "is_non_blocking=1"]
 
 
 def test_other_variables_go_beside_the_file(tmp_path: Path, mpich_here: Installation) -> None:
@@ -331,7 +333,7 @@ def test_a_collective_by_its_nonblocking_variant_tunes_both_trees_with_a_note(
     assert any("MPI_Ireduce uses the same algorithm" in note for note in files.notes)
 
 
-def test_a_nonblocking_algorithm_that_a_tree_cannot_be_trusted_with_is_set_by_its_variable(
+def test_a_nonblocking_algorithm_that_a_tree_cannot_select_is_set_by_its_variable(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
     value = forced("gather", "nb") | forced("igather", "tsp_tree")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from one_environment import everywhere, expect_the_same
 from tuned_study import Tuned
+
+pytestmark = pytest.mark.slow
 
 
 def test_proof_measurement_verification_and_use_run_the_same_algorithm(tuned: Tuned, tmp_path: Path) -> None:

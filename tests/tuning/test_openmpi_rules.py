@@ -16,7 +16,7 @@ from offbeat.tuning import openmpi
 from offbeat.tuning.openmpi import COLLECTIVES
 from offbeat.tuning.plan import Rule, TuningPlan
 
-Row = tuple[int, list[int]]  # message size, what it says
+Row = tuple[int, list[int]]  # message size, rest of the row
 Block = tuple[int, list[Row]]  # communicator size, its rows
 Table = dict[int, list[Block]]  # collective id → communicator sizes
 
@@ -35,7 +35,7 @@ def numbers(text: str) -> tuple[int, list[int]]:
 
 
 def read(text: str) -> Table:
-    """Collective id → communicator sizes → rows. Refuses what makes Open MPI ignore a file."""
+    """Collective id → communicator sizes → rows. Refuses files that Open MPI would ignore."""
     version, words = numbers(text)
     left = iter(words)
     table: Table = {}
@@ -67,8 +67,8 @@ def decided(table: Table, collective: str, p: int, size: int) -> list[int]:
     """Algorithm, fan-out, segment size (and requests) for a call; 0 is the library's decision."""
     blocks = table.get(COLLECTIVES[collective].number, [(0, [(0, [0, 0, 0])])])
     rows = max((block for block in blocks if block[0] <= p), default=blocks[0], key=lambda block: block[0])[1]
-    wanted = message_size(collective, p, size)
-    return max((row for row in rows if row[0] <= wanted), key=lambda row: row[0])[1]
+    expected = message_size(collective, p, size)
+    return max((row for row in rows if row[0] <= expected), key=lambda row: row[0])[1]
 
 
 def written(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> str:
@@ -77,7 +77,7 @@ def written(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> str:
 
 
 def obeyed(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> Table:
-    """What Open MPI makes of a plan's file."""
+    """A plan's file as Open MPI reads it."""
     return read(written(tuning_plan, folder, version))
 
 
@@ -198,7 +198,7 @@ def plan_of(*rules: Rule, **other: object) -> TuningPlan:
     return TuningPlan(family="openmpi", version="5.0.11", rules=by_collective, **other)  # type: ignore[arg-type]
 
 
-def test_parameters_stand_in_the_line_and_reduce_takes_the_chains_fan_out(tmp_path: Path) -> None:
+def test_parameters_are_in_the_line_and_reduce_takes_the_fan_out_of_the_chain(tmp_path: Path) -> None:
     settings = {"": "2", "_segmentsize": "65536", "_tree_fanout": "2", "_chain_fanout": "8"}
     table = obeyed(plan_of(rule("reduce", "chain", settings), rule("allgather", "x", settings)), tmp_path)
     assert decided(table, "reduce", 4, 64) == [2, 8, 65536]
@@ -245,7 +245,7 @@ def test_settings_without_a_number_are_refused_by_name(tmp_path: Path) -> None:
         written(plan_of(rule("reduce", "chain", {"": "chain"})), tmp_path)
 
 
-def test_a_parameter_that_the_file_has_no_place_for_goes_beside_it(tmp_path: Path) -> None:
+def test_a_parameter_that_the_file_cannot_hold_becomes_a_variable(tmp_path: Path) -> None:
     knomial = rule("bcast", "knomial(radix=8)", {"": "7", "_knomial_radix": "8"})
     files = openmpi.write(plan_of(knomial), installation("openmpi", (5, 0, 11)), tmp_path)
     assert files.environment["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] == "8"
@@ -264,7 +264,7 @@ def test_of_contradicting_parameters_the_most_chosen_is_used(
     assert any("bcast of 8 B on p=4" in note and "one value only" in note for note in files.notes)
 
 
-def test_sizes_that_chose_differently_where_one_must_do_are_named(tmp_path: Path) -> None:
+def test_sizes_with_different_choices_that_must_share_one_are_named(tmp_path: Path) -> None:
     sized = [
         rule("gather", name, {"": n}, size)
         for name, n, size in (("a", "1", 8), ("b", "2", 64), ("b", "2", 512))
@@ -300,7 +300,7 @@ def han_component(path: Path, collective: str, p: int, size: int) -> str:
     lines = [line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
     words = iter(" ".join(lines).replace(" @", "@").split())
     assert not any("@" in line and " @" not in line for line in lines), "the library needs the blank"
-    found = "han"
+    component_line = "han"
     for _ in range(int(next(words))):
         name, levels, level = next(words), next(words), next(words)
         assert (levels, level) == ("1", "2")
@@ -311,9 +311,9 @@ def han_component(path: Path, collective: str, p: int, size: int) -> str:
                 size_low, component = int(next(words)), next(words)
                 assert line > 0 or size_low == 0, "the library ignores files that begin elsewhere"
                 if name == collective and p_low <= p and (line == 0 or size_low <= size):
-                    found = component.replace("@", " @")
+                    component_line = component.replace("@", " @")
     assert next(words, None) is None
-    return found
+    return component_line
 
 
 def test_on_several_nodes_han_decides_calls_without_a_rule(tmp_path: Path) -> None:
@@ -332,9 +332,9 @@ def test_on_several_nodes_han_decides_calls_without_a_rule(tmp_path: Path) -> No
     for p in (1, 3, 4, 5, 99):
         for size in (0, reduce.bytes_low - 1, reduce.bytes_low, reduce.bytes_high, reduce.bytes_high + 1):
             inside = p == 4 and reduce.bytes_low <= size <= reduce.bytes_high
-            wanted = "tuned" if inside else "han"
-            assert han_component(path, "reduce", p, size) == wanted
-            assert han_component(path, "allgather", p, size) == wanted, "sizes are per process"
+            expected = "tuned" if inside else "han"
+            assert han_component(path, "reduce", p, size) == expected
+            assert han_component(path, "allgather", p, size) == expected, "sizes are per process"
             assert han_component(path, "gather", p, size) == ("tuned" if p == 4 else "han"), (
                 "whatever the size"
             )
@@ -351,7 +351,7 @@ def han_rule(collective: str, name: str, number: int, size: int, **other: object
     return msgspec.structs.replace(rule(collective, name, {}, size, **other), algorithm=algorithm)
 
 
-def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: Path) -> None:
+def test_algorithms_of_han_are_in_its_file_and_not_in_that_of_tuned(tmp_path: Path) -> None:
     tuning_plan = plan_of(
         han_rule("reduce", "han_simple", 2, 64),
         rule("reduce", "linear", {"": "1"}, 65),
@@ -361,8 +361,8 @@ def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: 
     )
     files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     path = Path(files.environment["OMPI_MCA_coll_han_dynamic_rules_filename"])
-    wanted = {63: "han", 64: "han @2", 65: "tuned", 66: "han @3", 67: "han"}
-    assert {size: han_component(path, "reduce", 4, size) for size in wanted} == wanted
+    expected = {63: "han", 64: "han @2", 65: "tuned", 66: "han @3", 67: "han"}
+    assert {size: han_component(path, "reduce", 4, size) for size in expected} == expected
     assert [han_component(path, "barrier", p, 0) for p in (3, 4, 5)] == ["han", "han @1", "han"]
     table = read((tmp_path / openmpi.FILE_NAME).read_text(encoding="utf-8"))
     assert set(table) == {COLLECTIVES["reduce"].number}
@@ -381,7 +381,7 @@ def test_the_segment_size_of_han_is_a_variable_of_the_launch(tmp_path: Path) -> 
     assert "coll_han_reduce_segsize=8192 applies to all calls that han divides, at every size." in files.notes
 
 
-def test_where_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
+def test_if_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
     tuning_plan = plan_of(han_rule("allgather", "han_simple", 2, 64), several_nodes=True)
     files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     assert [path.name for path in files.files] == ["openmpi-han.rules"]

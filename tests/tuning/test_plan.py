@@ -59,7 +59,7 @@ def test_imported_measurements_without_settings_are_refused() -> None:
         plan([choice("alltoall", 4, 64, "Pairwise")], [])
 
 
-def test_configurations_that_a_file_cannot_tell_apart_go_by_the_most_choices_and_are_named() -> None:
+def test_configurations_that_a_file_cannot_distinguish_use_the_most_frequent_choice_and_are_named() -> None:
     choices = [
         choice("reduce", 4, 64, "way1", op="sum"),
         choice("reduce", 4, 64, "way2", op="max"),
@@ -117,7 +117,7 @@ def test_variables_of_the_study_are_settings_of_their_own_collective_only() -> N
     assert tuning_plan.rules["reduce"][0].settings == settings | {"MPIR_CVAR_IREDUCE_TREE_KVAL": "4"}
 
 
-def test_open_mpi_settings_of_the_environment_read_like_the_algorithms() -> None:
+def test_open_mpi_settings_of_the_environment_are_read_like_those_of_algorithms() -> None:
     environment = {"OMPI_MCA_coll_tuned_reduce_algorithm_chain_fanout": "8"}
     tuning_plan = plan(
         [choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), environment=environment
@@ -125,7 +125,7 @@ def test_open_mpi_settings_of_the_environment_read_like_the_algorithms() -> None
     assert tuning_plan.rules["reduce"][0].settings["coll_tuned_reduce_algorithm_chain_fanout"] == "8"
 
 
-def test_the_library_is_named_as_its_users_know_it() -> None:
+def test_the_library_has_its_usual_name() -> None:
     tuning_plan = plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), library=OPENMPI)
     assert (tuning_plan.family, tuning_plan.library) == ("openmpi", "Open MPI 5.0.11")
 
@@ -138,7 +138,7 @@ def test_settings_of_several_libraries_are_refused() -> None:
         plan([choice("reduce", 4, 64, "way1")], algorithms("mpich", "reduce"), library=OPENMPI)
 
 
-def test_several_nodes_are_remembered() -> None:
+def test_the_number_of_nodes_is_stored_in_the_plan() -> None:
     assert plan(
         [choice("reduce", 4, 64, "way1", nodes=2, ppn=2)], algorithms("openmpi", "reduce")
     ).several_nodes

@@ -67,5 +67,5 @@ def test_a_rule_with_a_failed_probe_is_named_with_the_probe() -> None:
     ]
 
 
-def test_files_that_were_changed_are_not_the_exported_ones() -> None:
+def test_changed_files_are_detected() -> None:
     assert not Proofs(library="mpi-1", proofs=[proof()], changed_files=["/x"]).all_obeyed

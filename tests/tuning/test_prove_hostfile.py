@@ -11,7 +11,7 @@ from offbeat.study.schema import MpiSection
 from offbeat.tuning.prove_files import with_stored_hostfile
 
 
-def test_the_kept_host_file_is_used_wherever_the_study_file_was(tmp_path: Path) -> None:
+def test_the_stored_host_file_is_used_wherever_the_study_file_was(tmp_path: Path) -> None:
     (tmp_path / "hostfile").write_text("a\nb\n")
     for named in ("hosts.txt", "../hosts.txt", "/gone/hosts.txt"):
         section = with_stored_hostfile(MpiSection(hostfile=named, options=["-x"]), tmp_path)

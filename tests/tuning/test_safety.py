@@ -15,7 +15,7 @@ from offbeat.tuning.plan import TuningPlan, plan
 
 
 def wrong(kind: str = "in-place", p: int = 4, algorithm: str = "way1", at: int = 4) -> Verdict:
-    """A verdict on an algorithm of reduce at ``at`` processes: wrong for a call on ``p`` of them."""
+    """A verdict on an algorithm of reduce with ``at`` processes: wrong for a call on ``p`` of them."""
     call = WrongCall(kind=kind, p=p, call=f"MPI_Reduce on {p} processes", result="3 elements are wrong")
     return Verdict(
         collective="reduce",
@@ -76,14 +76,14 @@ def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
     assert "because of --allow-wrong-results in-place" in warning
 
 
-def test_insisting_on_one_kind_of_call_does_not_allow_another() -> None:
+def test_allowing_one_kind_of_wrong_call_does_not_allow_another() -> None:
     assert rules(planned([chosen()], wrong(), allowed=["roots"])) == ["way3"]
     both = (wrong(), wrong("roots"))
     assert rules(planned([chosen()], *both, allowed=["roots"])) == ["way3"]
     assert rules(planned([chosen()], *both, allowed=["roots", "in-place"])) == ["way1"]
 
 
-def test_results_of_an_earlier_version_know_the_operation_that_does_not_commute() -> None:
+def test_results_of_an_earlier_version_have_the_verdict_on_noncommutative_operations() -> None:
     before = Verdict(
         collective="reduce", algorithm="way1", p=4, bytes=8, status="proved", commutative_only=True
     )

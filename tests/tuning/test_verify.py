@@ -58,7 +58,7 @@ def tuning(sizes: dict[int, str]) -> TuningFiles:
 
 
 class OneLibrary:
-    """Launches that answer the same in every launch, apart for launches with and without the files."""
+    """Launches with fixed answers, separate for launches with and without the files."""
 
     def __init__(self, with_files: dict[str, Any], without: dict[str, Any]) -> None:
         self.with_files, self.without = with_files, without
@@ -79,7 +79,7 @@ class OneLibrary:
 
 
 def observed(evidence: str) -> dict[str, object]:
-    """The driver's answer to observe, or to fingerprint where nothing else shows."""
+    """The driver's answer to observe, or to fingerprint if there is no other evidence."""
     names = evidence.removeprefix("functions:") if evidence.startswith("functions:") else ""
     late = [None, *([[0, 0, 1, 2, 3]] if evidence.startswith("late:") else [])]
     messages = [None, [1, 0, 8]] if evidence.startswith("messages:") else [None]
@@ -109,7 +109,7 @@ def proved(
     return proof
 
 
-def test_the_same_function_is_obedience_and_another_is_not() -> None:
+def test_a_rule_is_obeyed_by_the_same_function_and_by_no_other() -> None:
     assert proved("way1", BINOMIAL, SOUND | {"ran": BINOMIAL}).outcome == OBEYED
     assert proved("way1", BINOMIAL, SOUND | {"ran": CHAIN}).outcome == DISOBEYED
 

@@ -12,6 +12,8 @@ from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.proofs import Proofs, read_proofs
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, OBEYED, Proof
 
+pytestmark = pytest.mark.slow
+
 
 def proofs_of(tuned: Tuned) -> Proofs:
     proofs = read_proofs(tuned.folder)
@@ -25,7 +27,7 @@ def disobeyed(tuned: Tuned) -> list[Proof]:
 
 @pytest.fixture
 def kept(tuned: Tuned) -> object:
-    """The files come back after the test."""
+    """The files are restored after the test."""
     texts = {path: path.read_bytes() for path in tuned.files.files}
     yield
     for path, text in texts.items():
@@ -38,14 +40,14 @@ def test_every_library_obeys_the_files_written_for_it(tuned: Tuned) -> None:
     proofs = proofs_of(tuned).proofs
     assert {proof.outcome for proof in proofs} <= {OBEYED, DIFFERS}
     changed = [(proof.case.collective, proof.case.bytes) for proof in proofs if proof.expected != "default"]
-    # each rule at its measured size and at the edge that its neighbour begins behind
+    # each rule at its measured size and at the boundary to its neighbour
     assert sorted(changed) == [("allgather", 64), *(("reduce", size) for size in (64, 360, 368, 2048))]
     assert "3 of 3 rules verified" in ran.stdout
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_choice_that_was_replaced_is_found_out(tuned: Tuned, tmp_path: Path) -> None:
-    """Both reduce rules get each other's algorithm, which is as valid."""
+def test_verify_detects_a_replaced_choice(tuned: Tuned, tmp_path: Path) -> None:
+    """The two reduce rules swap their algorithms, which are equally valid."""
     small, large = tuned.plan.rules["reduce"]
     swapped = [
         msgspec.structs.replace(small, algorithm=large.algorithm),
@@ -67,7 +69,7 @@ def test_a_choice_that_was_replaced_is_found_out(tuned: Tuned, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_moved_boundary_and_a_deleted_rule_are_found_out(tuned: Tuned, tmp_path: Path) -> None:
+def test_verify_detects_a_moved_boundary_and_a_deleted_rule(tuned: Tuned, tmp_path: Path) -> None:
     small, large = tuned.plan.rules["reduce"]
     moved = [
         msgspec.structs.replace(small, bytes_high=300),

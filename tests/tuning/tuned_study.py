@@ -60,16 +60,16 @@ class Tuned(msgspec.Struct, frozen=True, kw_only=True):
     installation: Installation
 
     def tamper(self, plan: TuningPlan, scratch: Path) -> None:
-        """Put what the files of another plan hold into the exported files."""
+        """Replace the exported files by those of another plan."""
         other = write(plan, self.installation, scratch)
         for path in self.files.files:
             shutil.copyfile(scratch / path.name, path)
         assert {path.name for path in other.files} == {path.name for path in self.files.files}
 
 
-def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=240,
@@ -80,7 +80,7 @@ def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="session")
 def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Tuned:
-    """Which algorithm is faster on a crowded machine is chance; whether a file is obeyed is not."""
+    """On an oversubscribed machine the fastest algorithm is random; whether a file is obeyed is not."""
     folder = tmp_path_factory.mktemp(mpi_installation.family)
     words = {name: json.dumps(value) for name, value in FEW[mpi_installation.family].items()}
     (folder / "study.toml").write_text(STUDY.format(**words), encoding="utf-8")
@@ -88,16 +88,16 @@ def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFacto
     assert ran.returncode == 0, ran.stderr
     results = read_study(folder / "study-results")
     few = FEW[mpi_installation.family]
-    wanted = {
+    expected = {
         ("reduce", 64): few["reduce"][0],
         ("reduce", 2048): few["reduce"][1],
         ("allgather", 64): few["allgather"][0],
     }
     choices = [
-        chosen(choice, results, wanted[choice.configuration.collective, choice.configuration.bytes])
+        chosen(choice, results, expected[choice.configuration.collective, choice.configuration.bytes])
         for choice in choose(results, bootstrap=0)
     ]
-    assert len(choices) == len(wanted)
+    assert len(choices) == len(expected)
     plan, installation = plan_for(results, choices, beyond=1.0)
     tuning = results.directory / "tuning"
     files = write(plan, installation, tuning)

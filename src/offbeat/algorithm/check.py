@@ -10,12 +10,12 @@ from threading import BoundedSemaphore
 
 from msgspec import Struct
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from offbeat.algorithm.check_matrix import CheckTask, exhaustive, quick
 from offbeat.algorithm.find import COLLECTIVES, find_algorithm, listed
 from offbeat.algorithm.inspected import BatchResult, CatalogueAlgorithm, Finding, InspectedAlgorithm
 from offbeat.errors import RunFailed
+from offbeat.progress_bar import ProgressBar
 from offbeat.study.collectives import REDUCING
 
 
@@ -41,20 +41,15 @@ def check_with_progress(
     """Check algorithms, with a progress bar on the console if it is a terminal."""
     plan = exhaustive if every else quick
     tasks = [task for one in select_algorithms(names, family, collective) for task in plan(one, ps)]
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} calls"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        line = bar.add_task("checking", total=sum(task.calls for task in tasks))
+    done, total = 0, sum(task.calls for task in tasks)
+    with ProgressBar("checking", console, counts=False) as bar:
+        bar.restart(done, total)
 
         def advance(task: CheckTask) -> None:
-            bar.update(line, advance=task.calls, description=f"p = {task.batch.p}".ljust(8))
+            nonlocal done
+            done += task.calls
+            p = f"p = {task.batch.p}".ljust(8)
+            bar.update(activity=p, done=done, detail=f"{done:,} of {total:,} calls")
 
         return sweep(tasks, jobs=jobs, on_done=advance)
 
@@ -145,7 +140,7 @@ def _add(outcome: Outcome, task: CheckTask, result: BatchResult) -> None:
     outcome.refused += result.refused
     outcome.commutative_only += result.commutative_only
     outcome.p = sorted({*outcome.p, task.batch.p})
-    parameters = dict(task.algorithm.parameters)
+    parameters = task.algorithm.parameters
     for reported, new in ((outcome.refusals, result.refusals), (outcome.findings, result.findings)):
         reported.extend(ReportedCall(parameters=parameters, call=call) for call in new)
         reported.sort(key=lambda entry: (entry.call.p, entry.call.count, entry.call.root))

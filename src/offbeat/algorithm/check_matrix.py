@@ -56,7 +56,7 @@ def quick(algorithm: InspectedAlgorithm, ps: Iterable[int] = ()) -> Iterator[Che
         roots = () if p <= 8 else SAMPLE_ROOTS
         yield _task(algorithm, p, roots=roots, counts=counts(p, algorithm.collective))
         if p in (7, 12, 24):
-            yield from _placed(algorithm, p, SAMPLE_ROOTS)
+            yield from _placed(algorithm, p)
     if not ps:
         for variant in variants(algorithm):
             for p in (3, 8, 13):
@@ -67,7 +67,7 @@ def exhaustive(algorithm: InspectedAlgorithm, ps: Iterable[int] = ()) -> Iterato
     """p from 1 to 70 with every root and count, other placements and parameters, and p up to 1,100."""
     for p in ps or range(1, 71):
         yield _task(algorithm, p, counts=counts(p, algorithm.collective))
-        yield from _placed(algorithm, p, SAMPLE_ROOTS)
+        yield from _placed(algorithm, p)
     for variant in variants(algorithm, combined=30):
         for p in ps or (*range(1, 34), 48, 63, 64, 65, 70):
             yield _task(variant, p, roots=SAMPLE_ROOTS, counts=_sample_counts(algorithm))
@@ -115,27 +115,27 @@ def _task(
     *,
     roots: tuple[int, ...] = (),
     counts: tuple[int, ...],
-    **placement: int,
+    ranks_per_node: int = 0,
+    by_node: bool = False,
 ) -> CheckTask:
-    reduces = algorithm.collective in REDUCING
     batch = CheckBatch(
         p=p,
         roots=roots,
         counts=counts,
-        commutative=(True, False) if reduces else (True,),
-        ranks_per_node=placement.get("ranks_per_node", 0),
-        by_node=bool(placement.get("by_node", 0)),
+        commutative=(True, False) if algorithm.collective in REDUCING else (True,),
+        ranks_per_node=ranks_per_node,
+        by_node=by_node,
     )
     return CheckTask(algorithm=algorithm, batch=batch)
 
 
-def _placed(algorithm: InspectedAlgorithm, p: int, roots: tuple[int, ...]) -> Iterator[CheckTask]:
+def _placed(algorithm: InspectedAlgorithm, p: int) -> Iterator[CheckTask]:
     for ranks_per_node, by_node in PLACEMENTS:
         if ranks_per_node < p:
             yield _task(
                 algorithm,
                 p,
-                roots=roots,
+                roots=SAMPLE_ROOTS,
                 counts=_sample_counts(algorithm),
                 ranks_per_node=ranks_per_node,
                 by_node=by_node,
@@ -150,17 +150,16 @@ def variants(algorithm: InspectedAlgorithm, combined: int = 0) -> Iterator[Inspe
     """The algorithm with other parameter values: each alone, then ``combined`` combinations of all."""
     if not isinstance(algorithm, CatalogueAlgorithm) or algorithm.explicit:
         return
-    defaults = dict(algorithm.parameters)
+    defaults = algorithm.parameters
     values = {
         name: SIZE_PARAMETERS.get(name) or tuple(smallest + step for step in (0, 1, 2, 3, 7))
-        for name, smallest in zip(defaults, algorithm.smallest, strict=True)
+        for name, smallest in algorithm.smallest.items()
     }
     selected = [{name: value} for name in values for value in values[name]]
     if len(values) > 1:
         combinations = list(product(*(of_one[:3] for of_one in values.values())))
         step = max(1, len(combinations) // combined) if combined else len(combinations)
         selected += [dict(zip(values, combination, strict=True)) for combination in combinations[1::step]]
-    for given in selected:
-        if given.items() - defaults.items():
-            parameters = tuple((defaults | given).items())
-            yield replace(algorithm, parameters=parameters, explicit=tuple(given))
+    for values_set in selected:
+        if values_set.items() - defaults.items():
+            yield replace(algorithm, parameters=defaults | values_set, explicit=tuple(values_set))

@@ -13,6 +13,7 @@ from offbeat.algorithm.inspected import Call, InspectedAlgorithm
 from offbeat.errors import BadInput
 from offbeat.pattern import replay as replay_file
 from offbeat.platform.machine import Platform
+from offbeat.simulation.exits import has_local_work
 from offbeat.units import format_time
 
 
@@ -51,11 +52,9 @@ def simulate_exits(
     Without a skew, the skew of a shape is the run time of the call when all ranks arrive together. ``ppn`` is
     for the shape ``node_delayed``. Raises :class:`BadInput` for invalid arguments and refused calls.
     """
-    messages = platform.file.messages
-    local_work = any((messages.receive_overhead, messages.reduce_bandwidth, messages.copy_bandwidth))
     network = platform.network(call.p, node_of_rank=list(call.node_of_rank))
     try:
-        schedule = algorithm.schedule(call, local_work=local_work)
+        schedule = algorithm.schedule(call, local_work=has_local_work(platform.file))
 
         def exits(arrivals_s: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
             result = _simulator.evaluate(schedule, network, arrivals_s[np.newaxis], float(call.element_bytes))
@@ -82,9 +81,8 @@ def summary(simulated: SimulatedExits) -> str:
     """One line with pattern, skew, platform, last and total delay."""
     skew = format_time(float(simulated.arrivals_s.max()))
     return (
-        f"{simulated.pattern} with a skew of {skew} on the platform {simulated.platform}:"
-        f" last delay {format_time(simulated.last_delay_s)},"
-        f" total delay {format_time(simulated.total_delay_s)}"
+        f"{simulated.pattern} with a skew of {skew} on the platform {simulated.platform}: last delay"
+        f" {format_time(simulated.last_delay_s)}, total delay {format_time(simulated.total_delay_s)}"
     )
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from offbeat import _simulator
+from msgspec import structs
+
 from offbeat.algorithm.inspected import CatalogueAlgorithm, InspectedAlgorithm, PythonAlgorithm
 from offbeat.algorithm.watchdog import LimitExceeded, limited
 from offbeat.errors import BadInput, RunFailed
@@ -22,7 +23,7 @@ from offbeat.study.algorithm import split_name
 from offbeat.study.schema import FAMILIES
 from offbeat.toml.faults import hint, unknown
 
-COLLECTIVES = tuple(dict.fromkeys(entry["collective"] for entry in _simulator.algorithms()))
+COLLECTIVES = tuple(dict.fromkeys(collective for collective, _ in catalogue.catalogue()))
 """The collectives that the simulator has algorithms for."""
 
 _FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>\w+)")
@@ -38,21 +39,11 @@ def listed(collective: str = "", family: str = "") -> list[CatalogueAlgorithm]:
     if family and family not in FAMILIES:
         raise BadInput(unknown(family, "a family of algorithms", FAMILIES))
     return [
-        entry for entry in _all() if collective in ("", entry.collective) and family in ("", entry.family)
+        CatalogueAlgorithm(**structs.asdict(known))
+        for key, by_name in catalogue.catalogue().items()
+        for known in by_name.values()
+        if collective in ("", key[0]) and family in ("", key[1])
     ]
-
-
-def _all() -> Iterator[CatalogueAlgorithm]:
-    for entry in _simulator.algorithms():
-        yield CatalogueAlgorithm(
-            collective=entry["collective"],
-            family=entry["family"],
-            name=entry["name"],
-            parameters=tuple((name, value) for name, value, _ in entry["parameters"]),
-            smallest=tuple(smallest for _, _, smallest in entry["parameters"]),
-            ordered=entry["ordered"],
-            scales=entry["scales"],
-        )
 
 
 def find_algorithm(text: str, family: str = "", collective: str = "") -> InspectedAlgorithm:
@@ -74,34 +65,23 @@ def find_algorithm(text: str, family: str = "", collective: str = "") -> Inspect
         raise BadInput(f"{text!r} is an algorithm for {stated}, but the collective {collective} is requested")
     entries = listed(stated, family)
     for candidate in FAMILIES:
-        parametrised = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
-        if parametrised is not None:
-            return _with_values(entries, parametrised)
+        known = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
+        if known is not None:
+            return _inspected(known)
     likely = [entry.family for entry in entries if entry.name == split_name(name)[0]]
     if family or likely:
-        return _with_values(entries, catalogue.named(stated, family or likely[0], name))
+        return _inspected(catalogue.named(stated, family or likely[0], name))
     names = list(dict.fromkeys(entry.name for entry in entries))
     raise BadInput(f"{name!r} is not an algorithm for {stated}{hint(name, names)}")
 
 
-def _with_values(
-    entries: list[CatalogueAlgorithm], parametrised: catalogue.ParametrisedAlgorithm
-) -> CatalogueAlgorithm:
-    known, given = parametrised.algorithm, dict(parametrised.parameters)
-    (entry,) = (each for each in entries if (each.family, each.name) == (known.family, known.name))
-    for (name, _), smallest in zip(entry.parameters, entry.smallest, strict=True):
-        if given.get(name, smallest) < smallest:
-            raise BadInput(f"{known.name}: {name} is {given[name]}; it must be at least {smallest}")
-    return CatalogueAlgorithm(
-        collective=entry.collective,
-        family=entry.family,
-        name=entry.name,
-        parameters=tuple((name, given.get(name, value)) for name, value in entry.parameters),
-        smallest=entry.smallest,
-        explicit=tuple(given),
-        ordered=entry.ordered,
-        scales=entry.scales,
-    )
+def _inspected(known: catalogue.SimulatedAlgorithm) -> CatalogueAlgorithm:
+    for name, smallest in known.smallest.items():
+        if known.parameters[name] < smallest:
+            raise BadInput(
+                f"{known.name}: {name} is {known.parameters[name]}; it must be at least {smallest}"
+            )
+    return CatalogueAlgorithm(**structs.asdict(known))
 
 
 def _python_algorithm(path: Path, name: str, collective: str) -> PythonAlgorithm:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 
 from offbeat import _simulator
+from offbeat.simulation.catalogue import SimulatedAlgorithm
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -37,7 +38,7 @@ class CheckBatch(Struct, frozen=True, kw_only=True):
     commutative: tuple[bool, ...] = (True,)
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class Finding(Struct, frozen=True):
     """A wrong or refused call, and the message that says why."""
 
     p: int
@@ -62,82 +63,35 @@ class BatchResult(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-class InspectedAlgorithm(Protocol):
-    """An algorithm that can be drawn, simulated and checked."""
-
-    @property
-    def collective(self) -> str:
-        """The collective that it computes."""
-        ...
+class CatalogueAlgorithm(SimulatedAlgorithm, frozen=True, kw_only=True):
+    """An algorithm of the simulator's catalogue."""
 
     @property
     def title(self) -> str:
-        """Its name in headings: ``reduce/binomial (openmpi)``."""
-        ...
-
-    @property
-    def parameters(self) -> tuple[tuple[str, int], ...]:
-        """Every integer parameter with its value."""
-        ...
-
-    def messages(self, call: Call) -> dict[str, Any]:
-        """Arrays source, target, elements, tag and depth: all messages of a call. ValueError if refused."""
-        ...
-
-    def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """The schedule that the simulator evaluates. ValueError if the call is refused."""
-        ...
-
-    def check(self, batch: CheckBatch) -> BatchResult:
-        """Check many calls."""
-        ...
-
-
-class CatalogueAlgorithm(Struct, frozen=True, kw_only=True):
-    """An algorithm of the simulator's catalogue, with a value for each of its parameters.
-
-    ``explicit`` are the names of the parameters that the user set.
-    """
-
-    collective: str
-    family: str
-    name: str
-    parameters: tuple[tuple[str, int], ...] = ()
-    smallest: tuple[int, ...] = ()
-    explicit: tuple[str, ...] = ()
-    ordered: bool = False
-    scales: bool = False
-
-    @property
-    def title(self) -> str:
-        """``reduce/chain(fanout=2) (openmpi)``."""
-        values = dict(self.parameters)
-        explicit = ", ".join(f"{name}={values[name]}" for name in self.explicit)
+        """Its name in headings: ``reduce/chain(fanout=2) (openmpi)``."""
+        explicit = ", ".join(f"{name}={self.parameters[name]}" for name in self.explicit)
         return f"{self.collective}/{self.name}{f'({explicit})' if explicit else ''} ({self.family})"
 
     def messages(self, call: Call) -> dict[str, Any]:
-        """See :class:`InspectedAlgorithm`."""
-        return _simulator.messages(*(self._identity() + _arguments(call)))
+        """Arrays source, target, elements, tag and depth: all messages of a call. ValueError if refused."""
+        return _simulator.messages(*(self.identity + _arguments(call)))
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """See :class:`InspectedAlgorithm`."""
-        return _simulator.Schedule(*(self._identity() + _arguments(call)), local_work=local_work)
+        """The schedule that the simulator evaluates. ValueError if the call is refused."""
+        return _simulator.Schedule(*(self.identity + _arguments(call)), local_work=local_work)
 
     def check(self, batch: CheckBatch) -> BatchResult:
-        """See :class:`InspectedAlgorithm`; releases the GIL."""
-        return _result(_simulator.check_range(*self._identity(), *_ranges(batch)))
-
-    def _identity(self) -> tuple[str, str, str, dict[str, int]]:
-        return self.collective, self.family, self.name, dict(self.parameters)
+        """Check many calls; releases the GIL."""
+        return _result(_simulator.check_range(*self.identity, *_ranges(batch)))
 
 
 class PythonAlgorithm(Struct, frozen=True, kw_only=True):
-    """A Python function that is called for each rank with its Rank."""
+    """A Python function that is called for each rank with its Rank; used as :class:`CatalogueAlgorithm`."""
 
     collective: str
     name: str
     write: Callable[[Any], object]
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: dict[str, int] = {}
 
     @property
     def title(self) -> str:
@@ -145,15 +99,15 @@ class PythonAlgorithm(Struct, frozen=True, kw_only=True):
         return f"{self.collective}/{self.name}"
 
     def messages(self, call: Call) -> dict[str, Any]:
-        """See :class:`InspectedAlgorithm`."""
+        """All messages of a call."""
         return self._programs(call).messages()
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """See :class:`InspectedAlgorithm`."""
+        """The schedule that the simulator evaluates."""
         return _simulator.Schedule(self._programs(call), local_work=local_work)
 
     def check(self, batch: CheckBatch) -> BatchResult:
-        """See :class:`InspectedAlgorithm`."""
+        """Check many calls."""
         return _result(_simulator.check_written(self.collective, self.write, *_ranges(batch)))
 
     def _programs(self, call: Call) -> _simulator.Programs:
@@ -161,6 +115,9 @@ class PythonAlgorithm(Struct, frozen=True, kw_only=True):
             return _simulator.Programs(self.collective, self.write, *_arguments(call))
         except NotImplementedError as refusal:
             raise ValueError(str(refusal)) from None
+
+
+InspectedAlgorithm = CatalogueAlgorithm | PythonAlgorithm
 
 
 def _arguments(call: Call) -> tuple[int, int, int, int, list[int]]:
@@ -179,16 +136,6 @@ def _ranges(batch: CheckBatch) -> tuple[Any, ...]:
     )
 
 
-def _result(counts: dict[str, Any]) -> BatchResult:
-    return BatchResult(
-        proved=counts["proved"],
-        refused=counts["refused"],
-        commutative_only=counts["commutative_only"],
-        refusals=[_finding(entry) for entry in counts["refusals"]],
-        findings=[_finding(entry) for entry in counts["findings"]],
-    )
-
-
-def _finding(entry: tuple[int, int, int, bool, str]) -> Finding:
-    p, root, count, commutative, sentence = entry
-    return Finding(p=p, root=root, count=count, commutative=commutative, sentence=sentence)
+def _result(outcome: dict[str, Any]) -> BatchResult:
+    calls = {key: [Finding(*entry) for entry in outcome[key]] for key in ("refusals", "findings")}
+    return BatchResult(**(outcome | calls))

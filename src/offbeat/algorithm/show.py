@@ -44,7 +44,7 @@ class CallMessages(Struct, frozen=True, kw_only=True):
         return max((message.round for message in self.messages), default=0)
 
 
-def call_messages(algorithm: InspectedAlgorithm, call: Call, *, rooted: bool) -> CallMessages:
+def call_messages(algorithm: InspectedAlgorithm, call: Call) -> CallMessages:
     """The messages of a call. Raises :class:`BadInput` with the algorithm's own message if it refuses."""
     try:
         columns = algorithm.messages(call)
@@ -53,7 +53,7 @@ def call_messages(algorithm: InspectedAlgorithm, call: Call, *, rooted: bool) ->
     return CallMessages(
         title=algorithm.title,
         p=call.p,
-        root=call.root if rooted else None,
+        root=call.root if algorithm.collective in ROOTED else None,
         bytes=call.count * call.element_bytes,
         messages=_messages(columns, call.element_bytes),
     )
@@ -105,14 +105,13 @@ def show_call(
     blocks; 0 leaves the placement to the platform. Raises :class:`BadInput` for invalid arguments.
     """
     algorithm = find_algorithm(name, family, collective)
-    rooted = algorithm.collective in ROOTED
     if p > MAX_RANKS:
         raise BadInput(f"--p {p}: at most {MAX_RANKS} processes can be drawn")
     if max(bytes, element_bytes) > MAX_BYTES:
         raise BadInput(f"--size and --element: at most {format_size(MAX_BYTES)} can be drawn")
     if not 0 <= root < p:
         raise BadInput(f"--root {root} is no rank of p = {p}; write a rank from 0 to {p - 1}")
-    if root and not rooted:
+    if root and algorithm.collective not in ROOTED:
         raise BadInput(f"--root {root}: {algorithm.collective} has no root; leave it out")
     if bytes % element_bytes:
         raise BadInput(f"--size: {bytes} B are not a whole number of elements of {element_bytes} B")
@@ -127,7 +126,7 @@ def show_call(
         element_bytes=element_bytes,
         node_of_rank=tuple(machine.node_of_rank(p, nodes=nodes, ppn=ppn).tolist()),
     )
-    messages = call_messages(algorithm, call, rooted=rooted)
+    messages = call_messages(algorithm, call)
     exits = (
         simulate_exits(algorithm, call, machine, arrivals, skew_s, seed=seed, ppn=ppn) if arrivals else None
     )
@@ -139,7 +138,7 @@ def encoded(shown: ShownCall) -> str:
     plain = {
         "algorithm": shown.algorithm.title,
         "collective": shown.algorithm.collective,
-        "parameters": dict(shown.algorithm.parameters),
+        "parameters": shown.algorithm.parameters,
         "call": shown.call,
         "rounds": shown.messages.rounds,
         "messages": shown.messages.messages,

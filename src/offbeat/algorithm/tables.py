@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -22,28 +21,27 @@ def catalogue_table(entries: Sequence[CatalogueAlgorithm]) -> FittedTable:
     for (collective, family), group in groupby(entries, key=lambda entry: (entry.collective, entry.family)):
         for index, entry in enumerate(group):
             first = (collective, family) if index == 0 else ("", "")
-            values = ", ".join(f"{name}={value}" for name, value in entry.parameters)
+            values = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
             table.add_row(*first, entry.name, "rank order" if entry.ordered else "", values)
     return table
 
 
-def catalogue_json(entries: Sequence[CatalogueAlgorithm]) -> str:
-    """The catalogue as JSON: a list of objects."""
-    objects = [
+def catalogue_objects(entries: Sequence[CatalogueAlgorithm]) -> list[dict[str, object]]:
+    """The catalogue for JSON: an object for each algorithm."""
+    return [
         {
             "collective": entry.collective,
             "family": entry.family,
             "name": entry.name,
             "parameters": {
-                name: {"default": value, "smallest": smallest}
-                for (name, value), smallest in zip(entry.parameters, entry.smallest, strict=True)
+                name: {"default": value, "smallest": entry.smallest[name]}
+                for name, value in entry.parameters.items()
             },
             "ordered": entry.ordered,
             "scales": entry.scales,
         }
         for entry in entries
     ]
-    return msgspec.json.format(msgspec.json.encode(objects), indent=2).decode()
 
 
 PROVED = (
@@ -84,16 +82,11 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} at p = {where} are right"
     if refused:
         text += f", {refused:,} were refused by the algorithms themselves"
-    return (
-        f"{text}; {wrong_count} of them {'does' if wrong_count == 1 else 'do'} something wrong."
-        if wrong_count
-        else f"{text}."
-    )
-
-
-def outcomes_json(outcomes: Sequence[Outcome]) -> str:
-    """All outcomes as JSON."""
-    return msgspec.json.format(msgspec.json.encode(outcomes), indent=2).decode()
+    if wrong_count:
+        text += (
+            f"; {counted(wrong_count, 'algorithm')} {'is' if wrong_count == 1 else 'are'} wrong in some call"
+        )
+    return f"{text}."
 
 
 def _order(outcome: Outcome) -> str:

@@ -34,8 +34,6 @@ class LimitExceeded(BaseException):  # a function's own "except Exception" must 
 
 
 class _Watchdog:
-    """The running functions by thread."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[int, tuple[float, int]] = {}
@@ -44,7 +42,6 @@ class _Watchdog:
         self._max_seconds, self._max_bytes = _limits()
 
     def begin(self) -> None:
-        """The function of this thread begins; start the watching thread if there is none."""
         with self._lock:
             self._running[threading.get_ident()] = (time.monotonic(), 0)
             if self._thread is None:
@@ -52,7 +49,6 @@ class _Watchdog:
                 self._thread.start()
 
     def end(self) -> None:
-        """The function of this thread has ended."""
         with self._lock:
             self._running.pop(threading.get_ident(), None)
 
@@ -76,7 +72,6 @@ class _Watchdog:
 
     @property
     def message(self) -> str:
-        """The message of :class:`LimitExceeded`."""
         return (
             f"it was stopped, because one call ran longer than {format_time(self._max_seconds)} or took more"
             f" than {format_size(self._max_bytes)} of memory; is there an endless loop? The environment"

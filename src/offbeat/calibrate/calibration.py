@@ -70,8 +70,7 @@ def parse_largest(text: str) -> int:
 
 
 def measure_here(installation: Installation, settings: CalibrationSettings, report: Report) -> Measurements:
-    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if the launch
-    dies."""
+    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if it dies."""
     nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
@@ -121,8 +120,7 @@ ALL_EAGER = "No sender waited for its receiver at any size that was tried."
 
 
 def notes(measured: Measurements, base: str) -> list[str]:
-    """Notes for readers of the file; ``base`` is the name of the platform that supplied the values that were
-    not measured, if any."""
+    """Notes for readers of the file; ``base`` is the name of the platform whose values were taken, if any."""
     sentences = list(measured.warnings)
     if measured.between is None:
         sentences.append(FROM_BASE.format(base) if base else ONE_NODE)
@@ -135,41 +133,28 @@ def notes(measured: Measurements, base: str) -> list[str]:
 
 
 def platform_text(platform: PlatformFile, comments: list[str], found: list[Residual]) -> str:
-    """The platform file: notes and the model's errors as comments, then every key that differs from its
-    default."""
+    """The platform file: notes and errors as comments, then every key that differs from its default."""
     head = [
         comment(sentence) for sentence in (*comments, *(f"{line}." for line in describe_residuals(found)))
     ]
-    document = tomlkit.document()
     kind = inspect.type_info(PlatformFile)
     assert isinstance(kind, inspect.StructType)
-    tables = {}
-    for field in kind.fields:
-        value = getattr(platform, field.name)
-        if isinstance(field.type, inspect.StructType):
-            tables[field.name] = _values(field.type, value)
-        elif field.required or value != field.default:
-            document.add(field.name, tomlkit.item(_formatted(field.type, value)))
-    for name, values in tables.items():
-        if values:
-            table = tomlkit.table()
-            for key, value in values.items():
-                table.add(key, value)
-            document.add(name, table)
-    return "\n".join([*head, tomlkit.dumps(document)])
+    return "\n".join([*head, tomlkit.dumps(_values(kind, platform))])
 
 
 def _values(kind: inspect.StructType, section: Any) -> dict[str, Any]:
-    """The keys of a table that differ from their defaults, as TOML has them."""
-    found = {}
+    """The keys of a table that differ from their defaults, as TOML has them; tables behind other keys."""
+    keys, tables = {}, {}
     for field in kind.fields:
         value = getattr(section, field.name)
-        default = (
-            field.default_factory() if field.default is NODEFAULT and not field.required else field.default
-        )
-        if field.required or value != default:
-            found[field.name] = _formatted(field.type, value)
-    return found
+        if isinstance(field.type, inspect.StructType):
+            if values := _values(field.type, value):
+                tables[field.name] = values
+            continue
+        is_made = field.default is NODEFAULT and not field.required
+        if field.required or value != (field.default_factory() if is_made else field.default):
+            keys[field.name] = _formatted(field.type, value)
+    return keys | tables
 
 
 def _formatted(kind: inspect.Type, value: Any) -> Any:

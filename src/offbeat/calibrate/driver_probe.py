@@ -41,6 +41,13 @@ LATENESS_S = 5e-4
 """The least delay of a late receiver; more for messages that take long."""
 
 
+MOST_PER_NODE = 16
+"""The default limit of processes per node: enough to saturate the node's link."""
+
+BUSY_LOAD = 0.5
+"""Load per core above which measurements are disturbed."""
+
+
 class DriverProbe:
     """See :class:`offbeat.calibrate.measure.Probe`. Raises :class:`RunFailed` when the launch dies."""
 
@@ -115,20 +122,8 @@ def _seconds(times_ns: list[int]) -> NDArray[np.float64]:
     return np.maximum(np.array(times_ns, dtype=np.float64), 1.0) * 1e-9
 
 
-MOST_PER_NODE = 16
-"""The default limit of processes per node: enough to saturate the node's link."""
-
-PATIENCE_S = 120.0
-
-BUSY_LOAD = 0.5
-"""Load per core above which measurements are disturbed."""
-
-
 def placement(nodes: int, ppn: int, hostfile: Path | None) -> tuple[int, int]:
-    """Nodes and processes per node: the requested numbers, or defaults for 0.
-
-    The defaults are two nodes in a batch job of several nodes, else this node, and one process per core.
-    """
+    """Nodes and processes per node; for 0 two nodes of a job of several, and a process per core."""
     job = allocation.current()
     several = (job is not None and job.nodes > 1) or hostfile is not None
     per_node = job.cores_per_node if job else cores.available().physical

@@ -3,26 +3,119 @@
 A message takes send overhead + latency × factor + (bytes + header) / (bandwidth × factor) + receive overhead
 (:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the
 duration of a call is the work of that process. The remainder of a half round trip is fitted piecewise.
+
+Each piece is time = start + bytes × slope, fitted by non-negative least squares of the relative errors. The
+boundaries of pieces result from dynamic programming over all partitions (Bellman, On the Approximation of
+Curves by Line Segments Using Dynamic Programming, 1961); the fit may be discontinuous. Each piece must reduce
+the squared errors by more than the penalty of the Bayesian information criterion for its three parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
+from scipy.optimize import nnls
 
-from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint
-from offbeat.calibrate.pieces import Piece, fit_pieces
+from offbeat.calibrate.measurements import Measurements, Pair, Point
 from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
+Array = NDArray[np.float64]
+
+LEAST_POINTS = 3
+"""The least number of sizes in a piece."""
+
+LEAST_LAST_POINTS = 4
+"""The least number of sizes in the last piece: its slope is the bandwidth of all larger messages."""
+
+FASTEST = 10.0
+"""The largest bandwidth of a piece relative to the fastest message, so that it is finite."""
+
+
+class Piece(Struct, frozen=True, kw_only=True):
+    """From ``from_bytes`` on, a message takes ``start_s`` and ``per_byte_s`` for each byte.
+
+    ``after_bytes`` is the largest measured size before the piece: the true boundary lies between both.
+    """
+
+    from_bytes: int
+    after_bytes: int
+    start_s: float
+    per_byte_s: float
+
+
+def fit_pieces(sizes: Array, times_s: Array, *, floor_s: float = 0.0, error: float = 0.02) -> list[Piece]:
+    """The pieces through times (n,) at ascending sizes (n,).
+
+    No piece has a start below ``floor_s``. ``error`` is the accepted relative error of measurements and
+    model. The first piece begins at 0.
+    """
+    costs, lines = _all_lines(sizes, times_s, floor_s)
+    penalty = 3 * np.log(max(len(sizes), 2)) * error**2
+    ends = _best_partition(costs + penalty)
+    starts = [0, *ends[:-1]]
+    return [
+        Piece(
+            from_bytes=int(sizes[start]) if start else 0,
+            after_bytes=int(sizes[start - 1]) if start else 0,
+            start_s=lines[start][end][0],
+            per_byte_s=lines[start][end][1],
+        )
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _all_lines(
+    sizes: Array, times_s: Array, floor_s: float
+) -> tuple[Array, list[dict[int, tuple[float, float]]]]:
+    """For every run of sizes [start, end) its squared relative errors (n, n + 1) and its line."""
+    count = len(sizes)
+    costs = np.full((count, count + 1), np.inf)
+    lines: list[dict[int, tuple[float, float]]] = [{} for _ in range(count)]
+    flattest = 1 / (FASTEST * float((sizes / times_s).max()))
+    for start in range(count):
+        least = min(start + LEAST_POINTS, count)
+        ends = [*range(least, count), *([count] if start == 0 or start + LEAST_LAST_POINTS <= count else [])]
+        for end in ends:
+            run = slice(start, end)
+            line, cost = _line(sizes[run], times_s[run], floor_s, flattest)
+            costs[start, end], lines[start][end] = cost, line
+    return costs, lines
+
+
+def _line(sizes: Array, times_s: Array, floor_s: float, flattest: float) -> tuple[tuple[float, float], float]:
+    """Start and slope of one piece, each above its lower limit, and the squared relative errors."""
+    weights = 1 / times_s
+    rest = 1 - (floor_s + flattest * sizes) * weights
+    scale = float(sizes.max()) or 1.0  # keeps the two columns comparable
+    solution, residual = nnls(np.column_stack([weights, sizes / scale * weights]) * times_s.mean(), rest)
+    solution = solution * times_s.mean()
+    return (floor_s + float(solution[0]), flattest + float(solution[1]) / scale), float(residual) ** 2
+
+
+def _best_partition(costs: Array) -> list[int]:
+    """The ends of the runs with the smallest total cost."""
+    count = costs.shape[0]
+    best = np.full(count + 1, np.inf)
+    best[0] = 0.0
+    begins = np.zeros(count + 1, dtype=int)
+    for end in range(1, count + 1):
+        totals = best[:end] + costs[:end, end]
+        begins[end] = int(totals.argmin())
+        best[end] = totals[begins[end]]
+    ends = [count]
+    while begins[ends[0]]:
+        ends.insert(0, int(begins[ends[0]]))
+    return ends
+
+
 LARGEST_OVERHEAD = 0.9
 """Overheads are at most this share of the shortest half round trip: late calls find cold caches."""
-
-SATURATED = 0.9
-"""A link is saturated if several flows have less than this share of their ideal total bandwidth."""
 
 SAME = 0.95
 """A message that gets this share of a link is limited only by the link."""
@@ -32,14 +125,14 @@ NEVER = 2**31 - 1
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """The figures of one distance: ``bandwidth`` is that of the largest messages; factors give that of
-    smaller ones."""
+    """The figures of one distance: ``bandwidth`` is that of the largest messages in bytes per second.
+
+    ``factors`` has the keys of the platform file that give latency and bandwidth of smaller messages.
+    """
 
     latency_s: float
     bandwidth: float
-    from_sizes: list[int]
-    latency_factors: list[float]
-    bandwidth_factors: list[float]
+    factors: dict[str, Any]
 
 
 class Overheads(Struct, frozen=True, kw_only=True):
@@ -54,13 +147,8 @@ class Overheads(Struct, frozen=True, kw_only=True):
         return self.send_s + self.receive_s
 
 
-def fit(
-    measured: Measurements, base: PlatformFile | None = None, *, name: str = "calibrated"
-) -> PlatformFile:
-    """The platform that fits best.
-
-    Values that were not measured are taken from ``base``; without it, the platform has the measured nodes.
-    """
+def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFile:
+    """The platform that fits best; values that were not measured are those of ``base``, if there is one."""
     pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
     is_base_between = base is not None and measured.between is None
     messages = base.messages if base and is_base_between else _messages(pairs, measured)
@@ -72,11 +160,12 @@ def fit(
     if measured.between is not None:
         link, messages = _between(measured.between, busy, messages)
     if measured.inside is not None:
-        inside = _inside(curve(measured.inside.messages, busy, messages.header))
-    elif base is None:
-        inside = _like_link(link, messages)
+        found = curve(measured.inside.messages, busy, messages.header)
+        inside = InsideSection(bandwidth=found.bandwidth, latency=found.latency_s, **found.factors)
+    elif base is None:  # the same as between two nodes
+        inside = InsideSection(bandwidth=messages.flow_bandwidth or link.bandwidth, latency=2 * link.latency)
     fitted: PlatformFile = msgspec.structs.replace(
-        start, name=name, source=source(measured), inside=inside, link=link, messages=messages
+        start, name="calibrated", source=source(measured), inside=inside, link=link, messages=messages
     )
     return fitted
 
@@ -95,9 +184,10 @@ def overheads(pairs: Sequence[Pair]) -> Overheads:
     trip of all pairs.
     """
     shortest_s = min(min(point.time_s for point in pair.messages) for pair in pairs)
-    small = next((eager for pair in pairs if (eager := _small_eager(pair))), [])
-    if not small:
+    eager = next((eager for pair in pairs if (eager := [one for one in pair.late if one.is_eager])), [])
+    if not eager:
         return Overheads(send_s=0.0, receive_s=0.0)
+    small = sorted(eager, key=lambda one: one.bytes)[:4]
     send_s = float(np.median([point.send_s for point in small]))
     receive_s = float(np.median([point.receive_s for point in small]))
     room_s = LARGEST_OVERHEAD * shortest_s
@@ -117,9 +207,11 @@ def curve(points: Sequence[Point], busy: Overheads, header: int) -> Curve:
     return Curve(
         latency_s=latency_s,
         bandwidth=bandwidth,
-        from_sizes=[piece.from_bytes for piece in pieces],
-        latency_factors=[(piece.start_s - busy.both_s) / latency_s for piece in pieces],
-        bandwidth_factors=[1 / piece.per_byte_s / bandwidth for piece in pieces],
+        factors={
+            "from_sizes": [piece.from_bytes for piece in pieces],
+            "latency_factors": [(piece.start_s - busy.both_s) / latency_s for piece in pieces],
+            "bandwidth_factors": [1 / piece.per_byte_s / bandwidth for piece in pieces],
+        },
     )
 
 
@@ -133,21 +225,6 @@ def pieces_of(pair: Pair) -> list[Piece]:
 def error_of(points: Sequence[Point]) -> float:
     """The relative error that the fit allows: 3%, or the typical error of the times where that is more."""
     return max(0.03, float(np.median([point.error for point in points])))
-
-
-def link_capacity(streams: Sequence[StreamPoint], latency_s: float) -> tuple[float, bool]:
-    """The largest bandwidth of a node's link in bytes per second, and whether the flows saturated it."""
-    moved = {
-        point.flows: point.flows * point.bytes / max(point.time_s - latency_s, 1e-12) for point in streams
-    }
-    alone, most = moved.get(1, 0.0), max(moved)
-    capacity = max(moved.values())
-    return capacity, most > 1 and capacity < SATURATED * most * alone
-
-
-def _small_eager(pair: Pair) -> list[LateReceiverPoint]:
-    """The measurements of the four smallest sizes whose senders did not wait."""
-    return sorted((point for point in pair.late if point.is_eager), key=lambda point: point.bytes)[:4]
 
 
 def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:
@@ -179,40 +256,15 @@ def _speed(points: Sequence[Point]) -> float:
     return float(np.median([point.bytes / point.time_s for point in points]))
 
 
-def _inside(found: Curve) -> InsideSection:
-    return InsideSection(
-        bandwidth=found.bandwidth,
-        latency=found.latency_s,
-        from_sizes=found.from_sizes,
-        latency_factors=found.latency_factors,
-        bandwidth_factors=found.bandwidth_factors,
-    )
-
-
-def _like_link(link: LinkSection, messages: MessagesSection) -> InsideSection:
-    """Messages inside a node, if they were not measured: the same as between two nodes."""
-    return InsideSection(
-        bandwidth=messages.flow_bandwidth or link.bandwidth,
-        latency=2 * link.latency,
-    )
-
-
 def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
     """A node's link, and the parameters of a message on it; a message passes two such links."""
     found = curve(pair.messages, busy, messages.header)
-    capacity = found.bandwidth
-    if pair.streams:
-        latency_s = busy.both_s + found.latency_s * found.latency_factors[-1]
-        capacity = max(capacity, link_capacity(pair.streams, latency_s)[0])
+    latency_s = busy.both_s + found.latency_s * found.factors["latency_factors"][-1]
+    together = [one.flows * one.bytes / max(one.time_s - latency_s, 1e-12) for one in pair.streams]
+    capacity = max([found.bandwidth, *together])
     alone = found.bandwidth if found.bandwidth < SAME * capacity else 0.0
     link = LinkSection(bandwidth=capacity if alone else found.bandwidth, latency=found.latency_s / 2)
-    changed: MessagesSection = msgspec.structs.replace(
-        messages,
-        from_sizes=found.from_sizes,
-        latency_factors=found.latency_factors,
-        bandwidth_factors=found.bandwidth_factors,
-        flow_bandwidth=alone,
-    )
+    changed: MessagesSection = msgspec.structs.replace(messages, flow_bandwidth=alone, **found.factors)
     return link, changed
 
 

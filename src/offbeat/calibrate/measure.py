@@ -10,9 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.calibrate.fit import pieces_of
+from offbeat.calibrate.fit import Piece, pieces_of
 from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint, point
-from offbeat.calibrate.pieces import Piece
 from offbeat.units import counted, format_size
 
 LARGEST = 2**23
@@ -125,20 +124,19 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
 
 
-class _RoundTripTimes:
+class _RoundTripTimes(Struct):
     """Half round trips of a pair of processes: size → every repetition's time (n,) in seconds."""
 
-    def __init__(self, probe: Probe, ranks: Ranks, where: str, report: Report) -> None:
-        self.times_s: dict[int, NDArray[np.float64]] = {}
-        self._probe = probe
-        self._ranks = ranks
-        self._where = where
-        self._report = report
+    probe: Probe
+    ranks: Ranks
+    where: str
+    report: Report
+    times_s: dict[int, NDArray[np.float64]] = {}
 
     def add(self, sizes: Sequence[int]) -> None:
         """Measure all sizes in several passes, because the state of a machine changes."""
         smallest, largest = format_size(sizes[0]), format_size(sizes[-1])
-        self._report(f"{self._where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
+        self.report(f"{self.where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
         for _ in range(PASSES):
             for size in sizes:
                 self._repeat(size)
@@ -151,7 +149,7 @@ class _RoundTripTimes:
         return [point(size, self.times_s[size]) for size in sorted(self.times_s)]
 
     def _repeat(self, size: int) -> None:
-        times_s = self._probe.pingpong(self._ranks, size)
+        times_s = self.probe.pingpong(self.ranks, size)
         self.times_s[size] = np.concatenate([self.times_s.get(size, np.zeros(0)), times_s])
 
     def _disturbed(self) -> list[int]:
@@ -204,10 +202,7 @@ def between_bends(pieces: Sequence[Piece]) -> list[int]:
 
 
 def first_waiting(is_eager: Callable[[int], bool], largest: int) -> int:
-    """The smallest size up to ``largest`` whose sender waits for its receiver, by bisection; 0 if none does.
-
-    All larger sizes must wait, too.
-    """
+    """The smallest size whose sender waits for its receiver, as all larger ones, by bisection; 0 if none."""
     below, size = 0, 1
     while size <= largest and is_eager(size):
         below, size = size, size * 4

@@ -59,11 +59,6 @@ class StreamPoint(Struct, frozen=True, kw_only=True):
     bytes: int
     time_s: float
 
-    @property
-    def bandwidth(self) -> float:
-        """Bytes per second of all flows together."""
-        return self.flows * self.bytes / self.time_s
-
 
 class Pair(Struct, frozen=True, kw_only=True):
     """All measurements between two processes of one node, or of two nodes.

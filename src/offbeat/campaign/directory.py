@@ -1,9 +1,8 @@
 """The directory of a campaign: work in steps that is valid after a kill at any moment, and resumable.
 
 It holds a head, a JSON document with the version of the format and the settings, and a file of records, one
-line for each finished step, which is on disk before the next step begins. A :class:`CampaignFormat` names the
-files and their types; :class:`CampaignDirectory` creates such a directory or resumes in it. The results of
-studies have more files; they share what recognises, locks and closes a directory.
+line for each finished step, which is on disk before the next step begins. The results of studies have more
+files; they share what recognises, locks and closes a directory.
 """
 
 from __future__ import annotations
@@ -209,10 +208,7 @@ def make_directory(directory: Path, form: DirectoryFormat) -> bool:
 
 
 def read_head(directory: Path, form: DirectoryFormat) -> dict[str, Any]:
-    """The head of a directory as a dictionary.
-
-    Raises BadInput for a directory that does not exist or is of another format or version.
-    """
+    """The head of a directory; raises BadInput if it has none of this format and version."""
     if not directory.exists():
         raise BadInput(f"there is no directory {directory}; {form.created_by} creates one")
     if not directory.is_dir():

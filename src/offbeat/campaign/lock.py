@@ -49,8 +49,7 @@ class Lock:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Take the lock; raises RunFailed if another process has it, BadInput if its file cannot be
-        written."""
+        """Take the lock; raises RunFailed if another process has it, BadInput if its file is not writable."""
         self.effective = True
         try:
             self._descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)

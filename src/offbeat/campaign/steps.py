@@ -21,8 +21,7 @@ class CampaignListener(Protocol):
         """Something limits the reliability of the results."""
 
     def begin(self, done: int, total: int, unit: str = ...) -> None:
-        """The first step begins; ``done`` of the total number of steps are done already. ``unit`` replaces
-        the listener's word for steps."""
+        """The first of the ``total - done`` remaining steps begins; ``unit`` replaces the word for steps."""
 
 
 class StepListener(CampaignListener, Protocol[RecordSeen]):

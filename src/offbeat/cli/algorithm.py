@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import algorithms, collectives
-from offbeat.cli.output import Json, prints_text, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -51,7 +51,7 @@ def list_algorithms(
     entries = find.listed(collective, family)
     if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
-    write_json(json, lambda: f"{tables.catalogue_json(entries)}\n".encode())
+    write_json(json, lambda: encoded(tables.catalogue_objects(entries)))
 
 
 @app.command("show")
@@ -94,8 +94,6 @@ def show_algorithm(
     json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
-    from rich.console import Console
-
     from offbeat.algorithm import draw, exits, show
 
     if skew and not pattern:
@@ -114,7 +112,7 @@ def show_algorithm(
         skew_s=parse_time(skew) if skew else None,
         seed=seed,
     )
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
     if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
@@ -169,7 +167,7 @@ def check_algorithms(
         jobs=jobs,
         console=Console(stderr=True),
     )
-    write_json(json, lambda: f"{tables.outcomes_json(outcomes)}\n".encode())
+    write_json(json, lambda: encoded(outcomes))
     if prints_text(json):
         stdout().print(tables.outcomes_table(outcomes))
     if check.wrong(outcomes):

@@ -25,6 +25,10 @@ Directory = Annotated[
     Path, typer.Argument(help="The directory that 'offbeat clock check' created.", metavar="DIR")
 ]
 
+NoPictures = Annotated[
+    bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
+]
+
 
 @app.command("check")
 def check_clock(
@@ -42,12 +46,14 @@ def check_clock(
     ] = "auto",
     processes: Annotated[
         int,
-        typer.Option("--processes", "-n", min=0, help="Processes. [default: one for each core, at least 2]"),
+        typer.Option(
+            "--processes", "-n", min=0, help="Number of processes. [default: one for each core, at least 2]"
+        ),
     ] = 0,
     nodes: Annotated[
         int,
         typer.Option(
-            "--nodes", min=0, help="Spread them over so many nodes. [default: as the launcher does]"
+            "--nodes", min=0, help="Number of nodes for the processes. [default: placed by the launcher]"
         ),
     ] = 0,
     hostfile: Annotated[
@@ -58,12 +64,14 @@ def check_clock(
     ] = "reduce",
     size: Annotated[
         list[str] | None,
-        typer.Option(help="Its message size, such as '1 KiB'; 8 B unless given. May be given several times."),
+        typer.Option(
+            help="Message size of the collective, such as '1 KiB'; default: 8 B. May be given several times."
+        ),
     ] = None,
     algorithm: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this algorithm of the collective; by default all that need no launch of their own."
+            help="Only this algorithm of the collective; by default all that need no separate launch."
             " May be given several times."
         ),
     ] = None,
@@ -80,13 +88,11 @@ def check_clock(
     seed: Annotated[
         int, typer.Option(help="Seed of the order of measuring and of artificial clock drift.")
     ] = 1,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
-    """Measure exit skews, what they do to a collective, the cost of a clock synchronisation, and how long it
-    lasts.
+    """Measure exit skews, their effect on a collective, how long a clock synchronisation takes, and how
+    accurate clocks are after it.
 
     Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped is resumed by
     the same command.
@@ -98,7 +104,7 @@ def check_clock(
     installation = choose(mpi)
     settings = CheckSettings(
         library=installation.version_text,
-        p=processes or default_processes(nodes).p,
+        p=processes or default_processes(nodes),
         nodes=nodes,
         hostfile=str(hostfile.absolute()) if hostfile else "",
         collective=collective,
@@ -117,12 +123,10 @@ def check_clock(
 @app.command("report")
 def report_clock(
     directory: Directory,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
-    """Show a check again, finished or not, and write its report anew; nothing is measured."""
+    """Show an existing check, finished or not, and write its report again; nothing is measured."""
     from offbeat.clock import directory as kept
 
     _show(kept.read(directory), pictures=not no_pictures, all_notes=all_notes)
@@ -132,9 +136,8 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
     from offbeat.clock import directory as kept
     from offbeat.clock.page import write_page  # loading matplotlib takes its time
-    from offbeat.clock.summary import summary
+    from offbeat.clock.summary import sentence, summary
     from offbeat.clock.tables import left_out, tables
-    from offbeat.clock.verdict import sentence
 
     console = stdout()
     machine, found = done.head.machine, done.head.algorithms
@@ -146,9 +149,7 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:
             console.print(one.fitted(console.width))
-            for note in one.notes:
-                console.print(note, markup=False)
-            console.print()
+            console.print(*one.notes, "", sep="\n", markup=False)
     failures = [f"{step}: {why}" for step, why in summed.failures]
     print_notes(console, failures, everything=all_notes, word="failed")
     console.print(sentence(summed, machine), markup=False)

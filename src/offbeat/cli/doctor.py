@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
-from offbeat.units import counted
+from offbeat.units import counted, enumeration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +42,6 @@ def command(
     ] = False,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and list limitations."""
-    from rich.console import Console
-
     from offbeat.engines.open import list_algorithms
     from offbeat.mpi import find
     from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
@@ -57,14 +55,10 @@ def command(
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
-    echo = Console(stderr=True, highlight=False, soft_wrap=True)
     diagnosis = Diagnosis(
         survey=survey,
         node=inspect_node(),
-        examined=[
-            try_installation(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile)
-            for entry in tried
-        ],
+        examined=[try_installation(entry, echo, hostfile=hostfile) for entry in tried],
     )
     if prints_text(json):
         _show(diagnosis)
@@ -97,7 +91,6 @@ def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> No
 
 
 def _show(diagnosis: Diagnosis) -> None:
-
     console = stdout()
     _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
     _show_node(console, diagnosis.node)
@@ -106,7 +99,7 @@ def _show(diagnosis: Diagnosis) -> None:
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
-        console.print(f"\nNothing can be measured with {' and '.join(failed)}: see above.")
+        console.print(f"\nNothing can be measured with {enumeration(failed)}: see above.")
     if limits or not diagnosis.examined:
         console.print("\nLimitations:")
     elif not failed:

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, print_notes
-from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
+from offbeat.cli.output import AllNotes, print_notes, stdout
+from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectory, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
 from offbeat.units import counted
@@ -20,12 +19,7 @@ Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type
 
 
 def command(
-    directory: Annotated[
-        Path,
-        typer.Argument(
-            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
-        ),
-    ],
+    directory: ResultDirectory,
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     include_indistinguishable: IncludeIndistinguishable = False,
@@ -78,8 +72,6 @@ def command(
     all_notes: AllNotes = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
-    from rich.console import Console
-
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.read import read_study
@@ -112,7 +104,7 @@ def command(
     folder = output or directory / "tuning"
     files = write(plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
         f"{counted(len(files.rules), 'rule')} for {collectives}, written for {installation.name}:",

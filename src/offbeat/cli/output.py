@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.atomic_write import write_atomically, write_error
+from offbeat.atomic_write import write_atomically, write_error, write_new
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,11 @@ def stdout() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
+def echo(line: str) -> None:
+    """Print a line to standard error."""
+    print(line, file=sys.stderr)
+
+
 def prints_text(json: str) -> bool:
     """Whether the text is printed: unless JSON is printed instead."""
     return json != "-"
@@ -51,6 +56,15 @@ def write_json(json: str, document: Callable[[], bytes]) -> None:
             write_atomically(Path(json), document())
         except OSError as error:
             raise write_error(Path(json), error) from error
+
+
+def write_or_print(path: Path | None, text: str, description: str, *, force: bool) -> bool:
+    """Write text by :func:`~offbeat.atomic_write.write_new`, or print it without a path; true if written."""
+    if path is None:
+        sys.stdout.write(text)
+        return False
+    write_new(path, text, description, force=force)
+    return True
 
 
 def encoded(value: Any) -> bytes:

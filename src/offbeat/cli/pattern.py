@@ -48,7 +48,7 @@ def make_pattern(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
-    """Write a shape as a pattern file: one delay in seconds a line, line i that of rank i."""
+    """Write a shape as a pattern file: one delay in seconds per line; line i is for rank i."""
     from offbeat.pattern import file
 
     file.check_size(output or Path("the pattern file"), p)
@@ -125,13 +125,12 @@ def check_pattern(
         return
     print(draw.summary(pattern))
     if pattern.shifted_by_s:
-        print(
-            f"warning: the smallest delay is {format_time(pattern.shifted_by_s)}, not 0;"
-            " it is subtracted from every delay when the file is used",
-            file=sys.stderr,
+        _warn(
+            f"the smallest delay is {format_time(pattern.shifted_by_s)}, not 0; it is subtracted from every"
+            " delay when the file is used"
         )
     if pattern.skew_s == 0 and pattern.p > 1:
-        print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)
+        _warn("no rank is later than another; this is the shape no_delay")
 
 
 def _check_replay(replay: Replay) -> None:
@@ -139,10 +138,13 @@ def _check_replay(replay: Replay) -> None:
 
     print(draw.replay_summary(replay))
     if replay.shifted:
-        print(
-            f"warning: the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted"
-            " from the call's every delay when the file is used",
-            file=sys.stderr,
+        _warn(
+            f"the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted from the"
+            " call's every delay when the file is used"
         )
     if not replay.delays_s.any() and replay.p > 1:
-        print("warning: no rank is ever later than another; each call is the shape no_delay", file=sys.stderr)
+        _warn("no rank is ever later than another; each call is the shape no_delay")
+
+
+def _warn(sentence: str) -> None:
+    print(f"warning: {sentence}", file=sys.stderr)

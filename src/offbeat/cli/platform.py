@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import echo, stdout, write_or_print
 from offbeat.platform import presets
 from offbeat.units import format_time
 
@@ -26,7 +26,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 
 @app.command("list")
 def list_platforms() -> None:
-    """List the platforms that come with offbeat."""
+    """List the built-in platforms."""
     from rich.console import Console
 
     from offbeat.platform import machine, show
@@ -34,8 +34,7 @@ def list_platforms() -> None:
 
     table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
-        line = show.summary(machine.load(name))
-        table.add_row(line.name, line.machine, line.joined, line.source)
+        table.add_row(*show.summary(machine.load(name)))
     Console(highlight=False).print(table)
 
 
@@ -51,13 +50,11 @@ def show_platform(
     ] = None,
 ) -> None:
     """Show the properties of a platform, and the time of a single message by size and distance."""
-    from rich.console import Console
-
     from offbeat.platform import machine, show
     from offbeat.table import FittedTable
 
     loaded = machine.load(platform)
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     console.print(f"{loaded.name}", style="bold", markup=False)
     console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
@@ -101,13 +98,9 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
-    from offbeat.atomic_write import write_new
     from offbeat.platform.template import schema_text
 
-    if output is None:
-        sys.stdout.write(schema_text())
-    else:
-        write_new(output, schema_text(), "the schema", force=True)
+    if write_or_print(output, schema_text(), "the schema", force=True):
         print(f"wrote {output}")
 
 
@@ -130,8 +123,7 @@ def calibrate_platform(
         typer.Option(
             "--ppn",
             min=0,
-            help="Processes a node, as many as it takes to fill a node's link. [default: its cores, 16 at"
-            " most]",
+            help="Processes per node, enough to saturate a node's link. [default: its cores, 16 at most]",
         ),
     ] = 0,
     hostfile: Annotated[
@@ -144,8 +136,8 @@ def calibrate_platform(
         str,
         typer.Option(
             "--base",
-            help="A platform, file or name, from which what cannot be measured here is taken: its nodes, and"
-            " on one node everything between nodes.",
+            help="The platform (file or name) that supplies what cannot be measured here: the number of"
+            " nodes, and on one node everything between nodes.",
         ),
     ] = "",
     picture: Picture = None,
@@ -158,11 +150,10 @@ def calibrate_platform(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Measure this machine from point to point, and write the platform file that fits best.
+    """Measure messages between processes of this machine, and write the platform file that fits them best.
 
-    Shows for each size how far the fitted model is from what was measured.
+    Prints the measured time and the time of the fitted model for each size.
     """
-    from rich.console import Console
 
     from offbeat.atomic_write import check_new, write_new
     from offbeat.calibrate.calibration import CalibrationSettings, calibrate, measure_here, parse_largest
@@ -175,24 +166,24 @@ def calibrate_platform(
     check_new(output, force=force)
     if measurements is not None:
         check_new(measurements, force=True)
-    told = Console(stderr=True, highlight=False, soft_wrap=True)
     like = machine.load(base) if base else None
     if refit is None:
-        wanted = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=parse_largest(largest))
-        measured = measure_here(choose(mpi), wanted, lambda line: told.print(line, markup=False))
+        largest_bytes = parse_largest(largest)
+        settings = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=largest_bytes)
+        measured = measure_here(choose(mpi), settings, echo)
     else:
         measured = read_measurements(refit)
     if measurements is not None:
         write_measurements(measured, measurements)
-    found = calibrate(measured, like)
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(FittedTable(*found.table()))
-    for line in found.words():
+    fitted = calibrate(measured, like)
+    console = stdout()
+    console.print(FittedTable(*fitted.table()))
+    for line in fitted.words():
         console.print(line, markup=False)
-    write_new(output, found.text, "the platform file", force=force)
+    write_new(output, fitted.text, "the platform file", force=force)
     console.print(f"wrote {output}", markup=False)
     if picture is not None:
         from offbeat.calibrate.picture import picture as draw_picture
 
-        draw_picture(measured, found.residuals, picture)
+        draw_picture(measured, fitted.residuals, picture)
         console.print(f"wrote {picture}", markup=False)

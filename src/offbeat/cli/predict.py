@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.cli.trace_options import (
     Collective,
     Communicator,
@@ -71,9 +71,9 @@ def command(
     Without a selection of calls, those that the summary recommends to tune first are used; if the results do
     not cover them, the next ones that they cover.
     """
-    from offbeat.predict import document
     from offbeat.predict.measured_configuration import measurements
     from offbeat.predict.predict import Request, predict
+    from offbeat.predict.wording import document
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
 
@@ -92,28 +92,23 @@ def command(
     prediction = predict(opened, summary_of_trace(opened), measurements(measured, first.library), request)
     if prints_text(json):
         _print(prediction, all_notes=all_notes)
-    write_json(json, lambda: document.encoded(prediction))
+    write_json(json, lambda: encoded(document(prediction)))
     if pictures is not None:
         _draw(prediction, pictures)
 
 
 def _print(prediction: Prediction, *, all_notes: bool) -> None:
     from offbeat.predict import wording
-    from offbeat.table import FittedTable
 
     console = stdout()
-    for line in wording.head(prediction):
-        console.print(line, markup=False)
+    console.print(*wording.head(prediction), sep="\n", markup=False)
     print_notes(console, prediction.notes, everything=all_notes)
     table = wording.table(prediction)
     console.print()
-    console.print(FittedTable(table.headings, table.rows, title=table.title))
-    for line in table.notes:
-        console.print(line, markup=False)
-    console.print()
-    for line in (wording.sentence(prediction), wording.ran_sentence(prediction)):
-        if line:
-            console.print(line, markup=False)
+    console.print(table.fitted(console.width))
+    console.print(*table.notes, "", wording.sentence(prediction), sep="\n", markup=False)
+    if ran := wording.ran_sentence(prediction):
+        console.print(ran, markup=False)
 
 
 def _draw(prediction: Prediction, folder: Path) -> None:

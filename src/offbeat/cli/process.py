@@ -31,8 +31,7 @@ _PATH_ERRORS = {
 
 @contextmanager
 def reporting_errors() -> Iterator[None]:
-    """Turn errors and signals into a message and an exit status; other exceptions are bugs and give a
-    traceback."""
+    """Turn errors and signals into a message and an exit status; other exceptions are bugs."""
     try:
         with _stopping_on_signals():
             try:
@@ -85,8 +84,7 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 def _is_full_disk(error: BaseException) -> bool:
-    """Whether the cause of an error is a full disk, which is not bad input, whatever the exception's
-    class."""
+    """Whether a full disk caused an error, which is not bad input, whatever the exception's class."""
     cause = error.__cause__ or error.__context__
     if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
         return True
@@ -94,7 +92,6 @@ def _is_full_disk(error: BaseException) -> bool:
 
 
 def _message(error: OSError) -> str:
-    """The message of a system error."""
     reason = error.strerror or str(error)
     if error.filename is None:
         return f"the output cannot be written: {reason}"
@@ -172,8 +169,7 @@ def check_encoding(arguments: Sequence[str]) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Replace closed standard streams by the null device: else the next opened file would take their
-    number."""
+    """Open closed standard streams as the null device: the next opened file must not take their number."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

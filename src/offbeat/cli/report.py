@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import stdout
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import BadInput
 
@@ -43,7 +44,7 @@ def command(
     results = read_study(directory)
     selection = select(results, rule, include_scenarios=include_scenarios)
     folder = None if no_pictures else pictures or directory / "pictures"
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     with Progress(
         console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal
     ) as bar:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import stdout
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -42,7 +44,7 @@ def figure_4(
         typer.Option(help="Only this algorithm, by SimGrid's name. May be given several times."),
     ] = None,
     platform: Annotated[
-        str, typer.Option(help="Another simulated machine: a platform file, or a preset.")
+        str, typer.Option(help="Another simulated machine: a platform file, or the name of a built-in one.")
     ] = "paper",
     p: Annotated[int, typer.Option("--p", min=2, help="Number of processes.")] = 1024,
     executor: Annotated[
@@ -58,8 +60,6 @@ def figure_4(
 
     The figure is an ordinary study: after an interruption, the same command resumes it.
     """
-    from rich.console import Console
-
     from offbeat.engines.progress import RunProgress
     from offbeat.engines.run import time_limit
     from offbeat.reproduce import figure4
@@ -68,7 +68,7 @@ def figure_4(
     part = figure4.selected_part(collective or [], factor or [], size or [], algorithm or [], platform, p)
     with RunProgress(doing="simulate") as progress:
         outcome = reproduce(part, output, progress, executor, time_limit(stop_before_limit))
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     console.print(f"{outcome.done} of {outcome.total} cases done in {output}.", markup=False)
     if outcome.done < outcome.total:
         console.print("Stopped before the job's time limit; the same command resumes.")

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import one_of, result_directories
+from offbeat.cli.completion import one_of
+from offbeat.cli.selection_options import ResultDirectory
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -18,9 +19,7 @@ app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=Tru
 
 @app.command("export")
 def export_results(
-    directory: Annotated[
-        Path, typer.Argument(help="The result directory.", metavar="DIR", autocompletion=result_directories)
-    ],
+    directory: ResultDirectory,
     form: Annotated[
         str,
         typer.Option(
@@ -65,7 +64,7 @@ def import_results(
         list[str] | None,
         typer.Option(
             "--column",
-            help="OURS=THEIRS: the file's name for one of our columns, such as last_delay_us=runtime;"
+            help="OURS=THEIRS: the file's name for one of offbeat's columns, such as last_delay_us=runtime;"
             " repeatable.",
             metavar="OURS=THEIRS",
         ),

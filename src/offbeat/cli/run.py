@@ -39,7 +39,10 @@ def command(
     ] = None,
     platform: Annotated[
         str | None,
-        typer.Option(help="The simulated machine, instead of the study's: a platform file, or a preset."),
+        typer.Option(
+            help="The simulated machine, instead of the study's: a platform file, or a built-in platform's"
+            " name."
+        ),
     ] = None,
     family: Annotated[
         str | None,

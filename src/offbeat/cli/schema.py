@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from offbeat.cli.output import write_or_print
 
 
 def command(
@@ -15,11 +16,7 @@ def command(
     ] = None,
 ) -> None:
     """Print the JSON Schema of study files, for editors and other programs."""
-    from offbeat.atomic_write import write_new
     from offbeat.study.template import schema_text
 
-    if output is None:
-        sys.stdout.write(schema_text())
-    else:
-        write_new(output, schema_text(), "the schema", force=True)
+    if write_or_print(output, schema_text(), "the schema", force=True):
         print(f"wrote {output}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from offbeat.cli.output import write_or_print
 
 
 class Scheduler(StrEnum):
@@ -44,7 +45,6 @@ def command(
     ] = 0,
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
-    from offbeat.atomic_write import write_new
     from offbeat.study.load import load
     from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
 
@@ -52,9 +52,6 @@ def command(
         time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
     )
     text = SCHEDULERS[scheduler.value](load(study, other_machine=True), options)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_new(output, text, "the job script", force=force)
+    if write_or_print(output, text, "the job script", force=force):
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"
         print(f"wrote {output}; submit it with '{submit} {shlex.quote(str(output))}'")

@@ -50,7 +50,7 @@ def command(
         typer.Option(
             min=0,
             max=100_000,
-            help="Simulated repetitions of the study for the certainty of each choice; 0 omits it.",
+            help="Simulated repetitions of the study for the confidence in each choice; 0 omits it.",
         ),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.selection_options import ResultDirectory
 
 if TYPE_CHECKING:
     from offbeat.results.status import Status
 
 
 def command(
-    directory: Annotated[
-        Path,
-        typer.Argument(help="The result directory.", metavar="DIR", autocompletion=result_directories),
-    ],
+    directory: ResultDirectory,
     check: Annotated[
         bool,
         typer.Option(

@@ -36,7 +36,7 @@ Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 Ki
 
 def summary_of_trace(trace: Trace) -> Summary:
     """The summary of a trace; shows the progress of reading it."""
-    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.read import ReadProgress
     from offbeat.trace.summary import summarise
 
     with ReadProgress("reading the trace") as progress:

@@ -20,26 +20,30 @@ CONTEXT = {
 }
 """Arguments after ``--`` are not parsed."""
 
+ProgramCommand = Annotated[
+    list[str],
+    typer.Argument(help="The command, such as 'mpirun -n 64 ./app', after --.", metavar="-- COMMAND..."),
+]
+ProgramMpi = Annotated[
+    str, typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]")
+]
+
 
 def command(
-    arguments: Annotated[
-        list[str],
-        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
-    ],
+    arguments: ProgramCommand,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for the trace.", metavar="DIR")
     ] = Path("offbeat-trace"),
-    mpi: Annotated[
-        str,
-        typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
-    ] = "auto",
+    mpi: ProgramMpi = "auto",
     ranks: Annotated[str, typer.Option(help="Only these ranks of MPI_COMM_WORLD, such as 0-3,8.")] = "",
     every: Annotated[str, typer.Option(help="Only every Nth call of a communicator.", metavar="N")] = "",
-    collectives: Annotated[str, typer.Option(help="Only these, such as allreduce,alltoall.")] = "",
+    collectives: Annotated[
+        str, typer.Option(help="Only these collectives, such as allreduce,alltoall.")
+    ] = "",
     comm_sizes: Annotated[str, typer.Option(help="Only communicators of these sizes, such as 16-.")] = "",
     window: Annotated[str, typer.Option(help="Only these seconds since MPI_Init, such as 10-60.")] = "",
     limit: Annotated[
-        str, typer.Option("--bytes", help="A rank's file grows to this, such as '100 MB'.")
+        str, typer.Option("--bytes", help="Limit on the size of a rank's file, such as '100 MB'.")
     ] = "",
     depth: Annotated[
         str,
@@ -59,7 +63,7 @@ def command(
     from rich.console import Console
 
     from offbeat.trace import run as launch
-    from offbeat.trace.options import RANKS
+    from offbeat.trace.run import RANKS
 
     options = {
         "RANKS": ranks,
@@ -77,8 +81,7 @@ def command(
     installation = launch.find_installation(mpi, arguments)
     library = launch.tracer_library(installation, lambda line: console.print(line, markup=False))
     prepared = launch.prepare(arguments, output, options, installation, library)
-    with launch.locked(output):
-        status = launch.run(prepared)
+    status = launch.run(prepared)
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")

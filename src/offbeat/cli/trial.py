@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
+from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,17 +24,14 @@ if TYPE_CHECKING:
     from offbeat.predict.predict import TracedProgram
     from offbeat.predict.prediction import Prediction
     from offbeat.results.read import Results
-    from offbeat.trial.choices import PlannedChoice, TriedChoice
-    from offbeat.trial.journal import Settings
+    from offbeat.trial.choices import TrialChoice
+    from offbeat.trial.trial import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
 
 def command(
-    arguments: Annotated[
-        list[str],
-        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
-    ],
+    arguments: ProgramCommand,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -63,10 +62,7 @@ def command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and tuning files.", metavar="DIR")
     ] = Path("offbeat-try"),
-    mpi: Annotated[
-        str,
-        typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
-    ] = "auto",
+    mpi: ProgramMpi = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order within rounds.")] = 1,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -81,12 +77,12 @@ def command(
     from offbeat.mpi.environment import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
-    from offbeat.trial import journal, launch, wording
+    from offbeat.trial import trial, wording
     from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
     from offbeat.trial.trial import TrialProgress, run_all, times
 
-    launch.check_command(arguments)
-    pattern = launch.parse_pattern(time)
+    trial.check_command(arguments)
+    pattern = trial.parse_pattern(time)
     if pictures is not None and trace is None:
         raise BadInput("--pictures shows expected and measured times; give a trace with --trace")
     measured = read_study(results or _only_results())
@@ -99,34 +95,33 @@ def command(
         include_scenarios=include_scenarios,
         predicted=traced.predicted() if traced is not None else None,
     )
-    settings = journal.Settings(
+    settings = trial.Settings(
         command=arguments,
         library=f"{installation.version_text} ({installation.library})",
-        folder=journal.working_directory(),
+        folder=os.getcwd(),  # noqa: PTH109 - must not resolve symbolic links
         time=time,
         seed=seed,
-        choices=[
-            journal.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices
-        ],
+        choices=[trial.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices],
     )
     check_processes(choices, process_count(arguments))
     console = stdout()
     if prints_text(json):
-        for line in wording.tried_lines(choices):
-            console.print(line, markup=False)
+        console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
-    with journal.Journal(output, settings) as trial_journal:
-        tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
+    with trial.Journal(output, settings) as journal:
+        tried = list(write_tuning_files(choices, installation, output / trial.TUNING))
         reaches = _reaches(tried, traced)
         if prints_text(json):
-            _say_reaches(console, reaches, traced)
+            for name, reach in reaches.items():
+                console.print(f"{name} {reach.sentence}", markup=False)
+            if traced is not None and traced.why_not:
+                console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
-        names = [one.name for one in tried]
         with TrialProgress() as progress:
-            used = launch.Command(argv=arguments, installation=installation)
-            run_all(trial_journal, used, tried, rounds, seed, pattern, progress)
-        times_s = times(trial_journal, names)
+            used = trial.Command(argv=arguments, installation=installation)
+            run_all(journal, used, tried, rounds, seed, pattern, progress)
+        times_s = times(journal, [one.name for one in tried])
     if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(
@@ -142,17 +137,15 @@ def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
     from offbeat.results.layout import CASES, PROVENANCE
 
-    times_s = sorted(
+    found = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
-    if len(times_s) == 1:
-        return times_s[0]
-    there = ", ".join(map(str, times_s)) or "none"
-    raise BadInput(
-        f"give the result directory of a study with --results; in this folder there is {there}"
-        if not times_s
-        else f"there are several result directories in this folder ({there}); give one with --results"
-    )
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BadInput("give the result directory of a study with --results; in this folder there is none")
+    there = ", ".join(map(str, found))
+    raise BadInput(f"there are several result directories in this folder ({there}); give one with --results")
 
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
@@ -165,7 +158,7 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
     return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))
 
 
-def _reaches(tried: Sequence[TriedChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
+def _reaches(tried: Sequence[TrialChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
     """The calls of the trace that each choice's files affect, by the choice's name."""
     from offbeat.predict.affected_calls import calls_affected_by_files
 
@@ -178,18 +171,9 @@ def _reaches(tried: Sequence[TriedChoice], traced: TracedProgram | None) -> dict
     }
 
 
-def _say_reaches(
-    console: Console, reaches: Mapping[str, AffectedCalls], traced: TracedProgram | None
-) -> None:
-    for name, reach in reaches.items():
-        console.print(f"{name} {reach.sentence}", markup=False)
-    if traced is not None and traced.why_not:
-        console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
-
-
 def _report(
     console: Console,
-    choices: Sequence[PlannedChoice],
+    choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     without_effect: Sequence[str],
@@ -197,24 +181,19 @@ def _report(
     is_wall: bool,
     all_notes: bool,
 ) -> None:
-    from offbeat.table import FittedTable
     from offbeat.trial import wording
     from offbeat.trial.comparison import compare
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     console.print()
-    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
-    console.print(FittedTable(headings, wording.rows(times_s, same)))
+    console.print(wording.time_table(times_s, same).fitted(console.width))
     console.print()
-    for sentence in wording.verdict_sentences(compare(times_s), same, without_effect):
-        console.print(sentence, markup=False)
+    console.print(*wording.verdict_sentences(compare(times_s), same, without_effect), sep="\n", markup=False)
     if expected is None:
         return
     console.print()
     print_notes(console, expected.notes, everything=all_notes)
-    console.print(
-        FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, times_s))
-    )
+    console.print(wording.expectation_table(expected, times_s).fitted(console.width))
     if is_wall:
         console.print(
             "Measured times are of the whole command, including its start; expected times are from MPI_Init"
@@ -225,13 +204,13 @@ def _report(
 
 def _document(
     settings: Settings,
-    choices: Sequence[PlannedChoice],
+    choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     reaches: Mapping[str, AffectedCalls],
 ) -> dict[str, Any]:
     """The trial as JSON: run times in seconds, one per round and choice, and the verdict."""
-    from offbeat.predict.document import document
+    from offbeat.predict.wording import document
     from offbeat.trial import wording
     from offbeat.trial.comparison import compare
 
@@ -246,7 +225,7 @@ def _document(
     }
 
 
-def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice], output: Path) -> None:
+def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice], output: Path) -> None:
     """Print the commands that verify the tuning files; impossible for files from simulations."""
     from offbeat.tuning.write import is_simulated, measured_library
 
@@ -265,8 +244,8 @@ def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice
 
 def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
     from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
-    from offbeat.predict.conditions import Estimate
     from offbeat.predict.draw import prediction_figure
+    from offbeat.predict.measured_configuration import Estimate
     from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}

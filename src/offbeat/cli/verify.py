@@ -66,8 +66,7 @@ def command(
     if proofs.changed_files:
         raise RunFailed(
             f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files"
-            " again"
-            " with 'offbeat export'"
+            " again with 'offbeat export'"
         )
     if not proofs.all_obeyed:
         raise RunFailed(

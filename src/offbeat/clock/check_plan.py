@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from msgspec import Struct, field
 
@@ -54,6 +55,11 @@ class CheckSettings(Struct, frozen=True, kw_only=True):
     ages_s: list[float] = field(default_factory=lambda: list(AGES_S))
     methods: list[str] = field(default_factory=lambda: list(METHODS))
     seed: int = 1
+
+    @property
+    def ppn(self) -> int:
+        """Processes on each node, 0 if the launcher places them."""
+        return self.p // self.nodes if self.nodes else 0
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -104,8 +110,8 @@ def steps(
 ) -> list[Step]:
     """All steps of a check in order; the same for the same arguments.
 
-    ``bent`` says that the processes share one physical clock: methods are then tried on bent ones too, as
-    nothing could be learned from clocks that are one.
+    ``distorted``: the processes share one physical clock. Methods are then measured with artificial drift,
+    because on one clock they would show no error.
     """
     return [
         *_starts(settings, [one.name for one in barriers], [one.name for one in algorithms]),
@@ -121,21 +127,15 @@ def processes_of(p: int) -> list[int]:
 
 
 def _starts(settings: CheckSettings, barriers: Sequence[str], algorithms: Sequence[str]) -> Iterable[Step]:
-    kinds = [
-        (start, collective, algorithm, size)
-        for start in [HARMONIZE, *barriers]
-        for collective, algorithm, size in [
-            (NOTHING, "", 0),
-            *((settings.collective, name, size) for name in algorithms for size in settings.sizes),
-        ]
-    ]
+    calls = [(NOTHING, "", 0), *product([settings.collective], algorithms, settings.sizes)]
+    kinds = list(product([HARMONIZE, *barriers], calls))
     for number in range(ROUNDS):
         order = list(kinds)
         random.Random(f"{settings.seed} {number}").shuffle(order)
-        for start, collective, algorithm, size in order:
-            words = [str(number), start, *([collective, algorithm, str(size)] if collective else [])]
+        for start, (collective, algorithm, size) in order:
+            parts = [str(number), start, *([collective, algorithm, str(size)] if collective else [])]
             yield Step(
-                id=f"start {' '.join(words)}",
+                id=f"start {' '.join(parts)}",
                 kind="start",
                 round=number,
                 start=start,
@@ -146,8 +146,7 @@ def _starts(settings: CheckSettings, barriers: Sequence[str], algorithms: Sequen
 
 
 def _syncs(settings: CheckSettings, *, distorted: bool) -> Iterable[Step]:
-    """Every method on the clocks as they are, or distorted where they are one; the first one as they are,
-    too."""
+    """Every method, with artificial drift if ``distorted``, and then the first method without drift, too."""
     kinds = [(name, distorted) for name in settings.methods]
     if distorted:
         kinds.insert(0, (settings.methods[0], False))
@@ -167,8 +166,7 @@ def _clock_kind(distorted: bool) -> str:
 
 
 def choose(found: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
-    """The algorithms with these names, or all if there are no names; raises :class:`BadInput` for unknown
-    ones."""
+    """The named algorithms, or all without names. Raises :class:`BadInput` for unknown names."""
     known = [one.name for one in found]
     for name in names:
         if name not in known:

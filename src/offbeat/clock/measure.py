@@ -40,6 +40,9 @@ PATIENCE_S = 120.0
 
 WARMUPS = 3
 
+_ROWS: dict[str, type[Row]] = {"start": Start, "sync": Sync, "accuracy": Accuracy}
+"""The kind of a step → the type of its rows."""
+
 LOSSES = 2
 """A start or collective with which the launch died this number of times is not tried again."""
 
@@ -62,24 +65,20 @@ class LaunchedProber:
 
     def do(self, step: Step) -> Row:
         """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
-        failure = self._given_up(step)
-        if failure:
-            return failed(step, f"not tried again: {failure}", self._settings)
+        losses = self._losses.setdefault(_subject(step), [])
+        if len(losses) >= LOSSES:
+            return failed(step, f"not tried again: {losses[-1]}", self._settings)
         try:
             driver = self._forced(step)
             answer = driver.ask(self._command(step), timeout_s=self._patience_s(step))
         except DriverLost as lost:
             self._launches.drop()
-            self._losses.setdefault(_subject(step), []).append(str(lost))
+            losses.append(str(lost))
             self._require_launches()
             return failed(step, str(lost), self._settings)
         except Refused as refusal:
             return failed(step, str(refusal), self._settings)
-        return row_of(step, answer, self._settings)
-
-    def _given_up(self, step: Step) -> str:
-        losses = self._losses.get(_subject(step), [])
-        return losses[-1] if len(losses) >= LOSSES else ""
+        return row_of(step, structs.asdict(answer), self._settings)
 
     def where(self, step: Step) -> LaunchSpec:
         """The launch that a step needs."""
@@ -90,8 +89,8 @@ class LaunchedProber:
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()
-        words = [word for one in forced for word in steering.force_arguments(one, variables) or []]
-        self._launches.force(driver, words, PATIENCE_S)
+        arguments = [text for one in forced for text in steering.force_arguments(one, variables) or []]
+        self._launches.force(driver, arguments, PATIENCE_S)
         return driver
 
     def _forced_algorithms(self, step: Step) -> list[Algorithm]:
@@ -121,10 +120,8 @@ class LaunchedProber:
         if why:
             raise RunFailed(
                 f"{self._engine.installation.name} cannot be launched with {self._settings.p} processes:"
-                f" {why};"
-                " remove the cause and check again, which resumes the check. 'offbeat doctor' shows what"
-                " works"
-                " here"
+                f" {why}; remove the cause and check again, which resumes the check. 'offbeat doctor' shows"
+                " what works here"
             )
 
 
@@ -140,7 +137,7 @@ def where(
     steerable = LaunchSpec(
         p=settings.p,
         nodes=settings.nodes,
-        ppn=settings.p // settings.nodes if settings.nodes else 0,
+        ppn=settings.ppn,
         environment=tuple(sorted(environment.items())),
     )
     if not plain:
@@ -178,8 +175,7 @@ def prove(engine: MpiEngine, settings: CheckSettings, report: Callable[[str], No
 
 def candidates(engine: MpiEngine, settings: CheckSettings, collective: str) -> list[Algorithm]:
     """The library's algorithms of a collective that suit the placement of the processes."""
-    ppn = settings.p // settings.nodes if settings.nodes else 0
-    return [one for one in engine.algorithms(collective) if one.fits(settings.nodes, ppn)]
+    return [one for one in engine.algorithms(collective) if one.fits(settings.nodes, settings.ppn)]
 
 
 def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
@@ -195,7 +191,7 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
         skew_factor=0.0,
         p=settings.p,
         nodes=settings.nodes,
-        ppn=settings.p // settings.nodes if settings.nodes else 0,
+        ppn=settings.ppn,
         op="sum" if collective in REDUCING else "",
         datatype="" if collective == BARRIER else "double",
     )
@@ -204,12 +200,11 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
 def start_command(step: Step, repetitions: int) -> MeasureStart:
     """The driver's command for a step of starts."""
     by = "harmonize" if step.start == HARMONIZE else "barrier"
+    command = MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
     if not step.collective:
-        return MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
-    return MeasureStart(
-        by=by,
-        repetitions=repetitions,
-        warmups=WARMUPS,
+        return command
+    return structs.replace(
+        command,
         collective=step.collective,
         bytes=step.bytes,
         datatype="double",
@@ -233,37 +228,19 @@ def distorted_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
     return "virtual:" + ";".join(parts)
 
 
-def row_of(step: Step, answer: Started | Synchronised | Compared, settings: CheckSettings) -> Row:
-    """The row for a driver's answer."""
-    return _row(step, structs.asdict(answer), settings)
-
-
-def _row(step: Step, kept: dict[str, object], settings: CheckSettings) -> Row:
-    if step.kind == "start":
-        return Start(**_of_start(step), **kept)  # type: ignore[arg-type]
-    if step.kind == "sync":
-        return Sync(**_of_sync(step), **kept)  # type: ignore[arg-type]
-    return Accuracy(step=step.id, distorted=step.distorted, names=list(settings.methods), **kept)  # type: ignore[arg-type]
+def row_of(step: Step, measured: dict[str, object], settings: CheckSettings) -> Row:
+    """The row of a step: what identifies it, and the fields of the driver's answer or of a failure."""
+    kind = _ROWS[step.kind]
+    names = set(kind.__struct_fields__) & set(Step.__struct_fields__)
+    fields = {name: getattr(step, name) for name in names} | measured
+    if kind is Accuracy:
+        fields["names"] = list(settings.methods)
+    return kind(step=step.id, **fields)
 
 
 def failed(step: Step, why: str, settings: CheckSettings) -> Row:
     """The row of a step that failed."""
-    return _row(step, {"failure": why}, settings)
-
-
-def _of_start(step: Step) -> dict[str, object]:
-    return {
-        "step": step.id,
-        "round": step.round,
-        "start": step.start,
-        "collective": step.collective,
-        "algorithm": step.algorithm,
-        "bytes": step.bytes,
-    }
-
-
-def _of_sync(step: Step) -> dict[str, object]:
-    return {"step": step.id, "method": step.method, "processes": step.processes, "distorted": step.distorted}
+    return row_of(step, {"failure": why}, settings)
 
 
 def _subject(step: Step) -> tuple[str, ...]:

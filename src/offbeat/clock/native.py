@@ -17,8 +17,7 @@ from offbeat.mpi import build, find, probe
 from offbeat.mpi.assemble import identity
 
 HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
-"""The C type of an MPI_Comm by its size in bytes: an int in MPICH and its derivatives, a pointer in Open
-MPI."""
+"""The C type of an MPI_Comm by its size in bytes: MPICH's int, Open MPI's pointer."""
 
 
 class InstantC(ctypes.Structure):
@@ -55,21 +54,14 @@ class StartC(ctypes.Structure):
     """``offbeat_start``."""
 
     _fields_ = [
-        ("deadline_ns", ctypes.c_int64),
-        ("planned_ns", ctypes.c_int64),
-        ("margin_ns", ctypes.c_int64),
-        ("overshoot_ns", ctypes.c_int64),
-        ("bound_ns", ctypes.c_int64),
-        ("slack_ns", ctypes.c_int64),
+        *((f"{name}_ns", ctypes.c_int64) for name in ("deadline", "planned", "margin")),
+        *((f"{name}_ns", ctypes.c_int64) for name in ("overshoot", "bound", "slack")),
         ("verdict", ctypes.c_int),
     ]
 
 
 def handle(mpi: Any, comm: Any) -> Any:
-    """The MPI_Comm of an mpi4py communicator, as an argument; ``mpi`` is ``mpi4py.MPI``.
-
-    Raises TypeError for anything but an intra-communicator.
-    """
+    """The MPI_Comm of an mpi4py communicator; ``mpi`` is ``mpi4py.MPI``. Raises TypeError for others."""
     if not isinstance(comm, mpi.Intracomm):
         raise TypeError(f"an mpi4py intra-communicator is needed, such as MPI.COMM_WORLD, not {comm!r}")
     kind = HANDLES[mpi._sizeof(mpi.Comm)]
@@ -77,8 +69,7 @@ def handle(mpi: Any, comm: Any) -> Any:
 
 
 def declare(library: ctypes.CDLL) -> None:
-    """Declare the arguments and results of each function; communicators are passed as :func:`handle` gives
-    them."""
+    """Declare arguments and results of each function; communicators are those of :func:`handle`."""
     clock, time, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
     functions: dict[str, tuple[Any, list[Any] | None]] = {
         "offbeat_clock_create_with": (number, None),

@@ -52,10 +52,9 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
 class Sync(Struct, frozen=True, kw_only=True, tag="sync"):
     """Several synchronisations of one clock on the first ``processes`` processes, in their order.
 
-    ``taken_ns`` is the time from a harmonised start until the last process has finished; ``exchanges`` the
-    number of ping-pongs of all processes together; ``bound_ns`` the largest bound immediately afterwards.
-    ``shared`` says that all processes read one physical clock. ``distorted`` says that clocks had artificial
-    drift.
+    ``taken_ns``: from a harmonised start until the last process has finished; ``exchanges``: the ping-pongs
+    of all processes; ``bound_ns``: the largest bound immediately afterwards. ``shared``: all processes read
+    one physical clock. ``distorted``: clocks had artificial drift.
     """
 
     step: str
@@ -97,11 +96,8 @@ Row = Start | Sync | Accuracy
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The machine that was measured.
-
-    ``shared`` says that all processes read one physical clock. ``oversubscribed`` says that there are more
-    processes than cores; ``cores`` is the number of cores, 0 if unknown. ``warnings`` come from the launch
-    command.
+    """The machine that was measured; ``shared`` if all processes read one physical clock, ``oversubscribed``
+    with more processes than ``cores`` (0: unknown). ``warnings`` come from the launch command.
     """
 
     host: str
@@ -126,16 +122,12 @@ class CheckedAlgorithms(Struct, frozen=True, kw_only=True):
 
     def measured(self, collective: str) -> list[Algorithm]:
         """The algorithms that are measured: those whose verdicts allow it, without duplicates."""
-        sound = {
-            verdict.algorithm
-            for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status in MEASURED
-        }
-        refused = {
-            verdict.algorithm
-            for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status not in MEASURED
-        }
+        statuses: dict[str, set[bool]] = {}
+        for verdict in self.verdicts:
+            if verdict.collective == collective:
+                statuses.setdefault(verdict.algorithm, set()).add(verdict.status in MEASURED)
         return [
-            one for one in self.algorithms if one.collective == collective and one.name in sound - refused
+            one
+            for one in self.algorithms
+            if one.collective == collective and statuses.get(one.name) == {True}
         ]

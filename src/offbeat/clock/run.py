@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from msgspec import Struct
-
 import offbeat
 from offbeat.campaign.progress import CampaignProgress
 from offbeat.campaign.steps import StepListener, run_steps
@@ -41,21 +39,12 @@ class CheckListener(StepListener[Row], Protocol):
         """A long activity begins, for example a build."""
 
 
-class DefaultProcesses(Struct, frozen=True, kw_only=True):
-    """The default number of processes and nodes of a check."""
-
-    p: int
-    nodes: int
-
-
-def default_processes(nodes: int = 0) -> DefaultProcesses:
+def default_processes(nodes: int = 0) -> int:
     """One process per core, at least two: of the batch job, or of this node times ``nodes``."""
     job = allocation.current()
     if job is None:
-        return DefaultProcesses(p=max(2, cores.available().physical * max(1, nodes)), nodes=nodes)
-    if nodes:
-        return DefaultProcesses(p=max(2, nodes * job.cores_per_node), nodes=nodes)
-    return DefaultProcesses(p=max(2, job.cores), nodes=0)
+        return max(2, cores.available().physical * max(1, nodes))
+    return max(2, nodes * job.cores_per_node if nodes else job.cores)
 
 
 def check(
@@ -132,7 +121,7 @@ def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
             f" {answer.p}: the launcher {engine.installation.mpirun} and the library"
             f" {engine.installation.library} do not belong together"
         )
-    hosts = answer.host_of_rank
+    hosts, job = answer.host_of_rank, allocation.current()
     return Machine(
         host=hosts[0],
         library=engine.installation.version_text,
@@ -141,18 +130,12 @@ def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
         clock=answer.clock_source,
         shared=answer.clock_shared,
         oversubscribed=command.oversubscribed,
-        cores=_cores(len(set(hosts))),
+        cores=job.cores if job else cores.available().logical * len(set(hosts)),
         command=launch.shell_line(command),
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         offbeat=offbeat.__version__,
         warnings=[*command.warnings, *_load()],
     )
-
-
-def _cores(hosts: int) -> int:
-    """The number of cores for the processes."""
-    job = allocation.current()
-    return job.cores if job else cores.available().logical * hosts
 
 
 def _load() -> list[str]:

@@ -23,11 +23,10 @@ class Instant(Struct, frozen=True):
 class SyncFacts(Struct, frozen=True, kw_only=True):
     """Facts about the last synchronisation of this process.
 
-    ``exchanges`` is the number of ping-pongs, ``duration_ns`` the time from entering to leaving,
-    ``best_round_trip_ns`` the minimum round-trip time (0 without ping-pongs), ``bound_ns`` the bound
-    immediately afterwards, ``slope_ppb`` the rate of the shared clock relative to the local one, minus 1, in
-    parts per billion. ``contradictions`` counts how often in the clock's lifetime measurements contradicted
-    its model, as after a step of the time source.
+    ``exchanges`` counts ping-pongs, ``duration_ns`` is the time from entering to leaving,
+    ``best_round_trip_ns`` the minimum round trip (0 without ping-pongs), ``bound_ns`` the bound afterwards,
+    ``slope_ppb`` the rate of the shared clock relative to the local one, minus 1, in parts per billion.
+    ``contradictions`` counts measurements that contradicted the model, as after a step of the time source.
     """
 
     exchanges: int
@@ -68,8 +67,7 @@ class Clock:
         )
 
     def sync(self) -> None:
-        """Synchronise with the shared clock again; the time may jump within the bounds before and after.
-        Collective."""
+        """Synchronise again; the time may jump within the bounds before and after. Collective."""
         self._check(self._library.offbeat_clock_sync(self._live()))
 
     def local_ns(self) -> int:
@@ -150,8 +148,7 @@ class Clock:
 
 
 def raise_for(mpi: Any, code: int, message: Any) -> None:
-    """Raise the exception for an MPI error code; ``message`` returns the library's message about bad
-    arguments."""
+    """Raise the exception for an MPI error code; ``message`` returns the library's own about arguments."""
     if code == mpi.SUCCESS:
         return
     text = message().decode() if mpi.Get_error_class(code) == mpi.ERR_ARG else ""
@@ -177,6 +174,16 @@ def _time(time_ns: int) -> int:
 
 LONGEST_S = 1e6
 """The longest delay."""
+
+
+class _StartTime:
+    """A time of :class:`StartC` as a read-only attribute of :class:`Harmonized`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, harmonized: Harmonized, owner: type) -> int:
+        return int(getattr(harmonized._start, self._name))
 
 
 class Harmonized:
@@ -214,35 +221,12 @@ class Harmonized:
         """The same as a phrase that follows "it", with the reason if the process was not on time."""
         return str(library().offbeat_verdict_text(self._start.verdict).decode())
 
-    @property
-    def deadline_ns(self) -> int:
-        """The common deadline."""
-        return int(self._start.deadline_ns)
-
-    @property
-    def planned_ns(self) -> int:
-        """The deadline plus this process's delay."""
-        return int(self._start.planned_ns)
-
-    @property
-    def margin_ns(self) -> int:
-        """The time from receiving the deadline to the deadline."""
-        return int(self._start.margin_ns)
-
-    @property
-    def overshoot_ns(self) -> int:
-        """How long after its planned time the process left."""
-        return int(self._start.overshoot_ns)
-
-    @property
-    def bound_ns(self) -> int:
-        """The clock's error bound."""
-        return int(self._start.bound_ns)
-
-    @property
-    def slack_ns(self) -> int:
-        """How far in the future the deadline was set."""
-        return int(self._start.slack_ns)
+    deadline_ns = _StartTime()
+    planned_ns = _StartTime()
+    margin_ns = _StartTime()
+    overshoot_ns = _StartTime()
+    bound_ns = _StartTime()
+    slack_ns = _StartTime()
 
 
 def harmonize(comm: Any, delay_s: float = 0.0) -> Harmonized:

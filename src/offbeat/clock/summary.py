@@ -1,18 +1,19 @@
-"""The summary of a check's rows: skews, latencies with their ratios, costs and accuracies.
+"""The summary of a check's rows: skews, latencies with their ratios, costs, accuracies; and the verdict.
 
 Times are seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.clock.rows import HARMONIZE, NOTHING, ON_TIME, Accuracy, Row, Start, Sync
+from offbeat.clock.rows import HARMONIZE, NOTHING, ON_TIME, Accuracy, Machine, Row, Start, Sync
 from offbeat.study.algorithm import DEFAULT
+from offbeat.units import counted, format_time
 
 HIGH = 0.95
 """The quantile that is called high."""
@@ -25,10 +26,9 @@ class Skew(Struct, frozen=True, kw_only=True):
     """The exit skew of one kind of start.
 
     Of ``starts`` starts, ``on_time`` count (for barriers all; also all if fewer than ENOUGH were on time:
-    ``includes_late``). ``skews_s`` (n,) are the skews of the counted starts, with their median and
-    ``high_s``, the 95th percentile; ``trusted_s`` is the 95th percentile with the clock's error included.
-    ``error_s`` is the skew that the clock's error can hide. ``lags_s`` has one entry per rank: how long after
-    the first process it typically leaves.
+    ``includes_late``). ``skews_s`` (n,) are the skews of the counted ones, ``high_s`` their 95th percentile,
+    ``trusted_s`` that with the clock's error, ``error_s`` the skew that this error can hide. ``lags_s``: how
+    long after the first process each rank typically leaves.
     """
 
     start: str
@@ -60,10 +60,7 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
-    """One collective at one size, after every start.
-
-    ``latencies`` maps (algorithm, start) to times; a pair that failed is missing.
-    """
+    """One collective at one size; ``latencies`` by (algorithm, start), without pairs that failed."""
 
     collective: str
     bytes: int
@@ -72,8 +69,7 @@ class Ratios(Struct, frozen=True, kw_only=True):
     latencies: dict[tuple[str, str], Latency]
 
     def ratio(self, algorithm: str, start: str, *, longest: bool = False) -> float:
-        """Time after a barrier divided by time after a harmonised start (δ of section 6.1); NaN if
-        unknown."""
+        """Time after a barrier / time after a harmonised start (δ of section 6.1); NaN if unknown."""
         here, there = self.latencies.get((algorithm, start)), self.latencies.get((algorithm, HARMONIZE))
         if here is None or there is None:
             return float("nan")
@@ -157,8 +153,7 @@ def _skews(rows: Sequence[Start]) -> list[Skew]:
 
 
 def _skew(start: str, rows: Sequence[Start]) -> Skew:
-    on_time = _joined(row.verdicts for row in rows) == ON_TIME
-    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    on_time, counts = _counted(rows)
     skews_s, most_s = (
         _joined(getattr(row, name) for row in rows)[counts] * 1e-9 for name in ("skew_ns", "most_skew_ns")
     )
@@ -175,6 +170,12 @@ def _skew(start: str, rows: Sequence[Start]) -> Skew:
         error_s=float(np.median(most_s - skews_s)),
         lags_s=np.median([row.lags_ns for row in rows], axis=0) * 1e-9,
     )
+
+
+def _counted(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which repetitions started on time, and which count: those, or all if there are fewer than ENOUGH."""
+    on_time = _joined(row.verdicts for row in rows) == ON_TIME
+    return on_time, on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
 
 
 def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
@@ -201,8 +202,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
 
 
 def _latency(rows: Sequence[Start], p: int) -> Latency:
-    on_time = _joined(row.verdicts for row in rows) == ON_TIME
-    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    _, counts = _counted(rows)
     return Latency(
         start=rows[0].start,
         algorithm=rows[0].algorithm,
@@ -261,3 +261,81 @@ def _aged(row: Accuracy) -> Iterable[AgedAccuracy]:
 
 def _joined(lists: Iterable[Sequence[int]]) -> NDArray[np.float64]:
     return np.concatenate([np.array(one, dtype=np.float64) for one in lists])
+
+
+FEW = 20
+"""The least number of starts on time for a 95th percentile."""
+
+
+def trusted_s(found: Summary) -> float | None:
+    """The smallest skew in seconds that exceeds the start's own skew; None if there is none."""
+    harmonised = found.skew(HARMONIZE)
+    if harmonised is None or harmonised.includes_late or broken(found):
+        return None
+    return harmonised.trusted_s
+
+
+def sentence(found: Summary, machine: Machine) -> str:
+    """The verdict."""
+    return "; ".join(_sentence(found, machine)) + "."
+
+
+def broken(found: Summary) -> int:
+    """In how many comparisons the clock's error certainly exceeded its bound, over all methods."""
+    return sum(aged.broken for aged in found.aged)
+
+
+def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
+    harmonised = found.skew(HARMONIZE)
+    if harmonised is None:
+        yield "No verdict yet: no harmonised start was measured"
+    elif broken(found):
+        checks = sum(aged.count for aged in found.aged)
+        methods = ", ".join(dict.fromkeys(aged.method for aged in found.aged if aged.broken))
+        yield (
+            f"Start skew is unknown here: in {broken(found)} of {counted(checks, 'comparison')} a clock's"
+            f" error exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds"
+            " the assumed limits"
+        )
+    elif harmonised.includes_late:
+        yield (
+            f"Harmonised starts are not reliable here: {harmonised.on_time} of {harmonised.starts} were on"
+            f" time, and the median skew of all is {format_time(harmonised.median_s, 2)}"
+        )
+    else:
+        yield _trusted(harmonised, machine)
+        if harmonised.on_time < FEW:
+            yield f"only {harmonised.on_time} starts were on time: measure more with --repetitions"
+    yield from _barriers(found)
+    if machine.oversubscribed:
+        cores = counted(machine.cores, "core") if machine.cores else "fewer cores"
+        yield (
+            f"but {machine.p} processes share {cores} here, so these times are mostly waiting for a core:"
+            " check again with a core for each process"
+        )
+
+
+def _trusted(harmonised: Skew, machine: Machine) -> str:
+    share = harmonised.on_time / harmonised.starts
+    percent = "100%" if share == 1 else f"{min(99.9, 100 * share):.3g}%"
+    clock = (
+        "all processes read one physical clock, which adds no error"
+        if machine.shared
+        else f"of which {format_time(harmonised.error_s, 2)} are the clocks' error"
+    )
+    return (
+        f"95th percentile of start skew: {format_time(harmonised.trusted_s, 2)} for {machine.p} processes"
+        f" with a harmonised start ({percent} of {harmonised.starts} starts were on time), {clock}"
+    )
+
+
+def _barriers(found: Summary) -> Iterator[str]:
+    """The 95th percentile of the observed skew of the best barrier and of the library's own choice."""
+    if not found.barriers:
+        return
+    best = min(found.barriers, key=lambda one: one.high_s)
+    own = next((one for one in found.barriers if one.start == DEFAULT), None)
+    text = f"with the best barrier ({best.start}) it is {format_time(best.high_s, 2)}"
+    if own is not None and own is not best:
+        text += f", with the library's own choice {format_time(own.high_s, 2)}"
+    yield text

@@ -9,7 +9,7 @@ from offbeat.clock.rows import HARMONIZE, CheckedAlgorithms, Machine
 from offbeat.clock.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
 from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
 from offbeat.drawing.tables import Table
-from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
+from offbeat.study.algorithm import DEFAULT, MEASURED
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
 
@@ -41,29 +41,32 @@ def tables(found: Summary, machine: Machine) -> list[Table]:
 
 def left_out(found: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
-    rows = [
-        [one.collective, one.algorithm, one.status.replace("_", " "), one.reason]
+    rows = dict.fromkeys(
+        (one.collective, one.algorithm, one.status.replace("_", " "), one.reason)
         for one in found.verdicts
         if one.status not in MEASURED
-    ]
-    return Table(
-        name="left-out",
-        title="Algorithms that were not measured",
-        headings=["collective", "algorithm", "verdict", "reason"],
-        rows=[list(row) for row in dict.fromkeys(map(tuple, rows))],
-        texts=(0, 1, 2, 3),
     )
+    title = "Algorithms that were not measured"
+    return _verdicts("left-out", title, "reason", [list(row) for row in rows])
 
 
 def proofs(found: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
-    return Table(
-        name="proofs",
-        title="Observed executions",
-        headings=["collective", "algorithm", "verdict", "evidence"],
-        rows=[_proof(one) for one in found.verdicts if one.status in MEASURED],
-        texts=(0, 1, 2, 3),
-    )
+    names = {DEFAULT: "default (the library's own choice)"}
+    rows = [
+        [
+            *(one.collective, names.get(one.algorithm, one.algorithm), one.status),
+            short(one.evidence) if one.evidence else NOTHING_KNOWN,
+        ]
+        for one in found.verdicts
+        if one.status in MEASURED
+    ]
+    return _verdicts("proofs", "Observed executions", "evidence", rows)
+
+
+def _verdicts(name: str, title: str, last_heading: str, rows: list[list[str]]) -> Table:
+    headings = ["collective", "algorithm", "verdict", last_heading]
+    return Table(name=name, title=title, headings=headings, rows=rows, texts=(0, 1, 2, 3))
 
 
 def ratio_text(ratio: float) -> str:
@@ -88,10 +91,13 @@ def ranking(ratios: Ratios) -> str:
         if other and _misleads(ratios, start, other, best):
             misled.setdefault(other, []).append(label(start))
     if not misled:
-        return f"After a harmonised start {best} is the fastest, and after no barrier another one by 10%."
+        return (
+            f"After a harmonised start {best} is the fastest; no barrier makes another one look 10% faster."
+        )
     others = "; ".join(f"{name} after {', '.join(starts)}" for name, starts in misled.items())
     return (
-        f"After a harmonised start {best} is the fastest; after barriers another one seems fastest: {others}."
+        f"After a harmonised start {best} is the fastest; after some barriers another algorithm looks"
+        f" fastest: {others}."
     )
 
 
@@ -117,9 +123,9 @@ def _skews(skews: Sequence[Skew], machine: Machine) -> Table:
         ]
         for one in skews
     ]
-    notes = ["Exit skew: the last process leaves the start so long after the first one."]
+    notes = ["Exit skew: the time from the first process that leaves the start to the last."]
     if any(one.includes_late for one in skews):
-        notes.append("So few harmonised starts were on time that the others are counted, too.")
+        notes.append("So few harmonised starts were on time that late starts are counted as well.")
     return Table(
         name="skew",
         title=f"How far apart {machine.p} processes leave a start",
@@ -130,7 +136,7 @@ def _skews(skews: Sequence[Skew], machine: Machine) -> Table:
 
 
 def _ratios(one: Ratios, *, several: bool) -> Table:
-    """Behind a harmonised start a time, behind each barrier the ratio to it."""
+    """For each algorithm, its time after a harmonised start, and after each barrier the ratio to it."""
     barriers = [start for start in one.starts if start != HARMONIZE]
     rows = []
     for algorithm in one.algorithms:
@@ -141,12 +147,12 @@ def _ratios(one: Ratios, *, several: bool) -> Table:
     size = format_size(one.bytes)
     return Table(
         name=f"{one.collective}-{one.bytes}" if several else one.collective,
-        title=f"{one.collective}, {size}: the average time behind each start",
+        title=f"{one.collective}, {size}: the average time after each start",
         headings=[one.collective, HARMONISED, *(f"{label(start)} ×" for start in barriers)],
         rows=rows,
         notes=[
-            "Behind a barrier: so many times as long as behind a harmonised start (above 1 the barrier makes"
-            " the algorithm look slow, below 1 fast).",
+            "Columns with ×: the time after the barrier divided by the time after a harmonised start. Above 1"
+            " the barrier makes the algorithm look slow, below 1 fast.",
             *([ranked] if ranked else []),
         ],
     )
@@ -180,7 +186,9 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
         [
             _time(planned_s) if planned_s else "at once",
             *(
-                _accuracy(at[name, planned_s]) if (name, planned_s) in at else NOTHING_KNOWN
+                f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){' !' if one.broken else ''}"
+                if (one := at.get((name, planned_s)))
+                else NOTHING_KNOWN
                 for name in methods
             ),
         ]
@@ -195,15 +203,10 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
         headings=["age", *methods],
         rows=rows,
         notes=[
-            f"Errors can be seen to ±{_time(resolution)}. Of {comparisons}"
-            f" {broken or 'none'} showed a clock that was beyond its bound for certain."
+            f"Errors are known to ±{_time(resolution)}. The error of a clock certainly exceeded its bound in"
+            f" {broken} of {comparisons}."
         ],
     )
-
-
-def _accuracy(one: AgedAccuracy) -> str:
-    mark = " !" if one.broken else ""
-    return f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){mark}"
 
 
 def _clocks(distorted: bool) -> str:
@@ -214,34 +217,25 @@ def _sorts(listed: Sequence[SyncCost] | Sequence[AgedAccuracy]) -> list[bool]:
     return sorted({one.distorted for one in listed})
 
 
-def _proof(one: Verdict) -> list[str]:
-    seen = short(one.evidence) if one.evidence else NOTHING_KNOWN
-    name = one.algorithm if one.algorithm != DEFAULT else "default (the library's own choice)"
-    return [one.collective, name, one.status, seen]
-
-
 def _time(time_s: float) -> str:
     return format_time(time_s, 2)
 
 
 FAR = 1.25
-"""A ratio beyond this, or below its inverse, is marked: the start makes the algorithm look another one."""
+"""A ratio beyond this, or below its inverse, is marked: the algorithm looks slower, or faster."""
 
 
 def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
-    """Times behind each start; tone and mark say what a barrier makes of them.
-
-    The time is the average over the processes, or ``longest`` that of the process that it takes longest.
-    """
+    """Times after each start, average or ``longest`` over processes; tone and mark compare barriers."""
     what = "Longest" if longest else "Average"
     noun = "the longest time of a process" if longest else "the processes' average time"
     ranked = "" if longest else ranking(ratios)
     return Grid(
         kind="longest" if longest else "average",
-        title=f"{what} time of {ratios.collective} behind each start",
+        title=f"{what} time of {ratios.collective} after each start",
         subject=f"{ratios.collective}, {format_size(ratios.bytes)}",
-        caption=f"Median of {noun} in the call. Below it: so many times as long as behind a harmonised start."
-        f" {ranked}".rstrip(),
+        caption=f"Median of {noun} in the call. After ×: this time divided by the time after a harmonised"
+        f" start. {ranked}".rstrip(),
         columns=[Heading(name=label(start), strong=start == HARMONIZE) for start in ratios.starts],
         rows=[
             Row(
@@ -251,11 +245,9 @@ def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
             for name in ratios.algorithms
         ],
         keys=[
-            Key(
-                tone="faster", mark="−", meaning=f"looks faster behind this barrier, by {FAR:g} times or more"
-            ),
-            Key(tone="same", mark="", meaning="much the same"),
-            Key(tone="slower", mark="+", meaning=f"looks slower, by {FAR:g} times or more"),
+            Key(tone="faster", mark="−", meaning=f"looks faster after this barrier: × {1 / FAR:g} or less"),
+            Key(tone="same", mark="", meaning="looks about the same"),
+            Key(tone="slower", mark="+", meaning=f"looks slower after this barrier: × {FAR:g} or more"),
         ],
     )
 
@@ -265,7 +257,7 @@ def _square(ratios: Ratios, algorithm: str, start: str, *, longest: bool) -> Squ
     if found is None:
         return Square(text="–", tone="missing", note="failed")
     time = format_time(found.longest_s if longest else found.average_s, 2)
-    note = f"{algorithm} behind {label(start)}, {found.count} repetitions"
+    note = f"{algorithm} after {label(start)}, {found.count} repetitions"
     if start == HARMONIZE:
         return Square(text=time, tone="plain", note=note)
     ratio = ratios.ratio(algorithm, start, longest=longest)

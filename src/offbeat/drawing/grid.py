@@ -29,8 +29,7 @@ class Square(Struct, frozen=True, kw_only=True):
 
 
 class Heading(Struct, frozen=True, kw_only=True):
-    """The heading of a row or column; ``remark`` is a second, smaller line; the selected algorithm's is
-    strong."""
+    """The heading of a row or column; ``remark`` is a smaller line; the selected algorithm's is strong."""
 
     name: str
     remark: str = ""

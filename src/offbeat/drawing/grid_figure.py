@@ -21,8 +21,6 @@ _LINE = 0.2
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """The positions of the parts of a grid, in inches."""
-
     points: float
     vertical: bool
     label: float

@@ -38,7 +38,13 @@ TONES: dict[str, Tone] = {
     "ratio5": Tone("#de8a2f", "#1b1000", "#a3610c", "#ffffff"),
     "ratio6": Tone("#9a4a00", "#ffffff", "#d98324", "#1b1000"),
 }
-"""The tones of the squares of a :class:`offbeat.drawing.grid.Grid`, by name."""
+"""The tones of the squares of a :class:`offbeat.drawing.grid.Grid`, by name.
+
+``good`` and ``poor``: within the tolerance of the fastest, or not. ``faster``, ``same`` and ``slower``:
+compared with the reference of the grid: no_delay (robustness), or a harmonised start (clock check).
+``ratio0`` and so on: ranges of normalised delays, the smallest first. ``plain``: no meaning.
+``missing``: no value.
+"""
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#8c959f"
 SKY, GREEN, VERMILION, PURPLE = "#56B4E9", "#009E73", "#D55E00", "#CC79A7"

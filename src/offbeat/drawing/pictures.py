@@ -98,13 +98,6 @@ def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
 
 
-def data_uri(figure: Figure) -> str:
-    """A figure as SVG in a ``data:`` URI, for an image in a self-contained page."""
-    stream = io.BytesIO()
-    _save(figure, stream, ".svg")
-    return "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
-
-
 class Album:
     """Writes the figures of a page: into the page, and into a directory if one was given.
 
@@ -134,7 +127,9 @@ class Album:
     def embed(self, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
         """A figure inside the page; ``alt`` describes it in words."""
         width, height = (round(inches * PAGE_DPI) for inches in figure.get_size_inches())
-        uri = data_uri(figure)
+        stream = io.BytesIO()
+        _save(figure, stream, ".svg")
+        uri = "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
         return EmbeddedFigure(
             uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name)
         )

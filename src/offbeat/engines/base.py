@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, Group
+from offbeat.study.cases import Group
 from offbeat.study.schema import RepetitionsSection
 
 
@@ -29,17 +29,11 @@ class ProofResult(Struct, kw_only=True):
     verdicts: list[Verdict]
 
 
-class Engine(Protocol):
-    """A source of arrival and exit times.
-
-    ``deterministic`` says that measuring a case again gives the same times: one repetition is then enough.
-    """
-
-    deterministic: bool
+class CommonEngine(Protocol):
+    """A source of arrival and exit times: what a run asks of every engine."""
 
     def describe(self) -> dict[str, object]:
-        """Facts about the machine, the library and its settings for ``provenance.json``, among them the key
-        'library'."""
+        """Facts about machine, library and settings for ``provenance.json``, with the key 'library'."""
         ...
 
     def algorithms(self, collective: str) -> list[Algorithm]:
@@ -47,17 +41,12 @@ class Engine(Protocol):
         ...
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm with a name, which may have parameters (``chain(fanout=4)``); None if there is
-        none."""
+        """The algorithm with a name, which may have parameters (``chain(fanout=4)``), or None."""
         ...
 
     def place(self, group: Group) -> Group:
         """The group with nodes and ppn filled in, if the engine places processes that the study did not
         place. Raises BadInput if they cannot be placed."""
-        ...
-
-    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
-        """Use the names that an earlier run of the study gave to its algorithms."""
         ...
 
     def prove(
@@ -72,6 +61,26 @@ class Engine(Protocol):
         """
         ...
 
+    def warnings(self, case: Case) -> list[str]:
+        """Sentences about what makes the times of a case unreliable here."""
+        ...
+
+    def inspect(self, case: Case) -> dict[str, object]:
+        """How the processes of a case's placement run: command, cores, clock and start error."""
+        ...
+
+    def close(self) -> None:
+        """End every process that the engine started."""
+        ...
+
+
+class MeasuringEngine(CommonEngine, Protocol):
+    """An engine that measures one block of a case at a time, in launches of a program."""
+
+    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
+        """Use the names that an earlier run of the study gave to its algorithms."""
+        ...
+
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
@@ -82,30 +91,15 @@ class Engine(Protocol):
         ...
 
     def begin_round(self, number: int) -> None:
-        """Begin a round through the study, counted from 0: blocks of a case in different rounds must not
-        share a launch."""
+        """Begin a round through the study, counted from 0: its blocks share no launch with those before."""
         ...
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """The command that measures a case, as a line for a shell; empty for an engine that launches
-        nothing."""
-        ...
-
-    def warnings(self, case: Case) -> list[str]:
-        """Sentences about what makes the times of a case unreliable here."""
-        ...
-
-    def inspect(self, case: Case) -> dict[str, object]:
-        """How the processes of a case's placement run: command, cores, clock and start error."""
+        """The command that measures a case, as a line for a shell."""
         ...
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """Cases with the same key can be measured in one launch; the order of the study follows from the
-        key."""
-        ...
-
-    def close(self) -> None:
-        """End every process that the engine started."""
+        """Cases with the same key can share a launch; the order of the study follows from the key."""
         ...
 
 
@@ -133,13 +127,13 @@ class Exits(Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class BatchEngine(Engine, Protocol):
-    """A deterministic engine that computes many cases at the same time, in any order.
+class BatchEngine(CommonEngine, Protocol):
+    """An engine that computes many cases at the same time, in any order, and always with the same result."""
 
-    ``batches_ahead`` is the number of batches that keep all its workers busy.
-    """
-
-    batches_ahead: int
+    @property
+    def batches_ahead(self) -> int:
+        """The number of batches that keep all its workers busy."""
+        ...
 
     def patterns_at_once(self, case: Case) -> int:
         """The largest batch of cases like this one, so that memory stays bounded."""
@@ -150,21 +144,4 @@ class BatchEngine(Engine, Protocol):
         ...
 
 
-def measure_single_case(
-    submit: Callable[[Batch], Future[Exits]],
-    algorithm: Algorithm,
-    case: Case,
-    delays_s: NDArray[np.float64],
-) -> Samples:
-    """Simulate one case as a batch of its own: one repetition, or one per call of a replay."""
-    batch = Batch(algorithm=algorithm, cases=[case], delays_s=np.atleast_2d(delays_s))
-    exits = submit(batch).result()
-    valid = np.ones(len(exits.exits_s), dtype=np.bool_)
-    return Samples(
-        arrivals_s=batch.delays_s[: len(valid)],
-        exits_s=exits.exits_s,
-        valid=valid,
-        failure=exits.failure,
-        calls=np.arange(len(valid)) if case.skew_policy == REPLAY else None,
-        is_exact=True,
-    )
+Engine = MeasuringEngine | BatchEngine

@@ -96,18 +96,15 @@ class _PendingBatch(Struct, kw_only=True):
 
     @property
     def is_replay(self) -> bool:
-        """Whether it is a single case of many calls."""
         return self.cases[0].skew_policy == REPLAY if self.cases else False
 
     @property
     def is_done(self) -> bool:
-        """Whether all parts have finished."""
         return all(future.done() for future in self.futures)
 
 
 class _BatchPipeline:
-    """Batches that have begun and are not on disk yet, in their order. ``longest_s`` is the time of the
-    slowest batch so far."""
+    """Begun batches that are not on disk yet, in order. ``longest_s`` is the time of the slowest so far."""
 
     def __init__(self, session: Session, engine: BatchEngine, listener: ProgressListener) -> None:
         self.longest_s = 0.0
@@ -141,7 +138,6 @@ class _BatchPipeline:
         self._begun.append(begun)
 
     def finish(self) -> int:
-        """Wait for all batches and write them to disk; returns the number of written cases."""
         while self._begun:
             self._take_first()
         self._write()
@@ -235,23 +231,21 @@ def _concatenated(parts: Sequence[Exits]) -> Exits:
 def _samples(begun: _PendingBatch, exits: Exits) -> Iterable[tuple[Case, NDArray[np.float64], Samples]]:
     """One repetition of each case of a batch; for a replay, one per call."""
     if begun.is_replay:
-        case, calls = begun.cases[0], np.arange(len(begun.delays_s))
-        yield case, begun.delays_s, _exact(case, begun.delays_s, exits, slice(None), calls)
+        yield begun.cases[0], begun.delays_s, _exact(begun, exits, 0, slice(None))
         return
     for number, case in enumerate(begun.cases):
-        yield case, begun.delays_s[number], _exact(case, begun.delays_s, exits, slice(number, number + 1))
+        yield case, begun.delays_s[number], _exact(begun, exits, number, slice(number, number + 1))
 
 
-def _exact(
-    case: Case,
-    delays_s: NDArray[np.float64],
-    exits: Exits,
-    rows: slice,
-    calls: NDArray[np.int64] | None = None,
-) -> Samples:
-    """The samples of a case from some rows of its batch."""
+def _exact(begun: _PendingBatch, exits: Exits, number: int, rows: slice) -> Samples:
+    """The samples of one case of a batch, which has these rows."""
     if exits.failure:
-        return no_samples(case.p, exits.failure)
-    arrivals = delays_s[rows]
-    valid = np.ones(len(arrivals), dtype=np.bool_)
-    return Samples(arrivals_s=arrivals, exits_s=exits.exits_s[rows], valid=valid, calls=calls, is_exact=True)
+        return no_samples(begun.cases[number].p, exits.failure)
+    arrivals = begun.delays_s[rows]
+    return Samples(
+        arrivals_s=arrivals,
+        exits_s=exits.exits_s[rows],
+        valid=np.ones(len(arrivals), dtype=np.bool_),
+        calls=np.arange(len(arrivals)) if begun.is_replay else None,
+        is_exact=True,
+    )

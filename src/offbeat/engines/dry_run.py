@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from offbeat.engines.base import Engine
+from offbeat.engines.base import BatchEngine, Engine
 from offbeat.engines.run import check_algorithm_names, placed_groups, requested_algorithms
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
@@ -54,10 +54,11 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         )
         for algorithm in algorithms:
             case = cases(group, [algorithm.name], loaded.study)[0]
-            commands.setdefault(engine.launch_line(algorithm, case))
+            if not isinstance(engine, BatchEngine):
+                commands.setdefault(engine.launch_line(algorithm, case))
             warnings |= dict.fromkeys(engine.warnings(case))
     console.print(table)
-    if engine.deterministic:
+    if isinstance(engine, BatchEngine):
         console.print(
             f"{total} cases at most: algorithms that refuse a call are left out. Nothing is launched."
         )
@@ -65,8 +66,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         return
     console.print(
         f"{total} cases at most: duplicate algorithms, and algorithms with wrong results, are left out once"
-        " they"
-        f" are detected.\n"
+        " they are detected.\n"
     )
     console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
     for line in list(commands)[:COMMANDS_SHOWN]:

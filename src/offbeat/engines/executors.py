@@ -46,8 +46,7 @@ def open_workers(kind: str) -> Workers:
 
 
 def check(kind: str) -> None:
-    """Raise :class:`BadInput` if an executor's package is missing, or offbeat was not started under
-    mpirun."""
+    """Raise :class:`BadInput` if an executor's package or mpirun is missing."""
     if kind == "dask":
         _import("distributed", "dask")
     if kind == "mpi4py":
@@ -100,20 +99,19 @@ def _lost(error: BaseException) -> RunFailed:
 
 def _local() -> Workers:
     count = available().logical
-    executor = ThreadPoolExecutor(count, thread_name_prefix="simulate")
-    return Workers(
-        executor=executor, count=count, end=lambda: executor.shutdown(wait=False, cancel_futures=True)
-    )
+    return _workers(ThreadPoolExecutor(count, thread_name_prefix="simulate"), count)
 
 
 def _mpi4py() -> Workers:
     world = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_size()
     executor = importlib.import_module("mpi4py.futures").MPIPoolExecutor(main=False)
     executor.bootup(wait=True)
+    return _workers(executor, world - 1)
+
+
+def _workers(executor: Executor, count: int) -> Workers:
     return Workers(
-        executor=executor,
-        count=world - 1,
-        end=lambda: executor.shutdown(wait=False, cancel_futures=True),
+        executor=executor, count=count, end=lambda: executor.shutdown(wait=False, cancel_futures=True)
     )
 
 

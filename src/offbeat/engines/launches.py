@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ SAMPLES_UNWRITTEN = "the sample file could not be written"
 
 
 SEQUENCE_UNREAD = "the sequence file could not be read"
-"""The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/sequence.h``)."""
+"""The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/measure.c``)."""
 
 SHARED = (
     "the result directory must be on a file system with free space that this machine and rank 0's node share;"
@@ -123,6 +124,15 @@ class Launches:
             self._spec = spec
         return self._running
 
+    @contextmanager
+    def running(self, spec: LaunchSpec) -> Iterator[Driver]:
+        """The launch that fits ``spec``; it is forgotten if it is lost in the block."""
+        try:
+            yield self.get(spec)
+        except DriverLost:
+            self.drop()
+            raise
+
     def force(self, driver: Driver, arguments: Sequence[str], timeout_s: float) -> None:
         """Force an algorithm in the launch, unless it is already forced.
 
@@ -137,12 +147,10 @@ class Launches:
     def failure(self, spec: LaunchSpec, timeout_s: float) -> str:
         """Why a launch fails even without a collective call; empty if it works."""
         try:
-            self.get(spec).ask(Hello(), timeout_s=timeout_s)
-        except DriverLost as lost:
-            self.drop()
-            return str(lost)
-        except Refused as refusal:
-            return str(refusal)
+            with self.running(spec) as driver:
+                driver.ask(Hello(), timeout_s=timeout_s)
+        except (DriverLost, Refused) as error:
+            return str(error)
         return ""
 
     def check_samples(self, repetitions: int, p: int) -> None:
@@ -204,9 +212,6 @@ class Launches:
 
     def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> list[Variable]:
         """The library's control variables, listed by a launch of one process."""
-        driver = self.get(LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items()))))
-        try:
+        spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items())))
+        with self.running(spec) as driver:
             return driver.ask(ListVariables(regex=regex), timeout_s=timeout_s).variables
-        except DriverLost:
-            self.drop()
-            raise

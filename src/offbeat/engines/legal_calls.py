@@ -9,10 +9,11 @@ Extents and counts are chosen such that the message has about the requested size
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
-from offbeat.mpi.protocol import CallArguments, Check, CheckOptions
+from offbeat.mpi.protocol import Check
 from offbeat.study.collectives import COLLECTIVES, PROPERTIES, REDUCING, ROOTED
 from offbeat.study.schema import EXTENTS
 from offbeat.units import format_size
@@ -38,7 +39,7 @@ ELEMENTS = {name: (extent, extent) for name, extent in EXTENTS.items()} | {
 """Datatype of the driver → its extent and its size in bytes (``native/collectives/element.h``)."""
 
 
-class CallTemplate(Struct, frozen=True, kw_only=True):
+class CallTemplate(Struct, frozen=True):
     """A property of a call: ``text`` describes it, ``options`` are the driver's arguments for it.
 
     ``kinds`` are of :data:`offbeat.study.algorithm.KINDS`; empty for the call that is measured. ``root`` is
@@ -47,167 +48,123 @@ class CallTemplate(Struct, frozen=True, kw_only=True):
     """
 
     collectives: tuple[str, ...]
+    kinds: tuple[str, ...]
     text: str
-    kinds: tuple[str, ...] = ()
-    options: CheckOptions = {}
+    options: dict[str, Any] = {}
     root: str = "first"
     count: Callable[[int], int] | None = None
     on_all_communicators: bool = False
 
 
-NONCOMMUTATIVE: CheckOptions = {"datatype": "affine", "op": "affine"}
-NULLED: CheckOptions = {"in_place": 1, "null_ignored": 1}
+NONCOMMUTATIVE = {"datatype": "affine", "op": "affine"}
+NULLED = {"in_place": 1, "null_ignored": 1}
 
 TABLE = (
-    CallTemplate(collectives=(*WITH_DATA, "barrier"), text="", on_all_communicators=True),
+    CallTemplate((*WITH_DATA, "barrier"), (), "", on_all_communicators=True),
     CallTemplate(
-        collectives=REDUCING,
-        kinds=("noncommutative",),
-        text="with an operation that is not commutative",
-        options=NONCOMMUTATIVE,
+        REDUCING,
+        ("noncommutative",),
+        "with an operation that is not commutative",
+        NONCOMMUTATIVE,
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=REDUCING,
-        kinds=("operations",),
-        text="with a user-defined operation",
-        options={"datatype": "double", "op": "user_sum"},
+        REDUCING, ("operations",), "with a user-defined operation", {"datatype": "double", "op": "user_sum"}
+    ),
+    CallTemplate(REDUCING, ("operations",), "with MPI_BXOR", {"datatype": "int", "op": "bxor"}),
+    CallTemplate(WITH_DATA, ("datatypes",), "in single bytes", {"datatype": "byte", "op": "max"}),
+    CallTemplate(MOVING, ("datatypes",), "in elements of 3 bytes", {"datatype": "odd"}),
+    CallTemplate(MOVING, ("datatypes",), "in elements of 1032 bytes", {"datatype": "wide"}),
+    CallTemplate(
+        WITH_DATA, ("datatypes",), "in elements with gaps", {"datatype": "gapped", "op": "user_sum"}
+    ),
+    CallTemplate(ROOTED, ("roots",), "", root="middle"),
+    CallTemplate(ROOTED, ("roots",), "", root="last", on_all_communicators=True),
+    CallTemplate(
+        tuple(name for name in ROOTED if name in REDUCING),
+        ("roots", "noncommutative"),
+        "with an operation that is not commutative",
+        NONCOMMUTATIVE,
+        root="last",
+    ),
+    CallTemplate(IN_PLACE, ("in-place",), "with MPI_IN_PLACE", {"in_place": 1}),
+    CallTemplate(
+        IN_PLACE,
+        ("in-place", "null-arguments"),
+        "with MPI_IN_PLACE and null for what MPI ignores",
+        NULLED,
+        on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=REDUCING,
-        kinds=("operations",),
-        text="with MPI_BXOR",
-        options={"datatype": "int", "op": "bxor"},
-    ),
-    CallTemplate(
-        collectives=WITH_DATA,
-        kinds=("datatypes",),
-        text="in single bytes",
-        options={"datatype": "byte", "op": "max"},
-    ),
-    CallTemplate(
-        collectives=MOVING, kinds=("datatypes",), text="in elements of 3 bytes", options={"datatype": "odd"}
-    ),
-    CallTemplate(
-        collectives=MOVING,
-        kinds=("datatypes",),
-        text="in elements of 1032 bytes",
-        options={"datatype": "wide"},
-    ),
-    CallTemplate(
-        collectives=WITH_DATA,
-        kinds=("datatypes",),
-        text="in elements with gaps",
-        options={"datatype": "gapped", "op": "user_sum"},
-    ),
-    CallTemplate(collectives=ROOTED, kinds=("roots",), text="", root="middle"),
-    CallTemplate(collectives=ROOTED, kinds=("roots",), text="", root="last", on_all_communicators=True),
-    CallTemplate(
-        collectives=tuple(name for name in ROOTED if name in REDUCING),
-        kinds=("roots", "noncommutative"),
-        text="with an operation that is not commutative",
-        options=NONCOMMUTATIVE,
+        tuple(name for name in ROOTED if name in IN_PLACE),
+        ("in-place", "null-arguments", "roots"),
+        "with MPI_IN_PLACE and null for what MPI ignores",
+        NULLED,
         root="last",
     ),
     CallTemplate(
-        collectives=IN_PLACE, kinds=("in-place",), text="with MPI_IN_PLACE", options={"in_place": 1}
-    ),
-    CallTemplate(
-        collectives=IN_PLACE,
-        kinds=("in-place", "null-arguments"),
-        text="with MPI_IN_PLACE and null for what MPI ignores",
-        options=NULLED,
+        REDUCING,
+        ("in-place", "noncommutative"),
+        "with MPI_IN_PLACE and an operation that is not commutative",
+        NONCOMMUTATIVE | {"in_place": 1},
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=tuple(name for name in ROOTED if name in IN_PLACE),
-        kinds=("in-place", "null-arguments", "roots"),
-        text="with MPI_IN_PLACE and null for what MPI ignores",
-        options=NULLED,
-        root="last",
-    ),
-    CallTemplate(
-        collectives=REDUCING,
-        kinds=("in-place", "noncommutative"),
-        text="with MPI_IN_PLACE and an operation that is not commutative",
-        options=NONCOMMUTATIVE | {"in_place": 1},
+        tuple(name for name in ROOTED if name in IN_PLACE and name not in REDUCING),
+        ("null-arguments",),
+        "with null for what MPI ignores",
+        {"null_ignored": 1},
         on_all_communicators=True,
     ),
+    CallTemplate(WITH_DATA, ("zero-counts",), "of 0 elements", {"counts": "none"}, count=lambda _: 1),
     CallTemplate(
-        collectives=tuple(name for name in ROOTED if name in IN_PLACE and name not in REDUCING),
-        kinds=("null-arguments",),
-        text="with null for what MPI ignores",
-        options={"null_ignored": 1},
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        collectives=WITH_DATA,
-        kinds=("zero-counts",),
-        text="of 0 elements",
-        options={"counts": "none"},
+        IN_PLACE,
+        ("zero-counts", "in-place"),
+        "of 0 elements with MPI_IN_PLACE",
+        {"counts": "none", "in_place": 1},
         count=lambda _: 1,
     ),
+    CallTemplate(WITH_DATA, ("few-elements",), "of 1 element", count=lambda _: 1, on_all_communicators=True),
+    CallTemplate(WITH_DATA, ("few-elements",), "of p - 1 elements", count=lambda p: max(1, p - 1)),
+    CallTemplate(WITH_DATA, ("few-elements",), "of p + 1 elements", count=lambda p: p + 1),
     CallTemplate(
-        collectives=IN_PLACE,
-        kinds=("zero-counts", "in-place"),
-        text="of 0 elements with MPI_IN_PLACE",
-        options={"counts": "none", "in_place": 1},
-        count=lambda _: 1,
-    ),
-    CallTemplate(
-        collectives=WITH_DATA,
-        kinds=("few-elements",),
-        text="of 1 element",
-        count=lambda _: 1,
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        collectives=WITH_DATA,
-        kinds=("few-elements",),
-        text="of p - 1 elements",
+        REDUCING,
+        ("few-elements", "noncommutative"),
+        "of p - 1 elements with an operation that is not commutative",
+        NONCOMMUTATIVE,
         count=lambda p: max(1, p - 1),
     ),
     CallTemplate(
-        collectives=WITH_DATA, kinds=("few-elements",), text="of p + 1 elements", count=lambda p: p + 1
-    ),
-    CallTemplate(
-        collectives=REDUCING,
-        kinds=("few-elements", "noncommutative"),
-        text="of p - 1 elements with an operation that is not commutative",
-        options=NONCOMMUTATIVE,
+        MOVING,
+        ("few-elements", "datatypes"),
+        "of p - 1 elements of 1032 bytes",
+        {"datatype": "wide"},
         count=lambda p: max(1, p - 1),
     ),
     CallTemplate(
-        collectives=MOVING,
-        kinds=("few-elements", "datatypes"),
-        text="of p - 1 elements of 1032 bytes",
-        options={"datatype": "wide"},
-        count=lambda p: max(1, p - 1),
-    ),
-    CallTemplate(
-        collectives=UNEVEN,
-        kinds=("uneven-counts",),
-        text="with uneven counts, some of them 0",
-        options={"counts": "uneven"},
+        UNEVEN,
+        ("uneven-counts",),
+        "with uneven counts, some of them 0",
+        {"counts": "uneven"},
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=UNEVEN,
-        kinds=("uneven-counts", "in-place"),
-        text="with uneven counts and MPI_IN_PLACE",
-        options={"counts": "uneven", "in_place": 1},
+        UNEVEN,
+        ("uneven-counts", "in-place"),
+        "with uneven counts and MPI_IN_PLACE",
+        {"counts": "uneven", "in_place": 1},
     ),
     CallTemplate(
-        collectives=tuple(name for name in UNEVEN if name in REDUCING),
-        kinds=("uneven-counts", "noncommutative"),
-        text="with uneven counts and an operation that is not commutative",
-        options=NONCOMMUTATIVE | {"counts": "uneven"},
+        tuple(name for name in UNEVEN if name in REDUCING),
+        ("uneven-counts", "noncommutative"),
+        "with uneven counts and an operation that is not commutative",
+        NONCOMMUTATIVE | {"counts": "uneven"},
     ),
     CallTemplate(
-        collectives=DISPLACED,
-        kinds=("uneven-counts",),
-        text="with blocks in descending order and gaps between them",
-        options={"counts": "reversed"},
+        DISPLACED,
+        ("uneven-counts",),
+        "with blocks in descending order and gaps between them",
+        {"counts": "reversed"},
     ),
 )
 """Every kind of legal call."""
@@ -243,7 +200,7 @@ def legal_calls(
     ``sizes`` are message sizes in bytes per process, as in studies; ``datatype`` and ``op`` are those of the
     study. ``more_processes`` are further sizes of communicators.
     """
-    usual: CallArguments = {"collective": collective, "datatype": datatype or "double", "op": op or "sum"}
+    usual = Check(collective=collective, datatype=datatype or "double", op=op or "sum")
     most = max(ELEMENTS["affine"][0], MOST_BUFFER_BYTES // p)
     bounded = list(dict.fromkeys(min(size, most) for size in sizes))
     calls: dict[str, LegalCall] = {}
@@ -278,30 +235,22 @@ def communicators(p: int, more: Sequence[int] = ()) -> list[Communicator]:
 
 
 def smaller_sizes(p: int) -> list[int]:
-    """Every size below a small p; for a larger p the small sizes, powers of two, powers of two plus 1, and
-    p - 1."""
+    """Every size below a small p; for a larger p small sizes, powers of two, these plus 1, and p - 1."""
     powers = [2**i for i in range(3, p.bit_length())]
     sizes = {*range(1, SMALL_COMMUNICATORS + 1), *powers, *(power + 1 for power in powers), p - 1}
     return sorted(size for size in sizes if 0 < size < p)
 
 
-def _call(template: CallTemplate, communicator: Communicator, usual: CallArguments, size: int) -> LegalCall:
-    p = len(communicator.ranks)
-    options, collective = template.options, usual["collective"]
+def _call(template: CallTemplate, communicator: Communicator, usual: Check, size: int) -> LegalCall:
+    p, collective = len(communicator.ranks), usual.collective
     root = {"first": 0, "middle": p // 2, "last": p - 1}[template.root]
-    datatype = options.get("datatype", usual["datatype"])
-    extent, data_bytes = ELEMENTS[datatype]
+    command = structs.replace(usual, **template.options, root=root, members=communicator.ranks)
+    extent, data_bytes = ELEMENTS[str(command.datatype)]
     count = template.count(p) if template.count else max(1, size // data_bytes)
-    command = Check(
-        collective=collective,
+    command = structs.replace(
+        command,
         bytes=0 if collective == "barrier" else count * extent,
-        datatype=datatype,
-        op=options.get("op", usual["op"]) if collective in REDUCING else UNSET,
-        root=root,
-        members=communicator.ranks,
-        in_place=options.get("in_place", UNSET),
-        null_ignored=options.get("null_ignored", UNSET),
-        counts=options.get("counts", UNSET),
+        op=command.op if collective in REDUCING else UNSET,
     )
     phrases = [f"MPI_{collective.capitalize()}"]
     if not (template.count or collective == "barrier"):

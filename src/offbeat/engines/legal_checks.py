@@ -136,12 +136,9 @@ def _try(
 ) -> str:
     """One call's outcome; raises DriverLost if the launch ends or hangs, which is then dropped."""
     try:
-        driver = launches.get(spec)
-        launches.force(driver, forced, patience_s)
-        answer = driver.ask(call.command, timeout_s=patience_s)
-    except DriverLost:
-        launches.drop()
-        raise
+        with launches.running(spec) as driver:
+            launches.force(driver, forced, patience_s)
+            answer = driver.ask(call.command, timeout_s=patience_s)
     except Refused as refusal:
         return str(refusal)
     if answer.error:

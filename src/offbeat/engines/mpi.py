@@ -24,7 +24,7 @@ from offbeat.mpi.allocation import current
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
-from offbeat.mpi.library import Steering, Variable, default_algorithm
+from offbeat.mpi.library import Steering, Variable
 from offbeat.mpi.protocol import Hello, Measure
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
@@ -56,13 +56,11 @@ NEW_LAUNCHES = 3
 
 
 class MpiEngine:
-    """See :class:`offbeat.engines.base.Engine`.
+    """See :class:`offbeat.engines.base.MeasuringEngine`.
 
     ``hang_after_s`` is how long the driver may take for an answer. Raises :class:`RunFailed` if the library
     cannot list its algorithms.
     """
-
-    deterministic = False
 
     def __init__(
         self,
@@ -93,7 +91,7 @@ class MpiEngine:
         """Every algorithm, ``default`` first."""
         if collective not in self._algorithms:
             algorithms = self.steering.algorithms(collective, self.variables(), self.installation)
-            self._algorithms[collective] = [default_algorithm(collective), *algorithms]
+            self._algorithms[collective] = [Algorithm(collective=collective, name=DEFAULT), *algorithms]
         return self._algorithms[collective]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
@@ -220,22 +218,19 @@ class MpiEngine:
 
     def warnings(self, case: Case) -> list[str]:
         """The warnings of the launch command, for instance that processes share cores."""
-        return self.launches.command(LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn)).warnings
+        return self.launches.command(_launch_of(case, {})).warnings
 
     def inspect(self, case: Case) -> dict[str, object]:
         """How the processes of a case's launch run: the command, the cores of each, and the start errors."""
-        spec = self._spec(default_algorithm(case.collective), case)
+        spec = self._spec(Algorithm(collective=case.collective, name=DEFAULT), case)
         facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(spec))
         try:
-            answer = self.launches.get(spec).ask(Hello(), timeout_s=self._hang_after_s)
-        except DriverLost as lost:
-            self.launches.drop()
-            return facts | {"failure": str(lost)}
-        except Refused as refusal:
-            return facts | {"failure": str(refusal)}
-        said = msgspec.structs.asdict(answer)
-        return facts | {name: value for name, value in said.items() if name not in ("p", "protocol")}
+            with self.launches.running(spec) as driver:
+                answer = msgspec.structs.asdict(driver.ask(Hello(), timeout_s=self._hang_after_s))
+        except (DriverLost, Refused) as error:
+            return facts | {"failure": str(error)}
+        return facts | {name: value for name, value in answer.items() if name not in ("p", "protocol")}
 
     def close(self) -> None:
         """End the running launch and remove its scratch folder."""
@@ -281,13 +276,10 @@ class MpiEngine:
                 continue
             report(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
             try:
-                driver = self.launches.get(self._spec(one.algorithm, case))
-                self.launches.force(driver, self._force_arguments(one.algorithm), self._hang_after_s)
-                delayed_exits = fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
-            except DriverLost:
-                self.launches.drop()
-                continue
-            except Refused:
+                with self.launches.running(self._spec(one.algorithm, case)) as driver:
+                    self.launches.force(driver, self._force_arguments(one.algorithm), self._hang_after_s)
+                    delayed_exits = fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
+            except (DriverLost, Refused):
                 continue
             one.evidence = with_fingerprint(one.evidence, delayed_exits)
 
@@ -311,8 +303,7 @@ class MpiEngine:
         return second
 
     def _with_fallback(self, algorithm: Algorithm, case: Case) -> tuple[LaunchSpec, list[str]]:
-        """The launch in which a forced algorithm falls back as one from a tuning file does, and the arguments
-        of ``force`` in it."""
+        """The launch in which a forced algorithm may fall back, and the arguments of ``force`` in it."""
         return self._spec(algorithm, case, self.steering.fallback_environment()), self._force_arguments(
             algorithm
         )
@@ -339,8 +330,7 @@ class MpiEngine:
 
     def _require_launches(self, case: Case) -> None:
         """Raise RunFailed if a launch that forces nothing fails too, so that no algorithm is the cause."""
-        environment = tuple(sorted(self._environment().items()))
-        spec = LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=environment)
+        spec = _launch_of(case, self._environment())
         why = self.launches.failure(spec, self._hang_after_s)
         if why:
             raise RunFailed(
@@ -385,8 +375,7 @@ class MpiEngine:
                 self._renamed[algorithm.collective, algorithm.name] = named.name
 
     def _force_arguments(self, algorithm: Algorithm) -> list[str]:
-        """The arguments of ``force`` in the running launch; empty if the launch itself forces the
-        algorithm."""
+        """The arguments of ``force`` in the running launch; none if the launch forces the algorithm."""
         return self.steering.force_arguments(algorithm, self.variables()) or []
 
     def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
@@ -396,14 +385,11 @@ class MpiEngine:
         elif self._section.isolate:
             # MPI ignores the variable; it only gives the algorithm a launch of its own
             environment |= {"OFFBEAT_ALGORITHM": f"{algorithm.collective}:{algorithm.name}".replace(" ", "")}
-        spec = LaunchSpec(
-            p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(environment.items()))
-        )
+        spec = _launch_of(case, environment)
         return self._as_shipped(spec) if algorithm.name == DEFAULT else spec
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
-        """For the library's own choice: the launch as its users start it, if that differs from the steerable
-        one."""
+        """For the library's own choice: the launch as users start it, if the steerable one differs."""
         free = msgspec.structs.replace(spec, steerable=False)
         same = self.launches.command(free).changes == self.launches.command(spec).changes
         return spec if same and self.launches.command(free).argv == self.launches.command(spec).argv else free
@@ -412,8 +398,12 @@ class MpiEngine:
         return self.steering.environment(self.installation)
 
 
+def _launch_of(case: Case, environment: Mapping[str, str]) -> LaunchSpec:
+    variables = tuple(sorted(environment.items()))
+    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+
+
 def _has_evidence(observation: Observation) -> bool:
-    """Whether functions or messages were observed."""
     return bool(observation.evidence) and not is_fingerprint(observation.evidence)
 
 
@@ -428,7 +418,6 @@ def open_engine(
     logs: Path,
     scratch: Path,
 ) -> MpiEngine:
-    """An engine for an installation and its driver; ``base`` is the folder that the study's relative paths
-    refer to."""
+    """An engine for an installation and its driver; the study's relative paths refer to ``base``."""
     launches = Launches(installation, driver, section, base, logs=logs, scratch=scratch, allocation=current())
     return MpiEngine(installation, launches, section, start, hang_after_s)

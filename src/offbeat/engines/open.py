@@ -22,9 +22,7 @@ from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection, Study
 
 if TYPE_CHECKING:
-    from offbeat.engines.mpi import MpiEngine
     from offbeat.engines.sim import SimEngine
-    from offbeat.mpi.installation import Installation
 
 SCRATCH = "scratch"
 
@@ -92,7 +90,6 @@ def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy
 
 def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
     """Build the native parts for the library and create the engine. Raises RunFailed."""
-
     study = loaded.study
     return open_engine(
         installation,
@@ -128,7 +125,6 @@ def find_algorithms(installation: Installation, names: Iterable[tuple[str, str]]
 
 @contextmanager
 def _engine_without_study(installation: Installation) -> Iterator[MpiEngine]:
-
     with TemporaryDirectory() as scratch:
         engine = open_engine(
             installation,

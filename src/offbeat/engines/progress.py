@@ -22,8 +22,7 @@ class ProgressListener(CampaignListener, Protocol):
         """``messages`` further messages were simulated."""
 
     def finished(self, case: Case, status: str, left: int | None = None) -> None:
-        """A case, or a block of it, is on disk; ``left`` is the number of remaining blocks, as far as
-        known."""
+        """A case, or a block of it, is on disk; ``left`` is the number of remaining blocks, if known."""
 
 
 class RunProgress(CampaignProgress):
@@ -52,10 +51,12 @@ class RunProgress(CampaignProgress):
         self.advance(left)
 
     def rate(self) -> str:
-        """The rate of simulated messages, ``12.3 million messages/s``; empty if none were simulated."""
+        """The rate of simulated messages: ``1,130 messages/s`` or ``12.3 million messages/s``; empty if none
+        were simulated."""
         if not self._messages:
             return ""
-        return f"{self._messages / max(self.elapsed_s(), 1e-9) / 1e6:.3g} million messages/s"
+        rate = self._messages / max(self.elapsed_s(), 1e-9)
+        return f"{rate:,.0f} messages/s" if rate < 1e6 else f"{rate / 1e6:.3g} million messages/s"
 
 
 class Outcome(Struct, kw_only=True):

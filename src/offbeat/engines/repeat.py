@@ -91,8 +91,7 @@ def last_delays_s(samples: Samples) -> NDArray[np.float64]:
 
 
 def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
-    """Whether the minimum is reached and the median's confidence interval is as narrow as the rule
-    requires."""
+    """Whether the minimum is reached and the median's interval is as narrow as the rule requires."""
     count = int(samples.valid.sum())
     if count < rule.minimum:
         return False

@@ -16,7 +16,7 @@ from offbeat.reading import read_file
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
-from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved
+from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved, resolved_toml
 
 AUTO = "auto"
 """The value of a study's seed for which a random seed is drawn."""
@@ -74,7 +74,7 @@ def _create(loaded: LoadedStudy, directory: Path) -> Store:
     seed = loaded.study.seed
     loaded = with_seed(loaded, secrets.randbits(63) if seed == AUTO else seed)
     facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
-    store = Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+    store = Store.create(directory, study_toml=resolved_toml(loaded.study), provenance=facts)
     _keep_hostfile(loaded, store)
     return store
 
@@ -114,15 +114,13 @@ def check_library(store: Store, engine: Engine) -> None:
     now = facts["library"]
     if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
         raise BadInput(
-            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this"
-            f" is {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined."
-            " Choose"
+            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this is"
+            f" {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined. Choose"
             " the same library with --mpi, or another directory with --output."
         )
 
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
-    """Keys and files of the study that have changed."""
     if loaded.study.seed == AUTO:
         loaded = with_seed(loaded, seed_of(store))
     before, digests = store.provenance.get("files"), loaded.file_digests()

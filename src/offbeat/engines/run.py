@@ -9,7 +9,7 @@ from itertools import count
 
 import msgspec
 
-from offbeat.engines.base import BatchEngine, Engine
+from offbeat.engines.base import BatchEngine, Engine, MeasuringEngine
 from offbeat.engines.batches import measure_in_batches
 from offbeat.engines.progress import Outcome, ProgressListener
 from offbeat.engines.resume import check_library, seed_of
@@ -38,7 +38,8 @@ def run(
     nothing can be measured.
     """
     check_library(store, engine)
-    engine.restore_names(store.algorithms)
+    if not isinstance(engine, BatchEngine):
+        engine.restore_names(store.algorithms)
     check_algorithm_names(loaded, engine)
     _warn(loaded, store, engine, listener)
     prove(loaded, store, engine, listener)
@@ -71,21 +72,17 @@ class Rounds:
     of its own. So the blocks of a case are spread over the study's duration.
     """
 
-    def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
+    def __init__(self, loaded: LoadedStudy, store: Store, engine: MeasuringEngine) -> None:
         self.engine = engine
-        self._store = store
+        self.store = store
         self._seed = seed_of(store)
-        self.planned = 1 if engine.deterministic else loaded.study.repetitions.planned_blocks
+        self.planned = loaded.study.repetitions.planned_blocks
 
     def blocks_left(self, case: Case) -> int:
         """How many further blocks a case needs, as far as known before they are measured."""
-        if case.id in self._store.done:
+        if case.id in self.store.done:
             return 0
-        return max(self.planned - self._store.block_count(case), 1)
-
-    def blocks_done(self, planned: Iterable[Case]) -> int:
-        """How many blocks of some cases have been measured."""
-        return sum(map(self._store.block_count, planned))
+        return max(self.planned - self.store.block_count(case), 1)
 
     def due(self, planned: Sequence[Case], number: int) -> list[Case]:
         """The cases that need a block in round ``number``, counted from 0, in their order.
@@ -96,7 +93,7 @@ class Rounds:
         return [
             case
             for case in ordered
-            if case.id not in self._store.done and self._store.block_count(case) <= number
+            if case.id not in self.store.done and self.store.block_count(case) <= number
         ]
 
     def _launch_of(self, case: Case) -> tuple[object, ...]:
@@ -112,7 +109,7 @@ def _measure_in_rounds(
 ) -> None:
     """Measure the remaining blocks, round after round, until time runs out."""
     left = sum(map(rounds.blocks_left, planned))
-    done = rounds.blocks_done(planned)
+    done = sum(map(rounds.store.block_count, planned))
     listener.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
     longest_s = 0.0
     for number in count():
@@ -126,7 +123,7 @@ def _measure_in_rounds(
                 return
             began, before = time.monotonic(), rounds.blocks_left(case)
             listener.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
-            status = session.measure(case)
+            status = session.measure(case, rounds.engine)
             left += rounds.blocks_left(case) - before
             longest_s = max(longest_s, time.monotonic() - began)
             listener.finished(case, status, left)
@@ -145,7 +142,6 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressL
 
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    """How the processes of each placement are launched and bound, and their start errors."""
     placements = {(group.p, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
@@ -314,8 +310,7 @@ def time_limit(
 
 
 def _end_s(environ: Mapping[str, str], now_s: Callable[[], float]) -> float | None:
-    """When the job ends: according to the scheduler, or, if it does not report it (PBS), to the job
-    script."""
+    """When the job ends: by the scheduler, or by the job script if the scheduler does not say (PBS)."""
     job = current(environ)
     if job and job.time_left_s is not None:
         return now_s() + job.time_left_s

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Engine
+from offbeat.engines.base import BatchEngine, Engine, MeasuringEngine
 from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples
 from offbeat.errors import RunFailed
 from offbeat.pattern import file
@@ -25,7 +25,7 @@ from offbeat.results.read import read_cases
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, Group, delays_s, group_of
+from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
 from offbeat.units import counted
 
@@ -47,7 +47,7 @@ class Session:
     def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
         self._loaded = loaded
         self._store = store
-        self._engine = engine
+        self._is_simulated = isinstance(engine, BatchEngine)
         before = _cases_before(store) if store.has_records else []
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
@@ -55,14 +55,15 @@ class Session:
         self._files: dict[str, Pattern | Replay] = {}
         self._library = library_name(store)
 
-    def measure(self, case: Case) -> str:
+    def measure(self, case: Case, engine: MeasuringEngine) -> str:
         """Measure the next block of a case and write it to disk; returns the case's status."""
         delays = np.zeros(case.p)
         try:
             delays = self.delays_s(case)
-            samples = self._samples(case, delays)
+            samples = self._samples(case, delays, engine)
         except UnknownSkew as unknown:
             samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
+        samples.block = len(self._store.blocks_of(case).blocks)
         return self.save([(case, delays, samples)])[0]
 
     def delays_s(self, case: Case) -> NDArray[np.float64]:
@@ -93,19 +94,11 @@ class Session:
             self.note_runtime(case, samples)
         return [status for status, _ in judged]
 
-    def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
-        """The samples of the next block of a case."""
-        samples = self._measured(case, delays)
-        samples.block = len(self._store.blocks_of(case).blocks)
-        return samples
-
-    def _measured(self, case: Case, delays: NDArray[np.float64]) -> Samples:
+    def _samples(self, case: Case, delays: NDArray[np.float64], engine: MeasuringEngine) -> Samples:
         losses = self._losses.setdefault(_algorithm_in_group(case), [])
         if len(losses) >= MOST_LOSSES:
             return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
-        samples = self._engine.measure(
-            algorithm_of(self._engine, case), case, delays, self._loaded.study.repetitions
-        )
+        samples = engine.measure(algorithm_of(engine, case), case, delays, self._loaded.study.repetitions)
         if samples.failure:
             losses.append(samples.failure)
         return samples
@@ -117,12 +110,12 @@ class Session:
         measured = self._store.blocks_of(case).with_block(samples)
         rule = self._loaded.study.repetitions
         calls = len(delays) if case.skew_policy == REPLAY else 0
-        if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
+        if not self._is_simulated and not are_enough_blocks(measured, rule, calls):
             planned = max(rule.planned_blocks, len(measured.blocks) + 1)
             return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
         if calls and (met := measured.covered_calls()) < calls:
             return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
-        if measured.valid >= (1 if self._engine.deterministic else rule.minimum):
+        if measured.valid >= (1 if self._is_simulated else rule.minimum):
             return "measured", ""
         return "incomplete", "too few starts were on time"
 
@@ -188,7 +181,6 @@ def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Ca
 
 
 def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
-    """The crashes and hangs of each algorithm of each group."""
     losses: dict[tuple[str, str], list[str]] = {}
     for case, row in before:
         if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
@@ -219,7 +211,7 @@ class NoDelayRuntimes:
     def note(self, case: Case, median_s: float) -> None:
         """Record the runtime of a no-delay case; cases with delays are ignored."""
         if case.skew_policy == "none":
-            self._runtimes.setdefault(_key(group_of(case)), {})[case.algorithm] = median_s
+            self._runtimes.setdefault(repr(group_of(case)), {})[case.algorithm] = median_s
 
     def skew_s(self, case: Case) -> float:
         """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
@@ -230,7 +222,7 @@ class NoDelayRuntimes:
             return 0.0
         if case.skew_policy == "fixed":
             return case.skew_factor
-        runtimes = self._runtimes.get(_key(group_of(case)), {})
+        runtimes = self._runtimes.get(repr(group_of(case)), {})
         if case.skew_policy == "own":
             return case.skew_factor * _own(case, runtimes)
         return case.skew_factor * _over_algorithms(case, runtimes)
@@ -260,7 +252,3 @@ def _over_algorithms(case: Case, runtimes: Mapping[str, float]) -> float:
     if case.skew_policy == "fastest":
         own = sorted(own)[:FASTEST]
     return math.fsum(own) / len(own)
-
-
-def _key(group: Group) -> str:
-    return repr(group)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.base import Batch, Exits, ProofResult, measure_single_case
+from offbeat.engines.base import Batch, Exits
 from offbeat.engines.session import MOST_LOSSES, NOT_TRIED
-from offbeat.engines.sim import Placements
+from offbeat.engines.simulator import Simulator, failed_exits
 from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
@@ -29,14 +25,13 @@ from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 from offbeat.results import layout
-from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, group_of
+from offbeat.study.cases import group_of
 from offbeat.study.collectives import PROPERTIES
 from offbeat.study.evidence import FUNCTIONS
 from offbeat.study.load import LoadedStudy
-from offbeat.study.schema import EXTENTS, RepetitionsSection
+from offbeat.study.schema import EXTENTS
 
 CHECKED_BLOCKS = 3
 """Elements of a block in the call that checks an algorithm; reductions are checked with p + 1 elements,
@@ -50,14 +45,12 @@ END_PATIENCE_S = 1.0
 Answer = TypeVar("Answer")
 
 
-class SmpiEngine:
+class SmpiEngine(Simulator):
     """See :class:`offbeat.engines.base.BatchEngine`.
 
     Each of ``workers`` threads has a program of its own, which is restarted after a crash. ``logs`` is the
     folder for SimGrid's output, and ``scratch`` for its temporary platform files.
     """
-
-    deterministic = True
 
     def __init__(
         self,
@@ -69,14 +62,13 @@ class SmpiEngine:
         logs: Path,
         scratch: Path,
     ) -> None:
-        self.platform = platform
+        super().__init__(platform)
         self.batches_ahead = 2 * workers
         self._program = program
         self._hang_after_s = hang_after_s
         self._logs = logs
         self._scratch = scratch
         self._settings = smpi_platform.settings(platform)
-        self._placements = Placements(platform)
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="smpi")
         self._of_thread = threading.local()
         self._lock = threading.Lock()
@@ -88,22 +80,17 @@ class SmpiEngine:
         self._version = ""
 
     def describe(self) -> dict[str, object]:
-        """Facts for the provenance; the identity is a digest of SimGrid's version and the platform."""
+        """Facts for the provenance."""
         if not self._version:
             self._version = self._query(lambda program: program.version)
-        platform = msgspec.to_builtins(self.platform.file)
-        digest = hashlib.sha256(msgspec.json.encode([self._version, platform], order="deterministic"))
-        library = {
-            "name": f"smpi on {self.platform.name}",
-            "library": f"SimGrid {self._version}",
-            "identity": digest.hexdigest()[:16],
-            "family": "simgrid",
-            "version": self._version,
-            "simulated": True,
-            "platform": platform,
-            "settings": self._settings,
-        }
-        return {"library": library, "deterministic": True}
+        return self._facts(
+            f"smpi on {self.platform.name}",
+            f"SimGrid {self._version}",
+            "simgrid",
+            self._version,
+            self._version,
+            settings=self._settings,
+        )
 
     def algorithms(self, collective: str) -> list[Algorithm]:
         """SMPI's algorithms; ``default`` is SMPI's own choice."""
@@ -118,43 +105,6 @@ class SmpiEngine:
         """The algorithm with a name; SMPI's algorithms have no parameters."""
         return next((one for one in self.algorithms(collective) if one.name == name), None)
 
-    def place(self, group: Group) -> Group:
-        """Nodes and ppn according to the platform's mapping."""
-        return self._placements.place(group)
-
-    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
-        """Nothing to do: names never change."""
-
-    def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
-    ) -> Iterator[ProofResult]:
-        """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
-        for (collective, p), chunk in groupby(requests, key=lambda entry: (entry[1].collective, entry[1].p)):
-            report(f"checking {collective}, p = {p}")
-            entries = list(chunk)
-            keys = [_check_key(algorithm, case) for algorithm, case in entries]
-            checks = {
-                key: self._executor.submit(self._check, key, case)
-                for key, (_, case) in zip(keys, entries, strict=True)
-            }
-            algorithms = {algorithm.name: algorithm for algorithm, _ in entries}
-            yield ProofResult(
-                algorithms=list(algorithms.values()),
-                verdicts=[
-                    _verdict(algorithm, case, *checks[key].result())
-                    for key, (algorithm, case) in zip(keys, entries, strict=True)
-                ],
-            )
-
-    def measure(
-        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
-    ) -> Samples:
-        """Simulate one case: one repetition, or one per call of a replay."""
-        return measure_single_case(self.submit, algorithm, case, delays_s)
-
-    def begin_round(self, number: int) -> None:
-        """Nothing to do: a simulated study has one round."""
-
     def patterns_at_once(self, case: Case) -> int:
         """One, because patterns are simulated one by one: so a crash loses one case."""
         return 1
@@ -163,29 +113,16 @@ class SmpiEngine:
         """Begin a batch on one of the workers."""
         return self._executor.submit(self._simulate, batch)
 
-    def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """Empty: no command line describes a case."""
-        return ""
-
     def warnings(self, case: Case) -> list[str]:
         """How SimGrid's model differs, and where it is slow."""
         sentences = smpi_platform.warnings(self.platform)
         if case.p > SLOW_FROM_RANKS and case.collective in ("allreduce", "alltoall"):
             sentences.append(
                 f"SimGrid may take minutes to hours for each case of {case.collective} with p = {case.p} if"
-                " all"
-                " ranks send to all others at once (alltoall: basic_linear, mvapich2_scatter_dest; allreduce:"
-                " rab1, rab2); cases that take longer than repetitions.hang_after are quarantined"
+                " all ranks send to all others at once (alltoall: basic_linear, mvapich2_scatter_dest;"
+                " allreduce: rab1, rab2); cases that take longer than repetitions.hang_after are quarantined"
             )
         return sentences
-
-    def inspect(self, case: Case) -> dict[str, object]:
-        """The placement of the ranks."""
-        return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
-
-    def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """The placement: a program has only one."""
-        return (case.p, case.nodes, case.ppn)
 
     def close(self) -> None:
         """End the programs."""
@@ -197,11 +134,26 @@ class SmpiEngine:
         with contextlib.suppress(OSError):
             self._scratch.rmdir()
 
+    def _proof_step(self, case: Case) -> str:
+        return f"checking {case.collective}, p = {case.p}"
+
+    def _verdicts(self, requests: Sequence[tuple[Algorithm, Case]]) -> list[Verdict]:
+        """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
+        checks: dict[object, Future[tuple[str, str]]] = {}
+        outcomes = []
+        for algorithm, case in requests:
+            call = _checked_call(algorithm, case)
+            key = (call, case.p, case.nodes, case.ppn)
+            if key not in checks:
+                checks[key] = self._executor.submit(self._check, call, case)
+            outcomes.append((algorithm, case, checks[key]))
+        return [_verdict(algorithm, case, *check.result()) for algorithm, case, check in outcomes]
+
     def _simulate(self, batch: Batch) -> Exits:
         case = batch.cases[0]
         losses = self._losses.setdefault((batch.algorithm.name, repr(group_of(case))), [])
         if len(losses) >= MOST_LOSSES:
-            return _failed(case, f"{NOT_TRIED}{losses[-1]}")
+            return failed_exits(case.p, f"{NOT_TRIED}{losses[-1]}")
         call = SmpiCall(
             collective=case.collective,
             algorithm=batch.algorithm.name,
@@ -215,21 +167,12 @@ class SmpiEngine:
         except DriverLost as lost:
             self._drop_thread_program()
             losses.append(_reason(lost))
-            return _failed(case, losses[-1])
+            return failed_exits(case.p, losses[-1])
         except Refused as refusal:
-            return _failed(case, str(refusal))
+            return failed_exits(case.p, str(refusal))
         return Exits(exits_s=np.stack(exits))
 
-    def _check(self, key: tuple[object, ...], case: Case) -> tuple[str, str]:
-        """A status and its reason."""
-        algorithm, elements = str(key[0]), int(str(key[-1]))
-        call = SmpiCall(
-            collective=case.collective,
-            algorithm=algorithm,
-            bytes=elements * EXTENTS["int"],
-            datatype="int",
-            root=case.root,
-        )
+    def _check(self, call: SmpiCall, case: Case) -> tuple[str, str]:
         try:
             wrong = self._thread_program(case).wrong(call)
         except DriverLost as lost:
@@ -245,13 +188,12 @@ class SmpiEngine:
         if getattr(self._of_thread, "placement", None) != placement:
             if getattr(self._of_thread, "program", None) is not None:
                 self._end(self._of_thread.program)
-            self._of_thread.program = self._start(self._placements.node_of_rank(case))
+            self._of_thread.program = self._start(self._nodes(case))
             self._of_thread.placement = placement
         program: SimGridProcess = self._of_thread.program
         return program
 
     def _drop_thread_program(self) -> None:
-        """Clean up after this thread's program died."""
         self._end(self._of_thread.program)
         self._of_thread.program = self._of_thread.placement = None
 
@@ -293,8 +235,7 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
     if section.executor != "local":
         raise BadInput(
             f"{loaded.where(('simulator', 'executor'))} the engine smpi runs only on this machine's cores,"
-            " not"
-            f" with {section.executor}: write executor = 'local'"
+            f" not with {section.executor}: write executor = 'local'"
         )
     platform = loaded.platform()
     smpi_platform.refuse(platform)
@@ -308,12 +249,18 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
     )
 
 
-def _check_key(algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-    """Everything that a check depends on; the last entry is the number of elements."""
+def _checked_call(algorithm: Algorithm, case: Case) -> SmpiCall:
+    """The call that checks an algorithm, with fewer elements than the case if it has many."""
     has_blocks = PROPERTIES[case.collective].buffers("BLOCK_PER_RANK") > 0
     most = CHECKED_BLOCKS if has_blocks else case.p + 1
     elements = min(case.bytes // EXTENTS.get(case.datatype, 1), most)
-    return algorithm.name, case.p, case.nodes, case.ppn, case.root, elements
+    return SmpiCall(
+        collective=case.collective,
+        algorithm=algorithm.name,
+        bytes=elements * EXTENTS["int"],
+        datatype="int",
+        root=case.root,
+    )
 
 
 def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verdict:
@@ -332,7 +279,3 @@ def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verd
 def _reason(lost: DriverLost) -> str:
     hung = str(lost).startswith(HUNG)
     return f"{lost}; repetitions.hang_after sets the limit" if hung else str(lost)
-
-
-def _failed(case: Case, reason: str) -> Exits:
-    return Exits(exits_s=np.zeros((0, case.p)), failure=reason)

@@ -7,14 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
-from offbeat.platform.network import (
-    Nodes,
-    Steps,
-    bandwidth_factors,
-    inside_factors,
-    latency_factors,
-    topology,
-)
+from offbeat.platform.network import Nodes, Steps, factor_steps, inside_factors, topology
 from offbeat.toml.text import Key
 
 HEADER_BYTES = 16
@@ -47,8 +40,8 @@ def settings(platform: Platform) -> list[str]:
     return [
         f"network/crosstraffic:{int(platform.file.reverse_share > 0)}",
         "network/TCP-gamma:0",  # no limit on the bandwidth of a message on a long route
-        f"smpi/lat-factor:{_steps(latency_factors(messages))}",
-        f"smpi/bw-factor:{_steps(bandwidth_factors(messages))}",
+        f"smpi/lat-factor:{_steps(factor_steps(messages, messages.latency_factors))}",
+        f"smpi/bw-factor:{_steps(factor_steps(messages, messages.bandwidth_factors))}",
         f"smpi/send-is-detached-thresh:{messages.detached_below}",
         f"smpi/async-small-thresh:{messages.eager_below}",
         f"smpi/os:{sending}",
@@ -58,8 +51,7 @@ def settings(platform: Platform) -> list[str]:
 
 
 def xml(platform: Platform, node_of_rank: Nodes) -> str:
-    """SimGrid's platform file with at least the nodes that have ranks. Raises BadInput if they are too
-    many."""
+    """SimGrid's platform file with at least the nodes of ranks. Raises BadInput for too many nodes."""
     if platform.file.topology == "single_switch":
         return f"{_HEAD}{_cluster(platform)}</platform>\n"
     used = sorted({int(node) for node in node_of_rank})
@@ -84,16 +76,14 @@ def warnings(platform: Platform) -> list[str]:
     if platform.file.topology != "single_switch":
         sentences.append(
             "where messages with routes of different lengths share a link, SimGrid gives more bandwidth to"
-            " those"
-            " on shorter routes, while the engine sim shares it equally"
+            " those on shorter routes, while the engine sim shares it equally"
         )
     messages = platform.file.messages
     if messages.send_overhead or messages.receive_overhead:
         sentences.append(
-            "SimGrid charges overheads only for detached messages: a receiver is charged after it has"
-            " waited for"
-            " its message, and a process that sends and receives at once before its receive is ready; in the"
-            " engine sim every message costs its sender and its receiver"
+            "SimGrid charges overheads only for detached messages: a receiver is charged after it has waited"
+            " for its message, and a process that sends and receives at once before its receive is ready; in"
+            " the engine sim every message costs its sender and its receiver"
         )
     return sentences
 
@@ -116,10 +106,9 @@ def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
             ("messages", "flow_bandwidth"),
             f"SimGrid cannot limit the bandwidth of one message; leave it out, or {alternative}",
         )
-    inside = inside_factors(platform.file)
-    if latency_factors(inside) != latency_factors(messages) or bandwidth_factors(inside) != bandwidth_factors(
-        messages
-    ):
+    inside = inside_factors(file)
+    factors = ("from_sizes", "latency_factors", "bandwidth_factors")
+    if any(getattr(inside, key) != getattr(messages, key) for key in factors):
         yield (
             ("inside", "from_sizes"),
             f"SimGrid has the same factors inside nodes as between them; leave them out, or {alternative}",

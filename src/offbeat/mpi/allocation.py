@@ -88,8 +88,7 @@ def _slurm_time_left_s(environ: Mapping[str, str]) -> float | None:
 
 
 def slurm_duration_s(text: str) -> float | None:
-    """Slurm's ``days-hours:minutes:seconds``, where days and hours may be missing, in seconds; else
-    ``None``."""
+    """Slurm's ``days-hours:minutes:seconds``, days and hours optional, in seconds; else ``None``."""
     match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text.strip())
     if not match:
         return None

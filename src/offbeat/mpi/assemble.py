@@ -95,8 +95,7 @@ def identity(library: Path, version: Version) -> str:
 
 
 def _prefixes(launcher: Path) -> list[Path]:
-    """The prefix of the launcher's resolved path, then that of its unresolved path (links may cross
-    folders)."""
+    """The prefixes of the launcher's resolved and of its unresolved path: links may cross folders."""
     return list(dict.fromkeys([launcher.resolve().parent.parent, launcher.absolute().parent.parent]))
 
 

@@ -123,8 +123,7 @@ def harmonize_library(folder: Path) -> Path | None:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$OFFBEAT_CACHE``, or ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; compute nodes must see
-    it."""
+    """``$OFFBEAT_CACHE``, else ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; all nodes must see it."""
     if environ.get("OFFBEAT_CACHE"):
         return Path(environ["OFFBEAT_CACHE"]).absolute()
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or Path.home()) / ".cache"
@@ -157,8 +156,7 @@ def source_digest(
 
 
 def configure_options(installation: Installation) -> list[str]:
-    """The arguments that make CMake build for exactly this installation, with or without a compiler
-    wrapper."""
+    """The arguments that make CMake build for exactly this installation, even without a compiler wrapper."""
     return [
         f"-DOFFBEAT_MPI_INCLUDE={installation.include}",
         f"-DOFFBEAT_MPI_LIBRARY={installation.library}",
@@ -212,7 +210,9 @@ def _build(sources: Path, options: Sequence[str], folder: Path, environ: Mapping
         with log.open("w", encoding="utf-8") as output:
             for step in steps:
                 _run(step, output.fileno(), log, environ)
-        _move(install, folder)
+        if folder.exists():  # an older build without a driver
+            shutil.rmtree(folder)
+        install.replace(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -236,13 +236,6 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
         raise
     if status != 0:
         raise BuildFailed(log)
-
-
-def _move(install: Path, folder: Path) -> None:
-    """Move a finished build to its folder; an older build without a driver is deleted."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    install.replace(folder)
 
 
 @contextlib.contextmanager

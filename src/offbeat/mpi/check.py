@@ -167,7 +167,6 @@ def _one_per_node(
 def _check_host(
     installation: Installation, driver: Path, host: str, environ: Mapping[str, str]
 ) -> NodeStatus:
-    """Start one process on one host."""
     with tempfile.TemporaryDirectory() as folder:
         hostfile = Path(folder) / "hostfile"
         hostfile.write_text(f"{host}\n", encoding="utf-8")

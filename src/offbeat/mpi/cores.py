@@ -35,7 +35,7 @@ def available(root: Path = Path("/")) -> Cores:
         physical=min(len({_core_of(root, thread) for thread in threads}), limit),
         machine_logical=os.cpu_count() or len(threads),
         quota=quota,
-        governor=_governor(root, min(threads)),
+        governor=_read(root / f"sys/devices/system/cpu/cpu{min(threads)}/cpufreq/scaling_governor"),
     )
 
 
@@ -89,10 +89,6 @@ def _core_of(root: Path, thread: int) -> tuple[str, str] | int:
     topology = root / f"sys/devices/system/cpu/cpu{thread}/topology"
     package, core = _read(topology / "physical_package_id"), _read(topology / "core_id")
     return (package, core) if core else thread
-
-
-def _governor(root: Path, thread: int) -> str:
-    return _read(root / f"sys/devices/system/cpu/cpu{thread}/cpufreq/scaling_governor")
 
 
 def _read(path: Path) -> str:

@@ -1,5 +1,4 @@
-"""The diagnosis of ``offbeat doctor``: which installations work, what this node is, and what will not
-work."""
+"""The diagnosis of ``offbeat doctor``: which installations work, and what this node is and lacks."""
 
 from __future__ import annotations
 
@@ -172,8 +171,7 @@ def _limits_of_proof(installation: Installation, answer: LaunchFacts | None) -> 
     if device and "ucx" in device[1]:
         yield (
             f"{installation.name}: {why}: an executed algorithm is identified by the messages it sends, so"
-            " two"
-            " algorithms with the same messages are indistinguishable."
+            " two algorithms with the same messages are indistinguishable."
         )
     else:
         yield (

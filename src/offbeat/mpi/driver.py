@@ -108,8 +108,7 @@ class Driver:
         return answer
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
-        """End the launch: by the command ``quit``, and by force if it is still running ``patience_s``
-        later."""
+        """End the launch: by the command ``quit``, after ``patience_s`` seconds by force."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._process.stdin.write(b"quit\n")

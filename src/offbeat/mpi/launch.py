@@ -155,10 +155,9 @@ def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str
 
 
 def _process_variables(installation: Installation, placement: Placement, steerable: bool) -> dict[str, str]:
-    """The variables that the processes get beside the user's."""
     variables: dict[str, str] = {}
     if steerable:
-        variables |= library_of(installation).steering_environment(installation, placement)
+        variables |= library_of(installation).steering_environment
     if placement.load == "oversubscribed":
         variables["OFFBEAT_YIELD"] = "1"
     return variables

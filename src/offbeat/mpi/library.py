@@ -6,16 +6,14 @@ Each library has a module with one :class:`Library` in it (:mod:`offbeat.mpi.ope
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.placement import Placement
-from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.algorithm import Algorithm
 
 
 class Library(Struct, frozen=True, kw_only=True):
@@ -48,10 +46,12 @@ class Library(Struct, frozen=True, kw_only=True):
     arguments: Callable[[Placement, Mapping[str, str]], list[str]]
     """The arguments of ``mpirun`` for a placement and variables that all processes get."""
 
-    environment: Callable[[Installation, Placement, Mapping[str, str]], dict[str, str]]
+    environment: Callable[[Installation, Placement, Mapping[str, str]], dict[str, str]] = (
+        lambda installation, placement, inherited: {}
+    )
     """Variables that any launch needs, given the inherited environment; the user's own values are kept."""
 
-    steering_environment: Callable[[Installation, Placement], dict[str, str]]
+    steering_environment: dict[str, str] = {}
     """Variables without which the library ignores forced algorithms."""
 
     forwarding_options: Callable[[Mapping[str, str]], list[str]]
@@ -116,8 +116,8 @@ def by_name(variables: Sequence[Variable]) -> dict[str, Variable]:
     return {variable.name: variable for variable in variables}
 
 
-class Steering(Protocol):
-    """How an MPI library is made to use an algorithm.
+class Steering:
+    """How an MPI library is made to use an algorithm. Libraries override what differs for them.
 
     Algorithm names and values always come from the library itself: they change between versions.
     """
@@ -125,72 +125,53 @@ class Steering(Protocol):
     variables_regex: str
     """Which control variables to request from the library."""
 
-    selection_regex: str
-    """Which control variables influence the choice of the algorithm, beside the call itself."""
-
-    same_functions_are_duplicates: bool
+    same_functions_are_duplicates = True
     """Whether algorithms that enter the same functions are the same: true where the library merely numbers
     its settings, or where each name is a function of its own; false where a function takes further parameters
     from the name."""
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """Variables for every launch: forced algorithms take effect, and silent fallbacks become visible."""
-        ...
+        return {}
 
     def fallback_environment(self) -> dict[str, str]:
-        """Further variables under which a forced algorithm that cannot run falls back to another one, as an
-        algorithm from a tuning file does."""
-        ...
+        """Further variables under which a forced algorithm may fall back, as one in a tuning file does."""
+        return {}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """Every algorithm of a collective, without ``default``."""
-        ...
+        raise NotImplementedError
 
     def with_parameters(
         self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
     ) -> Algorithm | None:
-        """The algorithm with parameters such as fanout and segment set; None where it has no such
-        parameter."""
-        ...
+        """The algorithm with parameters such as fanout and segment; None if it has no such parameter."""
+        return None
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """The arguments of the driver's ``force``; None where the algorithm needs a launch of its own."""
-        ...
+        raise NotImplementedError
 
     def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
         """The variables that force the algorithm for a whole launch."""
-        ...
+        return dict(algorithm.settings)
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
         """Those of the entered functions that belong to the collective. Functions of other collectives that
         do a part of the work are left out: these may be tuned themselves."""
-        ...
+        raise NotImplementedError
 
     def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
-        """The entered function that did the collective's work; empty if none of them belongs to it."""
-        ...
+        """The entered function that did the collective's work, the first one of the collective as it calls
+        the others; empty if none of them belongs to it."""
+        return next(iter(self.functions_of(collective, functions)), "")
 
     def name_matches(self, algorithm: Algorithm, function: str) -> bool:
-        """Whether a function's name is that of the algorithm."""
-        ...
+        """Whether a function's name is that of the algorithm; always if names say nothing of functions."""
+        return True
 
     def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
         """The algorithm renamed after the executed function, where the library only numbers algorithms."""
-        ...
-
-
-def mpich_functions_of(collective: str, functions: Sequence[str]) -> list[str]:
-    """The functions of a collective among names in MPICH's style, those of its nonblocking form included.
-
-    ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
-    ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` belong to reduce.
-    """
-    pattern = re.compile(rf"_(?:I{collective}|{collective.capitalize()})_(?:sched_)?(?:intra|allcomm)_")
-    return [name for name in functions if pattern.search(name)]
-
-
-def default_algorithm(collective: str) -> Algorithm:
-    """The pseudo-algorithm that leaves the choice to the library."""
-    return Algorithm(collective=collective, name=DEFAULT)
+        return algorithm

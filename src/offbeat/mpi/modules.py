@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
+from offbeat.mpi.probe import run_quietly
 
 _LOOKS_LIKE_MPI = re.compile(
     r"(^|[/_-])(openmpi|ompi|open-mpi|mpich|impi|intelmpi|hpcx)|mpi/|mpi$", re.IGNORECASE
@@ -39,24 +39,12 @@ def available(environ: Mapping[str, str] = os.environ) -> list[str]:
     command = _list_command(environ)
     if not command:
         return []
-    try:
-        answer = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=60,
-            env=dict(environ),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return mpi_modules(answer.stdout + "\n" + answer.stderr)
+    answer = run_quietly(command, environ, timeout_s=60)
+    return mpi_modules(answer.stdout + "\n" + answer.stderr) if answer else []
 
 
 def mpi_modules(listing: str) -> list[str]:
-    """The MPI modules in a terse listing: one name per line, headings end with a colon, defaults are
-    marked."""
+    """The MPI modules in a terse listing: a name per line, headings end with a colon, defaults are marked."""
     names = []
     for line in listing.splitlines():
         name = re.sub(r"\((default|D|L|@)[^)]*\)$|<[^>]*>$", "", line.strip()).strip()

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Library, Variable, by_name, mpich_functions_of
+from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
 
@@ -38,17 +38,19 @@ SILENT = "silent"
 NONBLOCKING_WRAPPER = "_allcomm_nb"
 """Suffix of the functions that call the nonblocking form of a collective and wait for it."""
 
+DEVICE_COLLECTIVES_OFF = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
+"""Device collectives ignore forced algorithms or apply them to parts of a collective. Those of 5.0.2 ignore
+the settings on one node. Those of 4.0.2 divide a collective into a part inside nodes and one between nodes,
+and force the algorithm on each part."""
+
 MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
 FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
 
 
-class MpichSteering:
+class MpichSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
-    selection_regex = (
-        "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
-    )
     same_functions_are_duplicates = False
 
     def environment(self, installation: Installation) -> dict[str, str]:
@@ -62,8 +64,7 @@ class MpichSteering:
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """The algorithms in the variable's description; ``nb`` once with each algorithm of the nonblocking
-        collective."""
+        """The algorithms in the variable's description; ``nb`` once with each nonblocking algorithm."""
         blocking, nonblocking = _variable(collective), _variable("i" + collective)
         algorithms: list[Algorithm] = []
         for name in _algorithm_names(blocking, collective, variables, installation):
@@ -86,12 +87,6 @@ class MpichSteering:
                 algorithms.append(Algorithm(collective=collective, name=name, settings={blocking: name}))
         return algorithms
 
-    def with_parameters(
-        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
-    ) -> Algorithm | None:
-        """None: radix and tree type are separate variables, which a study can set in [mpi.environment]."""
-        return None
-
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """The variables take numbers: the position of a name in the description."""
         known = by_name(variables)
@@ -104,28 +99,24 @@ class MpichSteering:
             arguments.append(f"{variable}={number}")
         return arguments
 
-    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
-        """As environment variables, the control variables take names."""
-        return dict(algorithm.settings)
-
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those of the collective and of its nonblocking form."""
-        return mpich_functions_of(collective, functions)
+        """Those of the collective and of its nonblocking form.
+
+        ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
+        ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` belong to reduce.
+        """
+        pattern = re.compile(rf"_(?:I{collective}|{collective.capitalize()})_(?:sched_)?(?:intra|allcomm)_")
+        return [name for name in functions if pattern.search(name)]
 
     def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
-        """The first function of this collective that was entered, except the wrapper of the nonblocking
-        form."""
-        own = mpich_functions_of(collective, functions)
+        """The first function of the collective, except the wrapper of its nonblocking form."""
+        own = self.functions_of(collective, functions)
         return next((name for name in own if not name.endswith(NONBLOCKING_WRAPPER)), next(iter(own), ""))
 
     def name_matches(self, algorithm: Algorithm, function: str) -> bool:
         """Names are compared where MPICH may fall back silently; elsewhere it reports an error instead."""
         may_fall_back = algorithm.settings.get(FALLBACK_VARIABLE) == SILENT
         return not may_fall_back or function.endswith(f"_intra_{algorithm.name}")
-
-    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
-        """Unchanged: MPICH names its algorithms itself."""
-        return algorithm
 
 
 def _variable(collective: str) -> str:
@@ -201,22 +192,6 @@ def sorted_genv_options(environment: Mapping[str, str]) -> list[str]:
     return genv_options(dict(sorted(environment.items())))
 
 
-def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """Turns off device collectives, which ignore forced algorithms or apply them to parts of a collective.
-
-    The device collectives of 5.0.2 ignore the settings on one node. Those of 4.0.2 divide a collective into a
-    part inside nodes and one between nodes, and force the algorithm on each part.
-    """
-    return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
-
-
-def environment(
-    installation: Installation, placement: Placement, inherited: Mapping[str, str]
-) -> dict[str, str]:
-    """None needed."""
-    return {}
-
-
 def header_version(macros: Mapping[str, str]) -> str | None:
     """Intel MPI's header has MPICH's macros beside its own."""
     return None if "I_MPI_VERSION" in macros else macros.get("MPICH_VERSION")
@@ -247,8 +222,7 @@ LIBRARY = Library(
     module_pattern=r"mpich",
     srun_plugin="pmi2",
     arguments=arguments,
-    environment=environment,
-    steering_environment=steering_environment,
+    steering_environment=DEVICE_COLLECTIVES_OFF,
     forwarding_options=genv_options,
     unbound_options=("-bind-to", "none"),
     names_functions=names_functions,

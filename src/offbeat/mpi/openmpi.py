@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Library, Variable, by_name
+from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import COLLECTIVES
@@ -62,6 +62,9 @@ HAN = "han_"
 
 HAN_FUNCTION = "mca_coll_han_"
 
+FUNCTION = re.compile(r"(?:ompi_coll_base|mca_coll_(?:basic|sm|han|adapt))_(?P<rest>.+)")
+"""A component, and the function's name in it."""
+
 FUNCTION_NAMES = {
     "segmentedring": ("ringsegmented",),
     "rabenseifner": ("redscatallgather", "redscatgather"),
@@ -77,27 +80,17 @@ FUNCTION_NAMES = {
 """Algorithm names in the enumeration whose functions are named differently, both without ``_`` and ``-``."""
 
 
-class OpenMpiSteering:
+class OpenMpiSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = (
         "^coll_(tuned_.*_algorithm(_.*)?"
         "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module))$"
     )
-    selection_regex = (
-        "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
-        "|han_(use_dynamic_file_rules|dynamic_rules_filename|use_.*_algorithm"
-        "|.*_dynamic_global_communicator_module))$"
-    )
-    same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-
-    def fallback_environment(self) -> dict[str, str]:
-        """None needed: forced algorithms fall back silently in any case."""
-        return {}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -187,10 +180,6 @@ class OpenMpiSteering:
         name = _without_punctuation(algorithm.name.removeprefix(HAN).split("(")[0])
         return part is not None and _without_punctuation(part) in (name, *FUNCTION_NAMES.get(name, ()))
 
-    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
-        """Unchanged: Open MPI names its algorithms itself."""
-        return algorithm
-
 
 def _variable(collective: str) -> str:
     return f"coll_tuned_{collective}_algorithm"
@@ -246,25 +235,12 @@ def _without_punctuation(name: str) -> str:
 
 def _own_part(collective: str, function: str) -> str | None:
     """A function's name without component and collective; None for another collective's function."""
-    for component in (
-        "ompi_coll_base_",
-        "mca_coll_basic_",
-        "mca_coll_sm_",
-        "mca_coll_han_",
-        "mca_coll_adapt_",
-    ):
-        rest = function.removeprefix(component)
-        if rest == function:
-            continue
-        if _collective_of(rest) != collective:
-            return None
-        return rest.removeprefix(collective + "_").removeprefix("intra_")
-    return None
-
-
-def _collective_of(rest: str) -> str:
-    """The longest collective that a name begins with: ``reduce_scatter_block`` before ``reduce``."""
-    return max((name for name in COLLECTIVES if rest.startswith(name + "_")), key=len, default="")
+    match = FUNCTION.fullmatch(function)
+    rest = match["rest"] if match else ""
+    collectives = [name for name in COLLECTIVES if rest.startswith(f"{name}_")]
+    if max(collectives, key=len, default="") != collective:  # reduce_scatter_block before reduce
+        return None
+    return rest.removeprefix(f"{collective}_").removeprefix("intra_")
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
@@ -305,18 +281,6 @@ def _binding_options(placement: Placement) -> list[str]:
     return options
 
 
-def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """None needed: on several nodes, an algorithm's own settings give it the whole collective."""
-    return {}
-
-
-def environment(
-    installation: Installation, placement: Placement, inherited: Mapping[str, str]
-) -> dict[str, str]:
-    """None needed."""
-    return {}
-
-
 def forwarding_options(environment: Mapping[str, str]) -> list[str]:
     """``-x NAME=VALUE`` for each variable."""
     return [option for name, value in environment.items() for option in ("-x", f"{name}={value}")]
@@ -355,8 +319,6 @@ LIBRARY = Library(
     module_pattern=r"openmpi|(^|[/_-])ompi|open-mpi|hpcx",
     srun_plugin="pmix",
     arguments=arguments,
-    environment=environment,
-    steering_environment=steering_environment,
     forwarding_options=forwarding_options,
     forwards_per_program=True,
     unbound_options=("--bind-to", "none"),

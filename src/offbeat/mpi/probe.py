@@ -30,8 +30,7 @@ class UnknownLibrary(Exception):
 
 
 class Version(Struct, frozen=True):
-    """A family with a version: numbers, the short text (``5.0.3rc1``), and the library's full version
-    text."""
+    """A family with a version: numbers, short text (``5.0.3rc1``), and the library's full version text."""
 
     family: str
     numbers: tuple[int, ...]
@@ -44,8 +43,7 @@ class Version(Struct, frozen=True):
         return f"{title_of(self.family)} {self.short}"
 
     def agrees_with(self, other: Version) -> bool:
-        """Whether both can belong to one installation: same family, and equal numbers where both have
-        them."""
+        """Whether both can belong to one installation: one family, and equal numbers where both have some."""
         return self.family == other.family and all(
             a == b for a, b in zip(self.numbers, other.numbers, strict=False)
         )
@@ -98,8 +96,7 @@ def read_header_version(header: Path) -> Version | None:
 
 
 def ask_launcher(launcher: Path, environ: Mapping[str, str] = os.environ) -> Version | None:
-    """The library that an ``mpirun`` belongs to, from its ``--version``; ``None`` if the output does not
-    say."""
+    """The library of an ``mpirun``, from its ``--version``; ``None`` if the output does not say."""
     output = _output([str(launcher), "--version"], launcher, environ)
     for family, library in LIBRARIES.items():
         match = re.search(library.launcher_pattern, output)
@@ -156,17 +153,24 @@ def _version(family: str, short: str, full_text: str = "") -> Version:
 def _output(command: list[str], program: Path, environ: Mapping[str, str]) -> str:
     """A program's output; its folder comes first on PATH, where Intel's mpirun looks for mpiexec.hydra."""
     path = f"{program.parent}{os.pathsep}{environ.get('PATH', os.defpath)}"
+    answer = run_quietly(command, {**environ, "PATH": path}, timeout_s=30)
+    return answer.stdout if answer else ""
+
+
+def run_quietly(
+    command: list[str], environ: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str] | None:
+    """The outputs and the status of a program; None if it cannot be started or does not end in time."""
     try:
-        answer = subprocess.run(
+        return subprocess.run(
             command,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=30,
-            env={**environ, "PATH": path},
+            timeout=timeout_s,
+            env=dict(environ),
             stdin=subprocess.DEVNULL,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout
+        return None

@@ -8,7 +8,8 @@ sent.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, Required, TypedDict, TypeVar
+from collections.abc import Iterable
+from typing import Any, Generic, Required, TypedDict, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
@@ -32,10 +33,20 @@ AnswerType = TypeVar("AnswerType", bound=Answer, covariant=True)
 
 
 class Command(Struct, Generic[AnswerType], frozen=True, kw_only=True):
-    """A command, whose answer is an ``AnswerType``; the classes below have the keys of each verb."""
+    """A command, whose answer is an ``AnswerType``; each class below has the keys of one verb, its tag."""
 
-    verb: ClassVar[str]
-    answer: ClassVar[type[Answer]]
+    @property
+    def verb(self) -> str:
+        """The first word of the line."""
+        return str(self.__struct_config__.tag)
+
+    @classmethod
+    def answer(cls) -> type[AnswerType]:
+        """The type of the answer: the argument of ``Command[...]`` among the bases."""
+        bases: Iterable[Any] = vars(cls)["__orig_bases__"]
+        (answer,) = (get_args(base)[0] for base in bases if get_origin(base) is Command)
+        kind: type[AnswerType] = answer
+        return kind
 
     def values(self) -> dict[str, object]:
         """The keys that are set, with their values."""
@@ -67,7 +78,7 @@ def decode(command: Command[AnswerType], answer: bytes) -> AnswerType:
     try:
         fields = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
         fields.pop("ok", None)
-        decoded: Any = msgspec.json.decode(msgspec.json.encode(fields), type=command.answer)
+        decoded: Any = msgspec.json.decode(msgspec.json.encode(fields), type=command.answer())
     except msgspec.DecodeError as error:
         raise RunFailed(
             f"the driver's answer to '{command.verb}' is not that of this offbeat: {error}; remove the folder"
@@ -91,16 +102,6 @@ class CallArguments(TypedDict, total=False):
     datatype: str
     op: str
     root: int
-
-
-class CheckOptions(TypedDict, total=False):
-    """Keys of ``check`` that make another legal call of a collective."""
-
-    datatype: str
-    op: str
-    in_place: int
-    null_ignored: int
-    counts: str
 
 
 # --- answers ---------------------------------------------------------------------------------------------
@@ -169,8 +170,7 @@ class Checked(Answer, frozen=True, kw_only=True):
 
 
 class Observed(Answer, frozen=True, kw_only=True):
-    """What was observed of one call: function names separated by blanks, and messages as sender, receiver and
-    size."""
+    """An observed call: function names separated by blanks; messages as sender, receiver and size."""
 
     sees_functions: bool
     sees_messages: bool
@@ -290,11 +290,9 @@ class SmpiAlgorithmsAnswer(Answer, frozen=True, kw_only=True):
 # --- commands of the driver ------------------------------------------------------------------------------
 
 
-class Force(Command[Answer], frozen=True, kw_only=True):
+class Force(Command[Answer], frozen=True, kw_only=True, tag="force"):
     """Sets variables of the library: ``VAR=VALUE`` each."""
 
-    verb: ClassVar[str] = "force"
-    answer: ClassVar[type[Answer]] = Answer
     settings: tuple[str, ...]
 
     def line(self) -> str:
@@ -302,64 +300,58 @@ class Force(Command[Answer], frozen=True, kw_only=True):
         return " ".join([self.verb, *(_word("a variable", setting) for setting in self.settings)])
 
 
-class ListVariables(Command[VariablesAnswer], frozen=True, kw_only=True):
+class ListVariables(Command[VariablesAnswer], frozen=True, kw_only=True, tag="variables"):
     """Lists the library's control variables."""
 
-    verb: ClassVar[str] = "variables"
-    answer: ClassVar[type[Answer]] = VariablesAnswer
     regex: str | UnsetType = UNSET
 
 
-class Call(Struct, frozen=True, kw_only=True):
-    """The collective call of a command."""
+class CallOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of a collective call."""
 
-    collective: str
     bytes: int | UnsetType = UNSET
     datatype: str | UnsetType = UNSET
     op: str | UnsetType = UNSET
     root: int | UnsetType = UNSET
 
 
-class Check(Call, Command[Checked], frozen=True, kw_only=True):
+class Call(CallOptions, frozen=True, kw_only=True):
+    """The collective call of a command."""
+
+    collective: str
+
+
+class Check(Call, Command[Checked], frozen=True, kw_only=True, tag="check"):
     """Calls the collective once and checks its result."""
 
-    verb: ClassVar[str] = "check"
-    answer: ClassVar[type[Answer]] = Checked
     in_place: int | UnsetType = UNSET
     null_ignored: int | UnsetType = UNSET
     counts: str | UnsetType = UNSET
     members: list[int] | UnsetType = UNSET
 
 
-class Observe(Call, Command[Observed], frozen=True, kw_only=True):
+class Observe(Call, Command[Observed], frozen=True, kw_only=True, tag="observe"):
     """Calls the collective once and observes functions and messages."""
 
-    verb: ClassVar[str] = "observe"
-    answer: ClassVar[type[Answer]] = Observed
 
-
-class Measure(Call, Command[Measured], frozen=True, kw_only=True):
+class Measure(Call, Command[Measured], frozen=True, kw_only=True, tag="measure"):
     """Measures the collective, and writes the sample file."""
 
-    verb: ClassVar[str] = "measure"
-    answer: ClassVar[type[Answer]] = Measured
     warmups: int | UnsetType = UNSET
     repetitions: int | UnsetType = UNSET
     attempts: int | UnsetType = UNSET
     duration_ns: int | UnsetType = UNSET
     unrecorded: int | UnsetType = UNSET
-    tolerance_ns: int | UnsetType = UNSET
-    tolerance_bounds: int | UnsetType = UNSET
     sequence: str | UnsetType = UNSET
     call: int | UnsetType = UNSET
     delays: list[int] | UnsetType = UNSET
+    tolerance_ns: int | UnsetType = UNSET
+    tolerance_bounds: int | UnsetType = UNSET
 
 
-class MeasurePartitioned(Command[PartitionedMeasured], frozen=True, kw_only=True):
+class MeasurePartitioned(Command[PartitionedMeasured], frozen=True, kw_only=True, tag="partitioned"):
     """Measures a message in partitions from rank 0 to rank 1, and writes the sample file."""
 
-    verb: ClassVar[str] = "partitioned"
-    answer: ClassVar[type[Answer]] = PartitionedMeasured
     approach: str
     bytes: int
     partitions: int | UnsetType = UNSET
@@ -373,18 +365,13 @@ class MeasurePartitioned(Command[PartitionedMeasured], frozen=True, kw_only=True
     tolerance_bounds: int | UnsetType = UNSET
 
 
-class ListApproaches(Command[ApproachesAnswer], frozen=True, kw_only=True):
+class ListApproaches(Command[ApproachesAnswer], frozen=True, kw_only=True, tag="approaches"):
     """Lists the approaches that the library has."""
 
-    verb: ClassVar[str] = "approaches"
-    answer: ClassVar[type[Answer]] = ApproachesAnswer
 
-
-class Fingerprint(Call, Command[FingerprintTaken], frozen=True, kw_only=True):
+class Fingerprint(Call, Command[FingerprintTaken], frozen=True, kw_only=True, tag="fingerprint"):
     """Delays one rank after another."""
 
-    verb: ClassVar[str] = "fingerprint"
-    answer: ClassVar[type[Answer]] = FingerprintTaken
     most: int | UnsetType = UNSET
     delay_ns: int | UnsetType = UNSET
 
@@ -398,62 +385,46 @@ class Transfer(Struct, frozen=True, kw_only=True):
     warmups: int | UnsetType = UNSET
 
 
-class PingPong(Transfer, Command[Timed], frozen=True, kw_only=True):
+class PingPong(Transfer, Command[Timed], frozen=True, kw_only=True, tag="pingpong"):
     """Round trips between two ranks."""
 
-    verb: ClassVar[str] = "pingpong"
-    answer: ClassVar[type[Answer]] = Timed
     sender: int | UnsetType = field(default=UNSET, name="from")
     receiver: int | UnsetType = field(default=UNSET, name="to")
 
 
-class LateReceiver(Transfer, Command[LateTimed], frozen=True, kw_only=True):
+class LateReceiver(Transfer, Command[LateTimed], frozen=True, kw_only=True, tag="late"):
     """Messages whose receives are posted late."""
 
-    verb: ClassVar[str] = "late"
-    answer: ClassVar[type[Answer]] = LateTimed
     sender: int | UnsetType = field(default=UNSET, name="from")
     receiver: int | UnsetType = field(default=UNSET, name="to")
     delay_ns: int | UnsetType = UNSET
 
 
-class Stream(Transfer, Command[Timed], frozen=True, kw_only=True):
+class Stream(Transfer, Command[Timed], frozen=True, kw_only=True, tag="stream"):
     """Messages of several pairs of ranks at the same time."""
 
-    verb: ClassVar[str] = "stream"
-    answer: ClassVar[type[Answer]] = Timed
     senders: list[int]
     receivers: list[int]
 
 
-class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True):
+class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True, tag="local"):
     """Reductions or copies on rank 0."""
 
-    verb: ClassVar[str] = "local"
-    answer: ClassVar[type[Answer]] = Timed
     work: str | UnsetType = UNSET
 
 
-class MeasureStart(Command[Started], frozen=True, kw_only=True):
+class MeasureStart(CallOptions, Command[Started], frozen=True, kw_only=True, tag="start"):
     """Starts, by a barrier or harmonised, each followed by a collective or by nothing."""
 
-    verb: ClassVar[str] = "start"
-    answer: ClassVar[type[Answer]] = Started
     by: str | UnsetType = UNSET
     repetitions: int | UnsetType = UNSET
     warmups: int | UnsetType = UNSET
     collective: str | UnsetType = UNSET
-    bytes: int | UnsetType = UNSET
-    datatype: str | UnsetType = UNSET
-    op: str | UnsetType = UNSET
-    root: int | UnsetType = UNSET
 
 
-class MeasureSync(Command[Synchronised], frozen=True, kw_only=True):
+class MeasureSync(Command[Synchronised], frozen=True, kw_only=True, tag="sync"):
     """Synchronises one clock repeatedly."""
 
-    verb: ClassVar[str] = "sync"
-    answer: ClassVar[type[Answer]] = Synchronised
     method: str | UnsetType = UNSET
     processes: int | UnsetType = UNSET
     repetitions: int | UnsetType = UNSET
@@ -461,11 +432,9 @@ class MeasureSync(Command[Synchronised], frozen=True, kw_only=True):
     exchanges: int | UnsetType = UNSET
 
 
-class MeasureAccuracy(Command[Compared], frozen=True, kw_only=True):
+class MeasureAccuracy(Command[Compared], frozen=True, kw_only=True, tag="accuracy"):
     """Compares clocks of several methods with rank 0's."""
 
-    verb: ClassVar[str] = "accuracy"
-    answer: ClassVar[type[Answer]] = Compared
     methods: list[str] | UnsetType = UNSET
     ages: list[int] | UnsetType = UNSET
     rounds: int | UnsetType = UNSET
@@ -473,18 +442,12 @@ class MeasureAccuracy(Command[Compared], frozen=True, kw_only=True):
     exchanges: int | UnsetType = UNSET
 
 
-class Hello(Command[DriverGreeting], frozen=True, kw_only=True):
+class Hello(Command[DriverGreeting], frozen=True, kw_only=True, tag="hello"):
     """Asks for the library, the clock and the binding."""
 
-    verb: ClassVar[str] = "hello"
-    answer: ClassVar[type[Answer]] = DriverGreeting
 
-
-class Quit(Command[Answer], frozen=True, kw_only=True):
+class Quit(Command[Answer], frozen=True, kw_only=True, tag="quit"):
     """Ends the program, which does not answer."""
-
-    verb: ClassVar[str] = "quit"
-    answer: ClassVar[type[Answer]] = Answer
 
 
 # --- commands of the program for SimGrid -----------------------------------------------------------------
@@ -500,55 +463,23 @@ class SmpiCall(Struct, frozen=True, kw_only=True):
     datatype: str | UnsetType = UNSET
 
 
-class SmpiRun(SmpiCall, Command[SmpiTimes], frozen=True, kw_only=True):
+class SmpiRun(SmpiCall, Command[SmpiTimes], frozen=True, kw_only=True, tag="run"):
     """Simulates a call whose processes arrive with ``delays``, in seconds."""
 
-    verb: ClassVar[str] = "run"
-    answer: ClassVar[type[Answer]] = SmpiTimes
     op: str | UnsetType = UNSET
     delays: list[float] | UnsetType = UNSET
     copies: int | UnsetType = UNSET
 
 
-class SmpiCheck(SmpiCall, Command[SmpiChecked], frozen=True, kw_only=True):
+class SmpiCheck(SmpiCall, Command[SmpiChecked], frozen=True, kw_only=True, tag="check"):
     """Simulates a call with data, and checks its result."""
 
-    verb: ClassVar[str] = "check"
-    answer: ClassVar[type[Answer]] = SmpiChecked
 
-
-class SmpiAlgorithms(Command[SmpiAlgorithmsAnswer], frozen=True, kw_only=True):
+class SmpiAlgorithms(Command[SmpiAlgorithmsAnswer], frozen=True, kw_only=True, tag="algorithms"):
     """Lists SMPI's algorithms of a collective."""
 
-    verb: ClassVar[str] = "algorithms"
-    answer: ClassVar[type[Answer]] = SmpiAlgorithmsAnswer
     collective: str
 
 
-class SmpiHello(Command[SmpiGreeting], frozen=True, kw_only=True):
+class SmpiHello(Command[SmpiGreeting], frozen=True, kw_only=True, tag="hello"):
     """Asks for SimGrid's version."""
-
-    verb: ClassVar[str] = "hello"
-    answer: ClassVar[type[Answer]] = SmpiGreeting
-
-
-DRIVER_COMMANDS: tuple[type[Command[Any]], ...] = (
-    Force,
-    ListVariables,
-    Check,
-    Observe,
-    Measure,
-    MeasurePartitioned,
-    ListApproaches,
-    Fingerprint,
-    PingPong,
-    LateReceiver,
-    Stream,
-    LocalWork,
-    MeasureStart,
-    MeasureSync,
-    MeasureAccuracy,
-    Hello,
-    Quit,
-)
-SMPI_COMMANDS: tuple[type[Command[Any]], ...] = (SmpiRun, SmpiCheck, SmpiAlgorithms, SmpiHello, Quit)

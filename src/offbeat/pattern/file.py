@@ -1,4 +1,4 @@
-"""The pattern file: one delay in seconds a line, line i that of rank i, after ``#`` header lines.
+"""The pattern file: one delay in seconds per line, line i for rank i, after ``#`` header lines.
 
 The format is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
 section III.B: p lines. Everything from a ``#`` to the end of its line is a comment, and blank lines are
@@ -24,10 +24,18 @@ from offbeat.atomic_write import write_atomically, write_error
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S, delays
 from offbeat.reading import TEXT_BYTES, raise_too_large, read_file, size_limit
-from offbeat.units import TIME_UNITS
+from offbeat.units import TIME_UNITS, counted
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
 """Value of the header key ``unit`` → seconds."""
+
+LINE_BYTES = 22
+"""Bytes of a line that holds a delay of full precision."""
+
+_FILE_KIND = "pattern file"
+
+_PARTITIONS = "partitions"
+"""The header key with the number of delays in a line; 1 where the header does not have it."""
 
 # Adjacent parts of an expression never match the same character, so that matching takes linear time.
 _HEADER = re.compile(r"#\s*([A-Za-z_][\w .-]*):(.*)")
@@ -77,9 +85,11 @@ def parse_header(lines: Sequence[str]) -> dict[str, str]:
     return {match[1].strip(): match[2].strip() for match in matches if match}
 
 
-def format_header(header: Mapping[str, str]) -> list[str]:
-    """The lines that :func:`parse_header` reads; line breaks in values become spaces."""
-    return [f"# {key}: {' '.join(value.split())}" for key, value in header.items()]
+def file_text(title: str, header: Mapping[str, str], rows: NDArray[np.float64]) -> str:
+    """The text of a file: title, header, and a line for each row; line breaks in the header become spaces."""
+    lines = [title, *(f"# {key}: {' '.join(value.split())}" for key, value in header.items())]
+    lines += [" ".join(map(repr, row)) for row in rows.tolist()]
+    return "\n".join(lines) + "\n"
 
 
 def unit_of(path: Path, header: Mapping[str, str]) -> float:
@@ -125,30 +135,33 @@ def recorded_from(header: Mapping[str, str]) -> str:
     return f"{calls} in {trace}" if calls and trace else ""
 
 
-__all__ = ["UNITS_S", "Pattern", "check_size", "read", "text", "write"]
+class NamedDelays(Struct, kw_only=True, eq=False):
+    """The content of a pattern or replay file: ``delays_s`` in seconds.
 
-LINE_BYTES = 22
-"""Bytes of a line that holds a delay of full precision."""
-
-_FILE_KIND = "pattern file"
-
-_PARTITIONS = "partitions"
-"""The header key with the number of delays in a line; 1 where the header does not have it."""
-
-
-class Pattern(Struct, kw_only=True, eq=False):
-    """An arrival pattern: ``delays_s`` has one delay a rank, in seconds, (p,); the smallest is 0.
-
-    The pattern of a partitioned send with several partitions has a delay for each rank and partition:
-    ``delays_s`` is then (p, partitions). ``name`` labels it in tables: the file's name without its suffix.
-    ``header`` holds the file's ``# key: value`` lines except ``p``, ``partitions`` and ``unit``.
-    ``shifted_by_s`` is what was subtracted from every delay on reading because the file's smallest delay was
-    not 0.
+    ``name`` labels it in tables: the file's name without its suffix. ``header`` holds the file's ``# key:
+    value`` lines except those with a meaning.
     """
 
     name: str
     delays_s: NDArray[np.float64]
     header: dict[str, str] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Pattern(NamedDelays, kw_only=True, eq=False):
+    """An arrival pattern: ``delays_s`` has one delay a rank, in seconds, (p,); the smallest is 0.
+
+    The pattern of a partitioned send with several partitions has a delay for each rank and partition:
+    ``delays_s`` is then (p, partitions). ``shifted_by_s`` is what was subtracted from every delay on reading
+    because the file's smallest delay was not 0.
+    """
+
     shifted_by_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -170,15 +183,6 @@ class Pattern(Struct, kw_only=True, eq=False):
         """The largest delay, in seconds."""
         return float(self.delays_s.max())
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pattern)
-            and (self.name, self.header, self.shifted_by_s) == (other.name, other.header, other.shifted_by_s)
-            and np.array_equal(self.delays_s, other.delays_s)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def check_size(path: Path, p: int) -> None:
     """Raise BadInput if a file of p delays would be larger than :func:`read` accepts."""
@@ -188,20 +192,14 @@ def check_size(path: Path, p: int) -> None:
 
 
 def text(pattern: Pattern) -> str:
-    """The text of a pattern file; reading it gives every delay to the last bit.
-
-    Line breaks in the header become spaces. The name is not written: it is the name of the file.
-    """
+    """The text of a pattern file, without its name; reading it gives every delay to the last bit."""
     header = pattern.header | {"p": str(pattern.p), "unit": "s"}
     header.pop(_PARTITIONS, None)
     title = "# offbeat arrival pattern; line i is the delay of rank i"
     if pattern.partitions > 1:
         header |= {_PARTITIONS: str(pattern.partitions)}
         title = "# offbeat arrival pattern; line i has the delays of rank i, one for each partition"
-    lines = [title, *format_header(header)]
-    rows = pattern.delays_s.astype(np.float64).reshape(pattern.p, -1)
-    lines += [" ".join(map(repr, row)) for row in rows.tolist()]
-    return "\n".join(lines) + "\n"
+    return file_text(title, header, pattern.delays_s.astype(np.float64).reshape(pattern.p, -1))
 
 
 def write(path: Path, pattern: Pattern) -> None:
@@ -219,10 +217,11 @@ def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Patter
     ``p`` and ``partitions`` (None: any number) or than the header's own.
     """
     path = Path(path)
-    lines = read_lines(path, _FILE_KIND, "one delay in seconds a line")
+    lines = read_lines(path, _FILE_KIND, "one delay in seconds per line")
     header = parse_header(lines)
     unit_s = unit_of(path, header)
-    columns = int(header[_PARTITIONS]) if _is_count(header.get(_PARTITIONS, "")) else 1
+    stated = header.get(_PARTITIONS, "")
+    columns = max(int(stated), 1) if stated.isdecimal() and len(stated) < 10 else 1
     delays = [
         _delays_of_rank(path, number, fields, columns, unit_s)
         for number, line in enumerate(lines, 1)
@@ -236,10 +235,6 @@ def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Patter
     return Pattern(name=path.stem, delays_s=values - smallest, header=others, shifted_by_s=smallest)
 
 
-def _is_count(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10 and int(text) > 0
-
-
 def _delays_of_rank(
     path: Path, number: int, fields: list[str], partitions: int, unit_s: float
 ) -> list[float]:
@@ -248,7 +243,7 @@ def _delays_of_rank(
         return delays_of_line(path, number, fields, unit_s)
     if partitions > 1:
         raise BadInput(
-            f"{path}:{number}: the line has {len(fields)} {_delays(len(fields), verb=False)}, but the header"
+            f"{path}:{number}: the line has {counted(len(fields), 'delay')}, but the header"
             f" says partitions = {partitions}; a line has the delays of one rank, one for each partition"
         )
     raise BadInput(
@@ -262,8 +257,7 @@ def _check_partitions(path: Path, columns: int, partitions: int | None) -> None:
         return
     needs = f"the operation has {partitions} partitions" if partitions != 1 else "one delay a rank is needed"
     raise BadInput(
-        f"{path}: the pattern has {columns} {_delays(columns, verb=False)} for each rank, but {needs};"
-        " give another file"
+        f"{path}: the pattern has {counted(columns, 'delay')} for each rank, but {needs}; give another file"
     )
 
 
@@ -273,25 +267,22 @@ def _check_count(path: Path, count: int, header: dict[str, str], p: int | None) 
     stated = header.get("p", "")
     if stated.isdecimal() and int(stated) != count:
         raise BadInput(
-            f"{path}: the header says p = {stated}, but {count} {_delays(count)}; is the file cut off?"
+            f"{path}: the header says p = {stated}, but {following(count, 'delay')}; is the file cut off?"
         )
     if p is not None and p != count:
         raise BadInput(
-            f"{path}: the pattern has {count} {_delays(count, verb=False)}, but p = {p} processes need {p};"
+            f"{path}: the pattern has {counted(count, 'delay')}, but p = {p} processes need {p};"
             f" make one with 'offbeat pattern make SHAPE --p {p} --skew TIME' or give another file"
         )
 
 
-def _delays(count: int, verb: bool = True) -> str:
-    noun = "delay" if count == 1 else "delays"
-    return f"{noun} {'follows' if count == 1 else 'follow'}" if verb else noun
+def following(count: int, noun: str) -> str:
+    """``1 delay follows``, ``2 delays follow``."""
+    return f"{counted(count, noun)} {'follows' if count == 1 else 'follow'}"
 
 
 def shape_pattern(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern:
-    """A pattern of a shape; its header records the arguments, so that it can be reproduced.
-
-    Raises BadInput as :func:`offbeat.pattern.shapes.delays` does.
-    """
+    """A pattern of a shape, with the arguments in its header. Raises BadInput as :func:`delays` does."""
     header = {
         "producer": f"offbeat {offbeat.__version__}",
         "shape": shape,

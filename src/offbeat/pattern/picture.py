@@ -25,11 +25,7 @@ from offbeat.units import counted
 
 
 def picture(patterns: Iterable[Pattern | Replay], path: Path) -> None:
-    """Write a picture of patterns and replays side by side: PNG, SVG or PDF by the path's suffix.
-
-    Each panel has its own time axis with its own unit. Raises BadInput for another suffix or where the file
-    cannot be written.
-    """
+    """Write patterns and replays side by side: PNG, SVG or PDF by the path's suffix. Raises BadInput."""
     path = Path(path)
     check_picture_path(path)
     patterns = list(patterns)

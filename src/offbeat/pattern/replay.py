@@ -12,16 +12,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.pattern import file
 from offbeat.pattern.file import (
+    NamedDelays,
     Pattern,
     delays_of_line,
     fields_of,
-    format_header,
+    file_text,
+    following,
     parse_header,
     read_lines,
     unit_of,
@@ -36,17 +37,13 @@ SUFFIX = ".replay"
 _FILE_KIND = "replay file"
 
 
-class Replay(Struct, kw_only=True, eq=False):
+class Replay(NamedDelays, kw_only=True, eq=False):
     """The delays of one call after another: ``delays_s`` (calls, p) in seconds, the smallest of each call 0.
 
-    ``name`` labels it in tables: the file's name without its suffix. ``header`` holds the file's ``# key:
-    value`` lines except ``p``, ``length`` and ``unit``. ``shifted`` is the number of calls whose smallest
-    delay in the file was not 0; it is subtracted from all delays of the call when the file is read.
+    ``shifted`` is the number of calls whose smallest delay in the file was not 0; it is subtracted from all
+    delays of the call when the file is read.
     """
 
-    name: str
-    delays_s: NDArray[np.float64]
-    header: dict[str, str] = {}
     shifted: int = 0
 
     @property
@@ -64,15 +61,6 @@ class Replay(Struct, kw_only=True, eq=False):
         """The largest delay of each call, in seconds, (calls,)."""
         return np.asarray(self.delays_s.max(axis=1))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Replay)
-            and (self.name, self.header, self.shifted) == (other.name, other.header, other.shifted)
-            and np.array_equal(self.delays_s, other.delays_s)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def mean_pattern(replay: Replay) -> Pattern:
     """The mean delay of each rank over all calls; the smallest is 0 only if one rank is always first."""
@@ -82,10 +70,8 @@ def mean_pattern(replay: Replay) -> Pattern:
 def text(replay: Replay) -> str:
     """The text of a replay file; reading it gives every delay to the last bit."""
     sizes = {"p": str(replay.p), "length": str(replay.calls), "unit": "s"}
-    lines = ["# offbeat replay; a line is a call, its i-th number the delay of rank i"]
-    lines += format_header(replay.header | sizes)
-    lines += [" ".join(map(repr, call)) for call in replay.delays_s.tolist()]
-    return "\n".join(lines) + "\n"
+    title = "# offbeat replay; a line is a call, its i-th number the delay of rank i"
+    return file_text(title, replay.header | sizes, replay.delays_s)
 
 
 def write(path: Path, replay: Replay) -> None:
@@ -94,12 +80,11 @@ def write(path: Path, replay: Replay) -> None:
 
 
 def read(path: Path, p: int | None = None) -> Replay:
-    """Read a replay file.
+    """Read a replay file; the smallest delay of a call is subtracted from its others.
 
-    A call whose smallest delay is not 0 is shifted by it (``Replay.shifted`` says how many were). Raises
-    BadInput, with file and line, for a file that cannot be read, is empty, cut off or not UTF-8, for text,
-    NaN, infinite or negative delays and delays above one day, for calls of different numbers of processes,
-    and for a number of processes other than ``p``.
+    Raises BadInput, with file and line, for a file that cannot be read, is empty, cut off or not UTF-8, for
+    text, NaN, infinite or negative delays and delays above one day, for calls of different numbers of
+    processes, and for a number of processes other than ``p``.
     """
     path = Path(path)
     lines = read_lines(path, _FILE_KIND, "one call a line")
@@ -155,18 +140,14 @@ def _check_count(path: Path, rows: list[list[float]], header: dict[str, str]) ->
         raise BadInput(f"{path}: the replay file holds no calls; it needs one line a call")
     stated = header.get("length", "")
     if stated.isdecimal() and int(stated) != len(rows):
-        follow = "follows" if len(rows) == 1 else "follow"
         raise BadInput(
-            f"{path}: the header says length = {stated}, but {counted(len(rows), 'call')} {follow};"
-            " is the file cut off?"
+            f"{path}: the header says length = {stated}, but {following(len(rows), 'call')}; is the file cut"
+            " off?"
         )
 
 
 def file_or_shape(name: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern | Replay:
-    """The pattern of a shape, or the content of a pattern file or replay file.
-
-    ``p``, ``skew_s``, ``seed`` and ``ppn`` are for shapes only. Raises BadInput if it is none of them.
-    """
+    """The pattern of a shape, or the content of a pattern or replay file. Raises BadInput for others."""
     if name in SHAPES:
         return file.shape_pattern(name, p, skew_s, seed=seed, ppn=ppn)
     if not Path(name).exists():

@@ -104,6 +104,12 @@ def describe(shape: str) -> str:
     return (SHAPES[shape].__doc__ or "").strip()
 
 
+def check_processes(p: int) -> None:
+    """Raise BadInput for a number of processes that no pattern has."""
+    if not 1 <= p <= MAX_PROCESSES:
+        raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
+
+
 def delays(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> NDArray[np.float64]:
     """The delays of a shape: ``p`` delays in seconds, the smallest 0 and the largest ``skew_s``.
 
@@ -115,8 +121,7 @@ def delays(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) ->
     """
     if shape not in SHAPES:
         raise BadInput(f"there is no shape {shape!r}; the shapes are {', '.join(SHAPES)}")
-    if not 1 <= p <= MAX_PROCESSES:
-        raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
+    check_processes(p)
     if not 0.0 <= skew_s <= MAX_DELAY_S:
         raise BadInput(f"a skew is between 0 s and one day ({MAX_DELAY_S:.0f} s), not {skew_s} s")
     if seed < 0:

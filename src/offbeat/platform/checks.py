@@ -39,7 +39,6 @@ def _check_links(tree: Tree, faults: Faults) -> None:
 
 
 def _check_factors(section: Tree, name: str, faults: Faults) -> None:
-    """Check that sizes ascend, and that there is a factor for each."""
     sizes = section["from_sizes"]
     if sizes is INVALID:
         return
@@ -88,7 +87,6 @@ def _check_ranks(ranks: Tree, nodes: Any, cores: Any, faults: Faults) -> None:
 
 
 def _check_cores(ranks: Tree, cores: int, faults: Faults) -> None:
-    """Check that no node has more ranks than cores."""
     if ranks["oversubscribe"] is not False:
         return
     counts: Counter[int] = Counter()

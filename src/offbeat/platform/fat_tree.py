@@ -17,8 +17,8 @@ from offbeat.toml.faults import INVALID, Faults, Tree
 class Level(Struct, frozen=True, kw_only=True):
     """The switches of one level of a tree: ``children`` below each, ``parents`` above each child.
 
-    ``switches`` is their total number; ``bandwidth`` (bytes per second) and ``latency_s`` are those of a
-    cable from a child.
+    ``switches`` is their total number; ``cable`` has the bytes per second and the seconds of a cable from a
+    child.
     """
 
     name: str
@@ -26,8 +26,7 @@ class Level(Struct, frozen=True, kw_only=True):
     children: int
     parents: int
     cables: int
-    bandwidth: float
-    latency_s: float
+    cable: tuple[float, float]
 
     @property
     def description(self) -> str:
@@ -37,7 +36,7 @@ class Level(Struct, frozen=True, kw_only=True):
     @property
     def simulator_arguments(self) -> tuple[int, int, int, tuple[float, float]]:
         """The arguments of the simulator's fat_tree for this level."""
-        return self.children, self.parents, self.cables, (self.bandwidth, self.latency_s)
+        return self.children, self.parents, self.cables, self.cable
 
 
 def uplinks(tree: FatTreeSection) -> float:
@@ -51,47 +50,37 @@ def levels(platform: PlatformFile) -> list[Level]:
     leaves = math.ceil(platform.nodes / tree.nodes_per_leaf)
     spines = round(uplinks(tree)) // tree.cables
     pods = math.ceil(leaves / tree.leaves_per_pod) if tree.leaves_per_pod else 1
-    bandwidth, latency_s = tree.bandwidth or link.bandwidth, latency_or_link(tree.latency, platform)
-    result = [
-        Level(
-            name="leaf",
-            switches=leaves,
-            children=tree.nodes_per_leaf,
-            parents=1,
-            cables=1,
-            bandwidth=link.bandwidth,
-            latency_s=link.latency,
-        ),
-        Level(
-            name="spine",
-            switches=spines * pods,
-            children=tree.leaves_per_pod or leaves,
-            parents=spines,
-            cables=tree.cables,
-            bandwidth=bandwidth,
-            latency_s=latency_s,
-        ),
-    ]
-    if tree.leaves_per_pod:
-        core = Level(
-            name="core",
-            switches=spines * tree.cores_per_spine,
-            children=pods,
-            parents=tree.cores_per_spine,
-            cables=tree.core_cables,
-            bandwidth=bandwidth,
-            latency_s=latency_s,
-        )
-        result.append(core)
-    return result
+    to_node = link.bandwidth, link.latency
+    between = tree.bandwidth or link.bandwidth, latency_or_link(tree.latency, platform)
+    leaf = Level(
+        name="leaf", switches=leaves, children=tree.nodes_per_leaf, parents=1, cables=1, cable=to_node
+    )
+    spine = Level(
+        name="spine",
+        switches=spines * pods,
+        children=tree.leaves_per_pod or leaves,
+        parents=spines,
+        cables=tree.cables,
+        cable=between,
+    )
+    if not tree.leaves_per_pod:
+        return [leaf, spine]
+    core = Level(
+        name="core",
+        switches=spines * tree.cores_per_spine,
+        children=pods,
+        parents=tree.cores_per_spine,
+        cables=tree.core_cables,
+        cable=between,
+    )
+    return [leaf, spine, core]
 
 
 def tapers(platform: PlatformFile) -> list[float]:
     """For each level but the highest: bandwidth into its switches from below for each byte that goes up."""
-    all_levels = levels(platform)
     return [
-        lower.children * lower.cables * lower.bandwidth / (upper.parents * upper.cables * upper.bandwidth)
-        for lower, upper in pairwise(all_levels)
+        lower.children * lower.cables * lower.cable[0] / (upper.parents * upper.cables * upper.cable[0])
+        for lower, upper in pairwise(levels(platform))
     ]
 
 
@@ -135,7 +124,6 @@ def check(tree: Tree, nodes: Any, faults: Faults) -> None:
 
 
 def _check_taper(tree: Tree, faults: Faults) -> None:
-    """Check that a taper results in a whole number of cables."""
     taper, nodes, cables = tree["taper"], tree["nodes_per_leaf"], tree["cables"]
     if not taper or not nodes or cables is INVALID:
         return

@@ -127,9 +127,10 @@ class Platform(Struct, frozen=True, kw_only=True):
 
 
 def load(path_or_preset: Path | str) -> Platform:
-    """Read and check a platform file, or one of the presets by its name.
+    """Read and check a platform file, or a built-in platform by its name.
 
-    A word without a slash or a suffix is a preset. Raises :class:`BadInput` with a line for every fault.
+    A word without a slash or a suffix is the name of a built-in platform. Raises :class:`BadInput` with a
+    line for every fault.
     """
     path = Path(path_or_preset)
     name = str(path_or_preset)

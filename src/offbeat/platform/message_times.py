@@ -27,16 +27,6 @@ class MessagePath(Struct, frozen=True, kw_only=True):
     bandwidth: float
 
 
-def inside(platform: PlatformFile) -> MessagePath:
-    """The path between ranks of one node."""
-    return MessagePath(
-        name="inside a node",
-        hops=0,
-        latency_s=platform.inside.latency,
-        bandwidth=platform.inside.bandwidth,
-    )
-
-
 def message_paths(platform: PlatformFile) -> list[MessagePath]:
     """The path inside a node, and from node 0 one path of each length and latency."""
     nodes = topology(platform)
@@ -55,7 +45,13 @@ def message_paths(platform: PlatformFile) -> list[MessagePath]:
                 latency_s=latency_s,
                 bandwidth=min(alone, cap) if cap else alone,
             )
-    return [inside(platform), *sorted(by_length.values(), key=lambda path: (path.hops, path.latency_s))]
+    inside = MessagePath(
+        name="inside a node",
+        hops=0,
+        latency_s=platform.inside.latency,
+        bandwidth=platform.inside.bandwidth,
+    )
+    return [inside, *sorted(by_length.values(), key=lambda path: (path.hops, path.latency_s))]
 
 
 def message_s(platform: PlatformFile, path: MessagePath, sizes: Sequence[int] | Times) -> Times:

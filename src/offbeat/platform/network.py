@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from offbeat import _simulator
-from offbeat.platform.schema import (
-    InsideSection,
-    MessagesSection,
-    PlatformFile,
-)
+from offbeat.platform.schema import InsideSection, MessagesSection, PlatformFile
 from offbeat.platform.topologies import topology_of
 
 Nodes = NDArray[np.int32]
@@ -45,16 +41,16 @@ def topology(platform: PlatformFile) -> _simulator.Topology:
 
 def network(platform: PlatformFile, node_of_rank: Nodes) -> _simulator.Network:
     """The simulator's network with ranks placed on it."""
-    messages = platform.messages
+    messages, inside = platform.messages, inside_factors(platform)
     return _simulator.Network(
         topology(platform),
         node_of_rank,
         inside_latency_s=platform.inside.latency,
         inside_bandwidth=platform.inside.bandwidth,
-        inside_latency_factors=latency_factors(inside_factors(platform)),
-        inside_bandwidth_factors=bandwidth_factors(inside_factors(platform)),
-        latency_factors=latency_factors(messages),
-        bandwidth_factors=bandwidth_factors(messages),
+        inside_latency_factors=factor_steps(inside, inside.latency_factors),
+        inside_bandwidth_factors=factor_steps(inside, inside.bandwidth_factors),
+        latency_factors=factor_steps(messages, messages.latency_factors),
+        bandwidth_factors=factor_steps(messages, messages.bandwidth_factors),
         flow_bandwidth=messages.flow_bandwidth,
         header_bytes=float(messages.header),
         eager_below_bytes=float(messages.eager_below),
@@ -71,20 +67,9 @@ def inside_factors(platform: PlatformFile) -> InsideSection | MessagesSection:
     return platform.inside if platform.inside.from_sizes else platform.messages
 
 
-def latency_factors(section: Any) -> Steps:
-    """The latency factors of a section, in the simulator's format."""
-    return [
-        (float(size), factor)
-        for size, factor in zip(section.from_sizes, section.latency_factors, strict=True)
-    ]
-
-
-def bandwidth_factors(section: Any) -> Steps:
-    """The bandwidth factors of a section, in the simulator's format."""
-    return [
-        (float(size), factor)
-        for size, factor in zip(section.from_sizes, section.bandwidth_factors, strict=True)
-    ]
+def factor_steps(section: InsideSection | MessagesSection, factors: Sequence[float]) -> Steps:
+    """The latency or bandwidth factors of a section, in the simulator's format."""
+    return list(zip(map(float, section.from_sizes), factors, strict=True))
 
 
 def _per_byte(bandwidth: float) -> float:

@@ -60,7 +60,6 @@ def _draw_shape(axes: Axes, file: PlatformFile) -> None:
 
 
 def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
-    """Draw rows of boxes, with lines to the row above."""
     places = [np.linspace(0, 1, min(count, MAX_DRAWN) + 2)[1:-1] for _, count in rows]
     for height, (lower, upper) in enumerate(pairwise(places)):
         for x in lower:
@@ -81,7 +80,6 @@ def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
 
 
 def _draw_groups(axes: Axes, groups: Groups) -> None:
-    """Draw groups on a circle, all connected to each other."""
     drawn = min(groups.number, MAX_DRAWN)
     angles = 2 * np.pi * np.arange(drawn) / drawn
     x, y = np.cos(angles), np.sin(angles)

@@ -11,17 +11,17 @@ from offbeat.toml.faults import hint
 FOLDER = Path(__file__).with_name("presets")
 
 DEFAULT_PRESET = "paper"
-"""The default preset, which is first in lists."""
+"""The default platform, which is first in lists."""
 
 
 def names() -> list[str]:
-    """Every preset."""
+    """The name of every built-in platform."""
     presets = sorted(path.stem for path in FOLDER.glob("*.toml"))
     return [DEFAULT_PRESET, *(name for name in presets if name != DEFAULT_PRESET)]
 
 
 def is_preset_name(name: str) -> bool:
-    """Whether a word could be a preset's name: no folders, no suffix."""
+    """Whether a word could be the name of a built-in platform: no folders, no suffix."""
     return re.fullmatch(r"[\w-]+", name) is not None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import message_paths, message_s
@@ -15,21 +13,10 @@ SIZES = [1, 64, 1024, 8192, 65536, 2**20, 2**24]
 """Message sizes of the table."""
 
 
-class Summary(Struct, frozen=True, kw_only=True):
-    """A line of ``offbeat platform list``."""
-
-    name: str
-    machine: str
-    joined: str
-    source: str
-
-
-def summary(platform: Platform) -> Summary:
-    """One line about a platform."""
+def summary(platform: Platform) -> tuple[str, str, str, str]:
+    """A row of ``offbeat platform list``: name, nodes × cores, topology, source."""
     file = platform.file
-    return Summary(
-        name=file.name, machine=f"{file.nodes} × {file.cores}", joined=topology_text(file), source=file.source
-    )
+    return file.name, f"{file.nodes} × {file.cores}", topology_text(file), file.source
 
 
 def topology_text(file: PlatformFile) -> str:
@@ -68,18 +55,18 @@ def facts(platform: Platform) -> list[tuple[str, str]]:
     return listed
 
 
-def by_size(platform: Platform, sizes: list[int] = SIZES) -> tuple[list[str], list[list[str]]]:
+def by_size(platform: Platform) -> tuple[list[str], list[list[str]]]:
     """The table of times and bandwidths: its headings, and a row for each size."""
     file = platform.file
     paths = message_paths(file)
     headings = ["size", *(f"{path.name} ({format_time(path.latency_s)})" for path in paths)]
-    times = [message_s(file, path, sizes) for path in paths]
+    times = [message_s(file, path, SIZES) for path in paths]
     rows = [
         [
             format_size(size),
             *(f"{format_time(taken[i])}, {format_bandwidth(size / taken[i])}" for taken in times),
         ]
-        for i, size in enumerate(sizes)
+        for i, size in enumerate(SIZES)
     ]
     return headings, rows
 

@@ -32,8 +32,7 @@ class Groups(Struct, frozen=True):
 
 
 class Topology(Struct, frozen=True, kw_only=True):
-    """How a topology is checked, simulated, described and drawn. ``name`` is the value of the key
-    ``topology``."""
+    """How a topology is checked, simulated, described and drawn; ``name`` is its word in the file."""
 
     name: str
 

@@ -24,9 +24,7 @@ MOST_NAMED = 4
 
 
 class AffectedGroup(Struct, frozen=True, kw_only=True):
-    """Affected calls of one row: their number, and their time summed over ranks. ``is_partly``: not all of
-    their sizes are covered.
-    """
+    """Affected calls of one row, and their time over all ranks. ``is_partly``: not all sizes are covered."""
 
     description: str
     algorithm: str
@@ -36,9 +34,7 @@ class AffectedGroup(Struct, frozen=True, kw_only=True):
 
 
 class AffectedCalls(Struct, frozen=True, kw_only=True):
-    """The calls that a choice affects, of ``all_calls`` collective calls that took ``all_spent_s`` over all
-    ranks.
-    """
+    """The calls that a choice affects, of all collective calls and their time summed over ranks."""
 
     acted: list[AffectedGroup]
     all_calls: int

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from offbeat.drawing.axes import POINTS, framed_axes, titled_figure
 from offbeat.drawing.palette import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PAPER, PURPLE, SKY
 from offbeat.drawing.sheet import width_of
-from offbeat.predict.conditions import Estimate
+from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.predict.wording import WORDS
 from offbeat.select.wording import common_unit, significant
@@ -30,15 +30,21 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     """
     known = dict(actual or {})
     if prediction.ran and prediction.ran not in known:
-        run_s = prediction.recorded.run_s
-        known[prediction.ran] = Estimate(time_s=run_s, low_s=run_s, high_s=run_s)
+        known[prediction.ran] = Estimate.exact(prediction.recorded.run_s)
     shown = [one for one in prediction.expected if one.run_s or one.name in known]
     bars = [*(["run"] if known else []), *prediction.conditions]
     each = 0.15 if len(shown) <= _FEW else 0.11
     step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
-    figure = titled_figure(_WIDTH, height, "Expected run time", *_subject(prediction))
-    _draw_keys(figure, _keys(prediction, bool(known)), height)
+    run = prediction.recorded
+    calls = "; ".join(part.calls.description for part in prediction.parts[:2])
+    more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
+    program = run.program.rsplit("/", 1)[-1] or "a program"
+    subject = f"{program} on {run.processes} processes: {calls}{more}"
+    library = f"algorithms: {prediction.parts[0].table.configuration.library}"
+    figure = titled_figure(_WIDTH, height, "Expected run time", subject, library)
+    keys = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
+    _draw_keys(figure, [*([(SKY, "as run")] if known else []), *keys], height)
     left = 0.3 + max((width_of(one.name, POINTS) for one in shown), default=0.5)
     axes = framed_axes(figure, left, _BOTTOM, 0.5, _TOP)
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
@@ -50,36 +56,22 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     axes.set_yticks([place * step + middle for place in range(len(shown))], [one.name for one in shown])
     axes.set_ylim(step * len(shown) - each * 0.5, -each)
     axes.set_xlabel(f"run time [{unit}]", fontsize=POINTS + 1)
-    axes.set_xlim(0, 1.06 * factor * _longest(prediction, shown, known))
+    ends_s = [time.high_s for one in shown for time in one.run_s.values()]
+    ends_s += [prediction.recorded.run_s, *(time.high_s for time in known.values())]
+    axes.set_xlim(0, 1.06 * factor * max(ends_s))
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.spines["left"].set_visible(False)
     return figure
 
 
-def _subject(prediction: Prediction) -> tuple[str, str]:
-    """The program and its calls; the library."""
-    run = prediction.recorded
-    words = "; ".join(part.calls.description for part in prediction.parts[:2])
-    more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
-    program = run.program.rsplit("/", 1)[-1] or "a program"
-    library = prediction.parts[0].table.configuration.library
-    return f"{program} on {run.processes} processes: {words}{more}", f"algorithms: {library}"
-
-
-def _keys(prediction: Prediction, has_runs: bool) -> list[tuple[str, str]]:
-    """The colours of the bars and what they mean."""
-    expected = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
-    return [*([(SKY, "as run")] if has_runs else []), *expected]
-
-
 def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:
     x, y = 0.15, 0.82
-    for colour, words in keys:
-        needed = 0.22 + width_of(words, POINTS) + 0.15
+    for colour, meaning in keys:
+        needed = 0.22 + width_of(meaning, POINTS) + 0.15
         if x + needed > _WIDTH:
             x, y = 0.15, y + 0.17
         figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=POINTS + 2, color=colour, va="center")
-        figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=POINTS, color=INK, va="center")
+        figure.text((x + 0.17) / _WIDTH, 1 - y / height, meaning, fontsize=POINTS, color=INK, va="center")
         x += needed
     legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(
@@ -118,8 +110,3 @@ def _group(
             zorder=4,
             bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.4, "alpha": 0.75},
         )
-
-
-def _longest(prediction: Prediction, shown: Sequence[ExpectedRun], known: Mapping[str, Estimate]) -> float:
-    times = [time.high_s for one in shown for time in one.run_s.values()]
-    return max([*times, *(time.high_s for time in known.values()), prediction.recorded.run_s])

@@ -1,10 +1,22 @@
-"""The measured configuration that represents calls of a trace: same collective, p and library, similar size.
+"""The measured configuration that represents calls of a trace, and its conditions with the d̂ under each.
 
-A measured size represents the same calls as in a tuning file (:mod:`offbeat.select.coverage`).
+A configuration represents calls of the same collective, p and library, and of a similar size; a measured
+size represents the same calls as in a tuning file (:mod:`offbeat.select.coverage`). Conditions are sets of
+arrival patterns:
+
+======================  ==========================================================================
+condition               d̂ of an algorithm
+======================  ==========================================================================
+``no_delay``            all processes arrive together: the usual benchmark
+``average``             the mean over no_delay and the shapes (the paper's figure 9)
+``scenario``            the mean arrivals of a program, as one pattern
+``replay``              the recorded arrivals, call by call: the mean over the calls
+======================  ==========================================================================
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,25 +27,19 @@ from offbeat.mpi.libraries import title_of
 from offbeat.mpi.probe import UnknownLibrary, read_library_version
 from offbeat.predict.recorded import TracedCalls
 from offbeat.select.coverage import covering_size, size_ranges
-from offbeat.select.table import Configuration, DelayTable, delay_tables
-from offbeat.trace.tables import library_name
-from offbeat.units import format_size, format_time
+from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
+from offbeat.trace.summary import library_name
+from offbeat.units import counted, format_size, format_time
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
+
 
 FARTHEST = 2.0
 """Largest factor between the size of calls and the measured size that their time is predicted from."""
 
 SIMILAR_SKEW = 2.0
 """Skews that differ by a larger factor are reported."""
-
-
-class MeasuredConfiguration(Struct, frozen=True, kw_only=True, eq=False):
-    """The delay table of the configuration that represents some calls, and notes on its suitability."""
-
-    table: DelayTable
-    notes: list[str]
 
 
 class Measurements(Struct, frozen=True, kw_only=True, eq=False):
@@ -59,8 +65,8 @@ def measurements(results: Results, library: str) -> Measurements:
     )
 
 
-def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfiguration:
-    """The configuration that represents some calls. Raises :class:`BadInput` without one."""
+def configuration_for(calls: TracedCalls, source: Measurements) -> tuple[DelayTable, list[str]]:
+    """The delay table that represents some calls, and notes. Raises :class:`BadInput` without one."""
     where = source.results.directory
     same = [table for table in source.tables if table.configuration.collective == calls.collective]
     if not same:
@@ -94,7 +100,7 @@ def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfi
         )
     matching = [table for table in fitting if table.configuration.bytes == measured_bytes]
     notes = [*_size_notes(calls, measured_bytes, sizes), *_ambiguity_note(matching, where)]
-    return MeasuredConfiguration(table=matching[0], notes=[*notes, *_skew_note(calls, matching[0], source)])
+    return matching[0], [*notes, *_skew_note(calls, matching[0], source)]
 
 
 def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> list[str]:
@@ -108,9 +114,7 @@ def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> li
 
 
 def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
-    """A note on the differences if several configurations match. Raises :class:`BadInput` for several
-    libraries.
-    """
+    """A note if several configurations match. Raises :class:`BadInput` for several libraries."""
     first, others = matching[0].configuration, [table.configuration for table in matching[1:]]
     if not others:
         return []
@@ -123,19 +127,15 @@ def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
     names = [
         name
         for name in Configuration.__struct_fields__
-        if any(_differs(cell, name, first) for cell in others)
+        if any(getattr(cell, name) != getattr(first, name) for cell in others)
     ]
     used = ", ".join(f"{name} {getattr(first, name)}" for name in names)
     return [f"{first.collective} was measured in {len(matching)} ways; the first is used: {used}"]
 
 
-def _differs(cell: Configuration, name: str, first: Configuration) -> bool:
-    return bool(getattr(cell, name) != getattr(first, name))
-
-
 def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
     """A note if the skews of the measured shapes differ from the recorded skew."""
-    cases_of_table = [name for row in table.cases or [] for name in row if name]
+    cases_of_table = [name for row in table.cases for name in row if name]
     cases = source.results.cases
     skews = cases.filter(cases["case"].is_in(cases_of_table) & (cases["pattern_kind"] == "shape"))[
         "skew_s"
@@ -155,10 +155,7 @@ def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> l
 
 
 def _origin_notes(results: Results, library: str) -> list[str]:
-    """Notes if the results are not of the library and version that the program ran with.
-
-    Raises :class:`BadInput` for another library.
-    """
+    """Notes if the results are of another version. Raises :class:`BadInput` for another library."""
     measured = results.provenance.get("library")
     known = measured if isinstance(measured, dict) else {}
     if "import" in results.cases["engine"].to_list():
@@ -174,8 +171,7 @@ def _origin_notes(results: Results, library: str) -> list[str]:
     if family and family != ran.family:
         raise BadInput(
             f"the program ran with {ran.text}, and {results.directory} was measured with"
-            f" {title_of(family)}: give results of"
-            f" {title_of(ran.family)}"
+            f" {title_of(family)}: give results of {title_of(ran.family)}"
         )
     version = known.get("version", ())
     numbers = tuple(version) if isinstance(version, list | tuple) else ()
@@ -183,3 +179,129 @@ def _origin_notes(results: Results, library: str) -> list[str]:
         text = ".".join(map(str, numbers))
         return [f"the program ran with {ran.text}, and the results are of version {text}"]
     return []
+
+
+NAMES = ("no_delay", "average", "scenario", "replay")
+"""The conditions in ascending order of their similarity to the arrivals of the program."""
+
+
+_SAME_CALLS, _SAME_NAME, _UNKNOWN_SOURCE, _OTHER_CALLS = range(4)
+"""Ranks of the match between a pattern's source and some calls; lower is better."""
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A time in seconds, and the ends of its 95% confidence interval."""
+
+    time_s: float
+    low_s: float
+    high_s: float
+
+    @classmethod
+    def exact(cls, time_s: float) -> Estimate:
+        """A time without uncertainty."""
+        return cls(time_s=time_s, low_s=time_s, high_s=time_s)
+
+    def times(self, factor: float) -> Estimate:
+        """The estimate multiplied by a factor; a negative factor swaps the ends of the interval."""
+        ends = sorted((factor * self.low_s, factor * self.high_s))
+        return Estimate(time_s=factor * self.time_s, low_s=ends[0], high_s=ends[1])
+
+    def plus(self, time_s: float) -> Estimate:
+        """The estimate plus a time without uncertainty."""
+        return Estimate(time_s=self.time_s + time_s, low_s=self.low_s + time_s, high_s=self.high_s + time_s)
+
+
+def total(parts: Sequence[Estimate]) -> Estimate:
+    """The sum of independent estimates: the half-widths of their intervals add in quadrature."""
+    time_s = math.fsum(one.time_s for one in parts)
+    below = math.hypot(*(one.time_s - one.low_s for one in parts))
+    above = math.hypot(*(one.high_s - one.time_s for one in parts))
+    return Estimate(time_s=time_s, low_s=time_s - below, high_s=time_s + above)
+
+
+class Condition(Struct, frozen=True, kw_only=True):
+    """One of :data:`NAMES` in one table: the ``rows`` whose mean it is, and their ``pattern``."""
+
+    name: str
+    pattern: str
+    rows: list[int]
+
+
+def conditions(
+    table: DelayTable, calls: TracedCalls, requested: str = ""
+) -> tuple[list[Condition], list[str]]:
+    """The conditions of a table in the order of :data:`NAMES`, and notes on them.
+
+    ``requested`` names one of several scenarios or replays; by default the one with the best
+    :func:`_match_rank` is used. Raises :class:`BadInput` for one that was not measured.
+    """
+    shapes = [row for row, kind in enumerate(table.kinds) if kind == "shape"]
+    found = [
+        Condition(name=NO_DELAY, pattern=NO_DELAY, rows=[row])
+        for row in shapes
+        if table.patterns[row] == NO_DELAY
+    ]
+    if len(shapes) > len(found):
+        found.append(Condition(name="average", pattern=counted(len(shapes), "pattern"), rows=shapes))
+    notes: list[str] = []
+    for kind in ("scenario", "replay"):
+        rows = [row for row, own in enumerate(table.kinds) if own == kind]
+        chosen = _chosen(table, rows, calls, requested)
+        if chosen is not None:
+            found.append(Condition(name=kind, pattern=table.patterns[chosen], rows=[chosen]))
+            if _match_rank(table, chosen, calls) == _OTHER_CALLS:
+                notes.append(
+                    f"the {kind} {table.patterns[chosen]} was recorded from {table.sources[chosen]}: the"
+                    f" arrivals of {calls.description} are assumed to be the same"
+                )
+        if len(rows) > 1 and chosen is not None and not requested:
+            others = ", ".join(table.patterns[row] for row in rows if row != chosen)
+            notes.append(
+                f"the {kind} is {table.patterns[chosen]}; select another one with --scenario: {others}"
+            )
+    known = [table.patterns[row] for row, kind in enumerate(table.kinds) if kind != "shape"]
+    if requested and requested not in [*known, *(table.shapes[table.patterns.index(name)] for name in known)]:
+        there = f"there are {', '.join(known)}" if known else "the results have none"
+        raise BadInput(f"--scenario {requested} was not measured with {table.configuration}; {there}")
+    if not found:
+        raise BadInput(f"{table.configuration} was measured under no pattern that a prediction can use")
+    return found, notes
+
+
+def delay(table: DelayTable, algorithm: str, condition: Condition) -> Estimate | None:
+    """The d̂ of an algorithm under a condition; None if one of its patterns was not measured."""
+    if algorithm not in table.algorithms:
+        return None
+    column = table.algorithms.index(algorithm)
+    parts = []
+    for row in condition.rows:
+        middle = float(table.last_delay_s[row, column])
+        if math.isnan(middle):
+            return None
+        low, high = float(table.low_s[row, column]), float(table.high_s[row, column])
+        parts.append(
+            Estimate(
+                time_s=middle,
+                low_s=middle if math.isnan(low) else min(low, middle),
+                high_s=middle if math.isnan(high) else max(high, middle),
+            )
+        )
+    return total(parts).times(1 / len(parts))
+
+
+def _chosen(table: DelayTable, rows: Sequence[int], calls: TracedCalls, requested: str) -> int | None:
+    """The row of a scenario or replay."""
+    if requested:
+        named = [row for row in rows if requested in (table.patterns[row], *table.shapes[row : row + 1])]
+        return named[0] if named else None
+    return min(rows, key=lambda row: (_match_rank(table, row, calls), row), default=None)
+
+
+def _match_rank(table: DelayTable, row: int, calls: TracedCalls) -> int:
+    """How well the source of a row's pattern matches these calls; lower is better."""
+    source = table.sources[row] if table.sources else ""
+    if source.startswith(f"{calls.description} in "):
+        return _SAME_CALLS
+    if table.patterns[row].startswith(f"{calls.short}-"):
+        return _SAME_NAME
+    return _OTHER_CALLS if source else _UNKNOWN_SOURCE

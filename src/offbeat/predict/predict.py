@@ -68,11 +68,9 @@ def predict(trace: Trace, summary: Summary, source: Measurements, request: Reque
 def covered_parts(
     trace: Trace, summary: Summary, source: Measurements, scenario: str = ""
 ) -> tuple[RecordedRun, list[Part], list[str]]:
-    """All calls that results cover, as parts of one prediction, and notes.
-
-    Calls with a share below :data:`LEAST_WEIGHT` keep their recorded times, unless there are no others.
-    """
-    run = recorded_run(trace, summary, covered(summary, source))
+    """All calls that results cover, as parts of one prediction, and notes; without those of little weight."""
+    rows, _ = covered(summary, source)
+    run = recorded_run(trace, summary, rows)
     heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
     light = [calls for calls in run.calls if calls.total_s < LEAST_WEIGHT * run.run_s]
     parts, notes = [], list(source.notes)
@@ -92,7 +90,8 @@ def covered_parts(
 
 def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:
     if not request.selects_calls:
-        return first_covered(summary, source)
+        rows, notes = covered(summary, source)
+        return rows[0], notes
     row = choose_row(
         summary if request.communicator else structs.replace(summary, rows=summary.group_rows),
         collective=request.collective,
@@ -104,40 +103,24 @@ def _row(summary: Summary, source: Measurements, request: Request) -> tuple[Call
     return row, []
 
 
-def covered(summary: Summary, source: Measurements) -> list[CallSiteStats]:
-    """The rows that a measured configuration covers, in the order of :func:`tuning_order`.
+def covered(summary: Summary, source: Measurements) -> tuple[list[CallSiteStats], list[str]]:
+    """The rows that a measured configuration covers, one per group of communicators, in the order of
+    :func:`tuning_order`, and a note if the recommended one is not among them.
 
     Raises :class:`BadInput` without any, with the reason for the first row.
     """
-    rows = _ranked(summary)
-    found = [row for row in rows if not _why_not(row, summary, source)]
-    if found:
-        return found
-    if not rows:
+    grouped = structs.replace(summary, rows=summary.group_rows)
+    ranked = [(row, _why_not(row, summary, source)) for row in tuning_order(grouped) if row.processes > 1]
+    if not ranked:
         raise BadInput(
             f"the trace {summary.directory} has no blocking collective on two processes or more whose"
             " algorithm can be chosen, so there is nothing to predict"
         )
-    raise BadInput(_why_not(rows[0], summary, source))
-
-
-def first_covered(summary: Summary, source: Measurements) -> tuple[CallSiteStats, list[str]]:
-    """The row to tune first among those that a measured configuration covers, and a note if it is not the
-    recommended one.
-
-    Raises :class:`BadInput` as :func:`covered` does.
-    """
-    row, first = covered(summary, source)[0], _ranked(summary)[0]
-    if row is first:
-        return row, []
-    why_not = _why_not(first, summary, source)
-    return row, [f"predicted for {description_of(row)} instead of the recommended calls: {why_not}"]
-
-
-def _ranked(summary: Summary) -> list[CallSiteStats]:
-    """The rows in the order of :func:`tuning_order`, with one row per group of communicators."""
-    together = structs.replace(summary, rows=summary.group_rows)
-    return [row for row in tuning_order(together) if row.processes > 1]
+    rows, first_why_not = [row for row, why_not in ranked if not why_not], ranked[0][1]
+    if not rows:
+        raise BadInput(first_why_not)
+    note = f"predicted for {description_of(rows[0])} instead of the recommended calls: {first_why_not}"
+    return rows, [note] if first_why_not else []
 
 
 def _why_not(row: CallSiteStats, summary: Summary, source: Measurements) -> str:
@@ -149,10 +132,7 @@ def _why_not(row: CallSiteStats, summary: Summary, source: Measurements) -> str:
 
 
 class TracedProgram(Struct, kw_only=True, eq=False):
-    """A traced program for a trial: its summary, and the calls whose times can be predicted.
-
-    Without ``run``, ``why_not`` is the reason why nothing can be predicted.
-    """
+    """A traced program for a trial; without ``run``, ``why_not`` says why nothing can be predicted."""
 
     summary: Summary
     source: Measurements
@@ -162,16 +142,11 @@ class TracedProgram(Struct, kw_only=True, eq=False):
     why_not: str = ""
 
     def predicted(self) -> dict[str, list[Choice]]:
-        """The predicted fastest choice under a replay or scenario, by the name of that condition.
-
-        Empty if the results have neither.
-        """
-        main_condition = common(self.parts)[-1] if self.parts else ""
-        return (
-            {main_condition: chosen_for(self.source, self.parts, main_condition)}
-            if main_condition in RECORDED
-            else {}
-        )
+        """The predicted fastest choice by its condition, replay or scenario; empty without both."""
+        condition = common(self.parts)[-1] if self.parts else ""
+        if condition not in RECORDED:
+            return {}
+        return {condition: chosen_for(self.source, self.parts, condition)}
 
     def expected(self, choices: Mapping[str, Callable[[TracedCalls, int], str]]) -> Prediction | None:
         """The expected run time with each choice; None if nothing can be predicted.

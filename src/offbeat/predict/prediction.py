@@ -1,10 +1,10 @@
 """The expected run time of a traced program with each algorithm, or with each choice of algorithms.
 
 Expected run time = computing time of the trace + Σ of the measured d̂ over the calls: the paper's figure 9,
-for any of :mod:`offbeat.predict.conditions`. A gain is the difference between the predictions for an
-algorithm and for the one that ran; the difference between the latter and the recorded time is the bias of the
-prediction, and no gain. The prediction assumes that arrivals do not depend on the algorithm; in reality, a
-rank that leaves a call late arrives late at the next one.
+for any condition of :mod:`offbeat.predict.measured_configuration`. A gain is the difference between the
+predictions for an algorithm and for the one that ran; the difference between the latter and the recorded
+time is the bias of the prediction, and no gain. The prediction assumes that arrivals do not depend on the
+algorithm; in reality, a rank that leaves a call late arrives late at the next one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.predict.conditions import NAMES, Condition, Estimate, conditions, delay, total
-from offbeat.predict.measured_configuration import Measurements, configuration_for
+from offbeat.predict.measured_configuration import (
+    NAMES,
+    Condition,
+    Estimate,
+    Measurements,
+    conditions,
+    configuration_for,
+    delay,
+    total,
+)
 from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
-from offbeat.select.table import DelayTable
+from offbeat.select.table import RECORDED, DelayTable
 from offbeat.study.algorithm import DEFAULT
 from offbeat.tuning.write import plan_of
 
@@ -49,10 +57,9 @@ class ExpectedRun(Struct, frozen=True, kw_only=True):
 class Prediction(Struct, frozen=True, kw_only=True, eq=False):
     """The expected run times of a recorded run; ``conditions`` are those that every part has.
 
-    ``ran`` is the algorithm or choice of the traced run: as given by the user, or the library's own decisions
-    if ``ran_is_assumed``; empty if neither is known, and then no change is known. ``expected`` is sorted by
-    the last condition; with ``of_choices`` it compares choices for all parts instead of the algorithms of one
-    part.
+    ``ran`` is the algorithm or choice of the traced run, as given by the user, or the library's own decisions
+    if ``ran_is_assumed``; empty if unknown. ``expected`` is sorted by the last condition; with ``of_choices``
+    it compares choices for all parts instead of the algorithms of one part.
     """
 
     recorded: RecordedRun
@@ -89,10 +96,10 @@ class Prediction(Struct, frozen=True, kw_only=True, eq=False):
 
 def part_of(calls: TracedCalls, source: Measurements, scenario: str = "") -> tuple[Part, list[str]]:
     """The part of some calls, and notes. Raises :class:`BadInput` without matching measurements."""
-    found = configuration_for(calls, source)
-    there, notes = conditions(found.table, calls, scenario)
-    part = Part(calls=calls, table=found.table, conditions={one.name: one for one in there})
-    return part, [*found.notes, *notes]
+    table, table_notes = configuration_for(calls, source)
+    there, notes = conditions(table, calls, scenario)
+    part = Part(calls=calls, table=table, conditions={one.name: one for one in there})
+    return part, [*table_notes, *notes]
 
 
 def common(parts: Sequence[Part]) -> list[str]:
@@ -105,14 +112,10 @@ def common(parts: Sequence[Part]) -> list[str]:
 
 
 def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
-    """The time in the calls of a part with an algorithm; None if it was not measured.
-
-    The recorded time is used for the library's own decision if that was not measured.
-    """
+    """The time in a part's calls; recorded if the library's own decision was not measured, else None."""
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
-        recorded_s = part.calls.last_delay_s
-        each = Estimate(time_s=recorded_s, low_s=recorded_s, high_s=recorded_s)
+        each = Estimate.exact(part.calls.last_delay_s)
     return each.times(part.calls.number * part.calls.share) if each is not None else None
 
 
@@ -141,7 +144,7 @@ def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]
                 differences.append(total([new, old.times(-1)]) if new and old else None)
         known = [one for one in differences if one is not None]
         if len(known) == len(differences):
-            found[name] = total(known) if known else Estimate(time_s=0.0, low_s=0.0, high_s=0.0)
+            found[name] = total(known) if known else Estimate.exact(0.0)
     return found
 
 
@@ -154,16 +157,9 @@ def by_algorithm(
         raise BadInput(
             f"--ran {ran} was not measured for {table.configuration}; there are {', '.join(table.algorithms)}"
         )
-    expected = [
-        ExpectedRun(
-            name=name,
-            algorithms=[name],
-            run_s=run_times(recorded, [part], [name]),
-            barred="the library's own decision" if name == DEFAULT else table.excluded.get(name, ""),
-        )
-        for name in table.algorithms
-    ]
-    return _compared(recorded, [part], expected, ran=ran, notes=notes)
+    barred = table.excluded | {DEFAULT: "the library's own decision"}
+    algorithms = {name: [name] for name in table.algorithms}
+    return _compared(recorded, [part], algorithms, barred=barred, ran=ran, notes=notes)
 
 
 def by_choice(
@@ -180,11 +176,7 @@ def by_choice(
     """
     if ran and ran not in chosen:
         raise BadInput(f"--ran {ran} is not one of the compared choices; there are {', '.join(chosen)}")
-    expected = [
-        ExpectedRun(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
-        for name, own in chosen.items()
-    ]
-    return _compared(recorded, parts, expected, ran=ran, notes=notes, of_choices=True)
+    return _compared(recorded, parts, chosen, ran=ran, notes=notes, of_choices=True)
 
 
 def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
@@ -202,7 +194,7 @@ def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -
 
 def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[Choice]:
     """The choices of a rule; for a condition, in the configurations of these parts."""
-    if rule not in ("scenario", "replay"):
+    if rule not in RECORDED:
         return choose(source.results, rule, bootstrap=0)
     patterns = {part.table.configuration: part.conditions[rule].pattern for part in parts}
     return [
@@ -216,8 +208,7 @@ def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[C
 def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part], str]:
     """A function from a part to the algorithm that a tuning file of some choices sets for its calls.
 
-    Without a tuning plan (imported measurements with unknown settings), the algorithm that is chosen in the
-    part's configuration.
+    Imported measurements with unknown settings have no tuning plan: then the part's own choice.
     """
     try:
         rules = plan_of(source.results, chosen).rules
@@ -243,17 +234,27 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
 def _compared(
     recorded: RecordedRun,
     parts: Sequence[Part],
-    expected: Sequence[ExpectedRun],
+    chosen: Mapping[str, Sequence[str]],
     *,
-    ran: str = "",
+    barred: Mapping[str, str] | None = None,
+    ran: str,
     of_choices: bool = False,
-    notes: Sequence[str] = (),
+    notes: Sequence[str],
 ) -> Prediction:
     """A prediction with changes against ``ran``, by default the library's own decisions."""
+    reasons = barred or {}
+    expected = [
+        ExpectedRun(
+            name=name,
+            algorithms=list(own),
+            run_s=run_times(recorded, parts, own),
+            barred=reasons.get(name, ""),
+        )
+        for name, own in chosen.items()
+    ]
     names = common(parts)
     last = names[-1]
-    default = next((one for one in expected if one.name == DEFAULT and last in one.run_s), None)
-    used = ran or (DEFAULT if default is not None else "")
+    used = ran or next((DEFAULT for one in expected if one.name == DEFAULT and last in one.run_s), "")
     base = next((one for one in expected if one.name == used), None)
     if base is not None:
         expected = [

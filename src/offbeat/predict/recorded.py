@@ -66,10 +66,8 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
 
 
 class RecordedRun(Struct, frozen=True, kw_only=True):
-    """A recorded run: its time, and the calls that a prediction replaces.
-
-    ``all_calls`` is the number of collective calls of the run, ``spent_s`` the time in them, summed over
-    ranks.
+    """A recorded run: its time, the calls that a prediction replaces, and all collective calls of the run
+    with their time, summed over ranks.
     """
 
     program: str
@@ -92,18 +90,18 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
 
     Raises :class:`BadInput` for calls without a recorded end, and if they take longer than the run.
     """
-    notes = [*summary.notes, *_sampled(rows, trace.every)]
     run = RecordedRun(
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
         run_s=summary.run_s / max(summary.traced, 1),
         calls=[calls_of(row, summary) for row in rows],
-        notes=notes,
+        notes=[*summary.notes, *_sampled(rows, trace.every)],
         all_calls=all_calls(summary),
         spent_s=summary.spent_s,
     )
-    return check_computing_time(run)
+    _check_computing_time(run)
+    return run
 
 
 def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
@@ -123,16 +121,14 @@ def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
     return notes
 
 
-def check_computing_time(run: RecordedRun) -> RecordedRun:
-    """Return the run. Raises :class:`BadInput` if its calls take longer than the run."""
-    if run.computing_s > 0:
-        return run
-    total = sum(one.total_s for one in run.calls)
-    raise BadInput(
-        f"no computing time is left: the run took {format_time(run.run_s)} per rank, and the operations of"
-        f" {', '.join(one.description for one in run.calls)} together {format_time(total)}. Overlapping calls"
-        " of several threads or a truncated trace cause this; trace the run again"
-    )
+def _check_computing_time(run: RecordedRun) -> None:
+    if run.computing_s <= 0:
+        total = sum(one.total_s for one in run.calls)
+        raise BadInput(
+            f"no computing time is left: the run took {format_time(run.run_s)} per rank, and the operations"
+            f" of {', '.join(one.description for one in run.calls)} together {format_time(total)}."
+            " Overlapping calls of several threads or a truncated trace cause this; trace the run again"
+        )
 
 
 def all_calls(summary: Summary) -> int:
@@ -141,9 +137,7 @@ def all_calls(summary: Summary) -> int:
 
 
 def size_bytes(row: CallSiteStats) -> int:
-    """The message size to which the rules of a tuning file apply: the mean over calls and, if sizes differ by
-    process, over processes, as in the libraries.
-    """
+    """The message size for the rules of a tuning file: the mean over calls, and processes if they differ."""
     mean = round(row.all_bytes / max(row.calls * row.processes, 1))
     collective = PROPERTIES.get(collective_name(row.collective))
     differs = collective is not None and collective.has_uneven_counts and not collective.reduces

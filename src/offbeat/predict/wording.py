@@ -1,20 +1,77 @@
-"""A prediction as sentences and a table of texts."""
+"""A prediction as sentences, as a table of texts, and as JSON."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
+from offbeat.drawing.tables import Table
 from offbeat.predict.affected_calls import calls_affected_by_choice
-from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import ExpectedRun, Prediction
+from offbeat.predict.measured_configuration import Estimate
+from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trace.tables import library_name
+from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_time
+
+SCHEMA_VERSION = 1
+
+
+def document(prediction: Prediction) -> dict[str, Any]:
+    """The content of the tables, with intervals.
+
+    ``bias`` and ``change`` are shares of the recorded run time: the error of the prediction for the algorithm
+    that ran, and the difference of the prediction for each algorithm from it.
+    """
+    run = prediction.recorded
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "program": run.program,
+        "library": run.library,
+        "processes": run.processes,
+        "run_s": run.run_s,
+        "computing_s": run.computing_s,
+        "ran": prediction.ran or None,
+        "ran_is_assumed": prediction.ran_is_assumed,
+        "bias": prediction.bias,
+        "conditions": prediction.conditions,
+        "calls": [_part(part) for part in prediction.parts],
+        "expected": [_expected(prediction, one) for one in prediction.expected],
+        "notes": prediction.notes,
+    }
+
+
+def _expected(prediction: Prediction, one: ExpectedRun) -> dict[str, Any]:
+    affected = calls_affected_by_choice(prediction, one.algorithms)
+    return {
+        "name": one.name,
+        "algorithms": one.algorithms,
+        "barred": one.barred,
+        "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
+        "change": {name: prediction.change(one, name) for name in prediction.conditions},
+        "acts_on": {
+            "calls": affected.number,
+            "of": affected.all_calls,
+            "share_of_time_in_collectives": affected.share,
+        },
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    calls = part.calls
+    return {
+        "calls": calls.description,
+        "number": calls.number,
+        "share_of_ranks": calls.share,
+        "last_delay_s": calls.last_delay_s,
+        "skew_s": calls.skew_s,
+        "cell": part.table.configuration,
+        "patterns": {name: one.pattern for name, one in part.conditions.items()},
+    }
+
 
 WORDS = {
     "no_delay": "without delays",
@@ -26,15 +83,6 @@ WORDS = {
 
 DOUBTFUL = 0.1
 """Bias above which the likely reasons are named."""
-
-
-class TextTable(Struct, frozen=True, kw_only=True):
-    """A table: headings, rows of texts, and notes below it."""
-
-    title: str
-    headings: list[str]
-    rows: list[list[str]]
-    notes: list[str]
 
 
 def head(prediction: Prediction) -> list[str]:
@@ -58,7 +106,7 @@ def head(prediction: Prediction) -> list[str]:
     return lines
 
 
-def table(prediction: Prediction) -> TextTable:
+def table(prediction: Prediction) -> Table:
     """A row per algorithm (or choice), a column per condition."""
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     decimals = _decimals(prediction, factor)
@@ -70,7 +118,7 @@ def table(prediction: Prediction) -> TextTable:
         change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
         rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
-    return TextTable(
+    return Table(
         title=f"Expected run time in {unit}",
         headings=headings,
         rows=rows,
@@ -144,10 +192,10 @@ def ran_sentence(prediction: Prediction) -> str:
     bias = prediction.bias
     if not bias:
         return ""
-    words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
+    errors = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
     text = (
         f"Accuracy: the prediction for {prediction.ran}, {_as_ran(prediction)}, differs from the recorded"
-        f" time by {words}; this is not a gain: changes are differences between predictions."
+        f" time by {errors}; this is not a gain: changes are differences between predictions."
     )
     if prediction.ran_is_assumed:
         text += " Give the algorithm that ran with --ran."
@@ -187,22 +235,20 @@ def _legend(prediction: Prediction) -> list[str]:
     if any(one.barred for one in prediction.expected):
         notes.append("† for reference, never selected")
     if prediction.ran:
-        notes.append(f"▸ {_as_ran(prediction)}; change: against its prediction, of the recorded time")
+        notes.append(
+            f"▸ {_as_ran(prediction)}; change: expected time minus that of ▸, as a share of the recorded time"
+            " (negative: a gain)"
+        )
     legend = [line for line in (_patterns(prediction), "; ".join(notes)) if line]
     if not prediction.of_choices:
         return legend
     for one in prediction.expected:
-        words = [
+        choices = [
             f"{part.table.configuration} {name if name != DEFAULT else 'left to the library'}"
             for part, name in zip(prediction.parts, one.algorithms, strict=True)
         ]
-        legend.append(f"{one.name}: {'; '.join(dict.fromkeys(words))}")
-    return [*legend, *_reaches(prediction)]
-
-
-def _reaches(prediction: Prediction) -> list[str]:
-    """The calls that each choice affects."""
-    return [
+        legend.append(f"{one.name}: {'; '.join(dict.fromkeys(choices))}")
+    return legend + [
         f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
         if one.name != DEFAULT
@@ -211,13 +257,13 @@ def _reaches(prediction: Prediction) -> list[str]:
 
 def _patterns(prediction: Prediction) -> str:
     """The patterns of each condition: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
-    words = []
+    texts = []
     for name in prediction.conditions:
         patterns = list(dict.fromkeys(part.conditions[name].pattern for part in prediction.parts))
         if patterns != [name]:
-            words.append(f"{name}: {', '.join(patterns)}")
+            texts.append(f"{name}: {', '.join(patterns)}")
     has_ends = any(time.high_s > time.low_s for one in prediction.expected for time in one.run_s.values())
-    return "; ".join([*(["±: 95% interval of the measurements"] if has_ends else []), *words])
+    return "; ".join([*(["±: 95% interval of the measurements"] if has_ends else []), *texts])
 
 
 def _listed(names: list[str], most: int = 4) -> str:

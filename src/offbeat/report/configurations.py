@@ -39,17 +39,13 @@ class ConfigurationView(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The configuration without its collective: ``p = 8 · 32 KiB``."""
-        parts = [
-            labels.processes_label(self.configuration),
-            labels.size_label(self.configuration),
-            self.operation,
-        ]
-        return " · ".join(part for part in parts if part)
+        return labels.joined(
+            labels.processes_label(self.configuration), labels.size_label(self.configuration), self.operation
+        )
 
 
 def views(cases: pl.DataFrame, selection: Selection) -> list[ConfigurationView]:
-    """The configurations of a study in the order of its delay tables; configurations without any measured
-    time come last."""
+    """The configurations in the order of the delay tables; those without a measured time come last."""
     tables = selection.tables
     chosen = {choice.configuration: choice for choice in selection.choices}
     reasons = {left_out.configuration: left_out.reason for left_out in selection.left_out}
@@ -80,20 +76,17 @@ def views(cases: pl.DataFrame, selection: Selection) -> list[ConfigurationView]:
 
 
 def _title(configuration: Configuration, *, library: bool) -> str:
-    parts = [
+    return labels.joined(
         configuration.collective,
         labels.processes_label(configuration),
         labels.size_label(configuration),
         labels.operation_label(configuration),
-    ]
-    if library:
-        parts.append(configuration.library)
-    return " · ".join(part for part in parts if part)
+        configuration.library if library else "",
+    )
 
 
 def _operations(configurations: Sequence[Configuration]) -> dict[Configuration, str]:
-    """Each configuration's operation and root, or nothing where all configurations of the collective have the
-    same."""
+    """Each configuration's operation and root; empty if all of its collective have the same."""
     operations: dict[str, set[str]] = {}
     for configuration in configurations:
         operations.setdefault(configuration.collective, set()).add(labels.operation_label(configuration))

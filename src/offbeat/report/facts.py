@@ -1,53 +1,39 @@
-"""The report's facts: the algorithms with their verdicts, and how the study was measured, as lines of
-tables."""
+"""The report's facts: algorithms and verdicts, and how the study was measured."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.drawing.tables import Fact
-from offbeat.report import labels
+from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.select.reliability import HAS_TIME, threads_of
 from offbeat.study.algorithm import Verdict, in_words, kinds_of
-from offbeat.units import format_size, format_time
+from offbeat.units import counted, format_size, format_time
 
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-
-MARKS = {
-    "proved": "✓",
-    "duplicate": "=",
-    "fell_back": "↩",
-    "indistinguishable": "≈",
-    "unproved": "?",
-    "wrong": "✗",
-    "refused": "⊘",
-    "quarantined": "!",
+VERDICTS = {
+    "proved": ("✓", "ran when forced, and computed the right result"),
+    "duplicate": ("=", "ran the same code as another one; not measured again"),
+    "fell_back": ("↩", "the library silently ran something else; not measured"),
+    "indistinguishable": (
+        "≈",
+        "ran, but cannot be distinguished from another one; measured, selected only on request",
+    ),
+    "unproved": ("?", "set, but what ran could not be observed; measured, never selected"),
+    "wrong": ("✗", "computed a wrong result; not measured"),
+    "refused": ("⊘", "the library answered with an error; not measured"),
+    "quarantined": ("!", "crashed, hung or aborted the job; not measured"),
 }
-"""A mark for each verdict, so that verdicts do not differ only by colour."""
-
-MEANINGS = {
-    "proved": "ran when forced, and computed the right result",
-    "duplicate": "ran the same code as another one; not measured again",
-    "fell_back": "the library silently ran something else; not measured",
-    "indistinguishable": "ran, but cannot be distinguished from another one; measured, selected only on"
-    " request",
-    "unproved": "set, but what ran could not be observed; measured, never selected",
-    "wrong": "computed a wrong result; not measured",
-    "refused": "the library answered with an error; not measured",
-    "quarantined": "crashed, hung or aborted the job; not measured",
-}
+"""Verdict → its mark, so that verdicts do not differ only by colour, and its meaning."""
 
 
 class VerdictLine(Struct, frozen=True, kw_only=True):
-    """One verdict on one algorithm. ``where`` is empty if it holds everywhere; ``evidence`` lists what was
-    observed to run, each once."""
+    """One verdict on one algorithm. ``where`` is empty if it holds everywhere."""
 
     algorithm: str
     settings: str
@@ -89,7 +75,7 @@ def _collective(results: Results, collective: str) -> CollectiveAlgorithms:
     ]
     counts = {
         status: len({line.algorithm for line in lines if line.status == status})
-        for status in MARKS
+        for status in VERDICTS
         if any(line.status == status for line in lines)
     }
     return CollectiveAlgorithms(collective=collective, counts=counts, lines=lines)
@@ -139,7 +125,9 @@ def quality(results: Results) -> list[Fact]:
     cases = results.cases
     measured = cases.filter(pl.col("status").is_in(list(HAS_TIME)))
     valid, invalid = (int(measured[name].sum() or 0) for name in ("repetitions", "invalid"))
-    facts = [Fact(name="cases", value=_statuses(cases))]
+    statuses = cases.group_by("status", maintain_order=True).len().iter_rows()
+    counts = ", ".join(f"{number} {status}" for status, number in statuses)
+    facts = [Fact(name="cases", value=counts or "none")]
     if valid:
         facts.append(Fact(name="valid repetitions", value=_spread(measured["repetitions"], valid)))
         facts.append(
@@ -179,11 +167,6 @@ def processes(results: Results) -> str:
     return ", ".join(str(p) for p in sorted(set(results.cases["p"])))
 
 
-def _statuses(cases: pl.DataFrame) -> str:
-    counts = dict(cases.group_by("status", maintain_order=True).len().iter_rows())
-    return ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
-
-
 def _spread(repetitions: pl.Series, total: int) -> str:
     least, most = (int(value) for value in (repetitions.min() or 0, repetitions.max() or 0))  # type: ignore[arg-type]
     each = f"{least} per case" if least == most else f"{least} to {most} per case"
@@ -198,7 +181,7 @@ def _processes_and_threads(results: Results) -> list[Fact]:
         return []
     most = max(p / max(nodes, 1) for p, nodes in measured.select("p", "nodes").iter_rows())
     state = "oversubscribed" if most > threads else "not oversubscribed"
-    value = f"up to {most:.0f} on {labels.count(threads, 'hardware thread')}: {state}"
+    value = f"up to {most:.0f} on {counted(threads, 'hardware thread')}: {state}"
     return [Fact(name="processes on a node", value=value)]
 
 

@@ -15,13 +15,11 @@ from offbeat.report.configurations import ConfigurationView
 from offbeat.select import grids as selected
 from offbeat.select import wording
 from offbeat.select.table import DelayTable
+from offbeat.units import counted
 
 
 def grids(view: ConfigurationView, within: float) -> list[Grid]:
-    """The grids of a configuration; none if nothing was measured, no robustness without no_delay.
-
-    ``within`` is the share by which an algorithm of the good set may be slower than the fastest.
-    """
+    """The grids of a configuration; none if nothing was measured, no robustness without no_delay."""
     if view.table is None:
         return []
     remarks, notes = _skew_remarks(view, view.table), _notes(view, view.table)
@@ -62,23 +60,16 @@ def _skew_remarks(view: ConfigurationView, table: DelayTable) -> dict[str, str]:
 
 def _notes(view: ConfigurationView, table: DelayTable) -> dict[tuple[str, str], str]:
     """The tooltips of squares: the confidence interval and the repetitions."""
-    spread = {
-        (pattern, algorithm): _interval(table.low_s[i, j], table.high_s[i, j])
-        for i, pattern in enumerate(table.patterns)
-        for j, algorithm in enumerate(table.algorithms)
+    intervals = {
+        (pattern, algorithm): f"95% interval {labels.duration_span(low_s, high_s)}; "
+        for pattern, lows_s, highs_s in zip(table.patterns, table.low_s, table.high_s, strict=True)
+        for algorithm, low_s, high_s in zip(table.algorithms, lows_s, highs_s, strict=True)
+        if np.isfinite([low_s, high_s]).all()
     }
     rows = view.cases.select("pattern", "algorithm", "repetitions", "invalid").iter_rows()
     return {
-        (pattern, algorithm): f"{spread.get((pattern, algorithm), '')}{_repetitions(repetitions, invalid)}"
+        (pattern, algorithm): intervals.get((pattern, algorithm), "")
+        + counted(repetitions or 0, "repetition")
+        + (f", {invalid} invalid" if invalid else "")
         for pattern, algorithm, repetitions, invalid in rows
     }
-
-
-def _interval(low_s: float, high_s: float) -> str:
-    return (
-        f"95% interval {labels.duration_span(low_s, high_s)}; " if np.isfinite([low_s, high_s]).all() else ""
-    )
-
-
-def _repetitions(repetitions: int | None, invalid: int | None) -> str:
-    return f"{labels.count(repetitions or 0, 'repetition')}" + (f", {invalid} invalid" if invalid else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from msgspec.json import encode
@@ -25,11 +25,9 @@ from offbeat.report.configurations import views
 from offbeat.report.grids import grids
 from offbeat.report.sections import SECTIONS, Content
 from offbeat.report.tuning_status import tuning_status
+from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.select.choose import Selection
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 
 def write_report(
@@ -76,17 +74,15 @@ def _page(results: Results, selection: Selection, directory: Path, album: Album)
 
 
 def _subtitle(results: Results) -> str:
-    """A summary of the study."""
     provenance = results.provenance
-    parts = [
+    return labels.joined(
         ", ".join(dict.fromkeys(results.cases["collective"])) or "nothing measured",
         facts.libraries(results),
         f"p = {processes}" if (processes := facts.processes(results)) else "",
         f"on {provenance['host']}" if provenance.get("host") else "",
         str(provenance.get("cpu") or ""),
         str(provenance.get("time") or ""),
-    ]
-    return " · ".join(part for part in parts if part)
+    )
 
 
 def _scripts(plot: dict[str, Any] | None) -> list[Markup]:
@@ -108,8 +104,8 @@ def _content(results: Results, selection: Selection, directory: Path, album: Alb
     status = tuning_status(directory, selection)
     tables = {view.slug: grids(view, selection.terms.within) for view in all_views}
     penalties = outcome.penalties(all_views)
-    plots = plot_data.pattern_plots(results)
-    album.total = sum(map(len, tables.values())) + len(penalties) + bool(plots.drawn)
+    drawn, missing = plot_data.pattern_plots(results)
+    album.total = sum(map(len, tables.values())) + len(penalties) + bool(drawn)
     full_bar = max((line.share for lines in penalties.values() for line in lines), default=1.0)
     plot = plot_data.distributions(all_views, results.repetitions)
     return Content(
@@ -122,8 +118,8 @@ def _content(results: Results, selection: Selection, directory: Path, album: Alb
         penalties=[
             _penalty_picture(name, lines, selection, full_bar, album) for name, lines in penalties.items()
         ],
-        patterns=_pattern_picture(plots.drawn, album),
-        missing_patterns=plots.missing,
+        patterns=_pattern_picture(drawn, album),
+        missing_patterns=missing,
         grids={
             slug: [
                 ShownGrid(grid=grid, files=album.links(partial(grid_figure, grid), f"{slug}-{grid.kind}"))

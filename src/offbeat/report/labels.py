@@ -1,4 +1,4 @@
-"""Labels of configurations, sizes, time spans and counts in the report.
+"""Labels of configurations, sizes and time spans in the report.
 
 Numbers are formatted as in the terminal's tables (:mod:`offbeat.select.wording`, :mod:`offbeat.units`), with
 a true minus sign, which pages and pictures can show.
@@ -16,15 +16,19 @@ from offbeat.units import format_size, format_time
 DASH = wording.NOTHING
 
 
+def span(low: str, high: str) -> str:
+    """Two texts such as ``80 µs – 1.2 ms``, or one if they are the same."""
+    return low if low == high else f"{low} {DASH} {high}"
+
+
 def duration_span(low_s: float, high_s: float) -> str:
-    """Two times such as ``80 µs – 1.2 ms``; a single one if both have the same text."""
-    low, high = format_time(low_s), format_time(high_s)
-    return high if low == high else f"{low} {DASH} {high}"
+    """A span of times."""
+    return span(format_time(low_s), format_time(high_s))
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: ``1 case``, ``12 cases``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+def joined(*parts: str) -> str:
+    """The parts that are not empty: ``p = 8 · 32 KiB``."""
+    return " · ".join(filter(None, parts))
 
 
 def processes_label(configuration: Configuration) -> str:

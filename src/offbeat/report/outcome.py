@@ -7,34 +7,19 @@ the machine. The limits are constants, and the sentences state them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from offbeat.report import labels
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import Penalty
 from offbeat.report.tuning_status import TuningStatus
-from offbeat.select import wording
-from offbeat.select.reliability import (
-    Evidence,
-    Notice,
-    busy,
-    clock_bound,
-    evidence_of,
-    few_repetitions,
-    invalid_share,
-    late_starts,
-    oversubscribed,
-    quarantined,
-    wide_intervals,
-)
+from offbeat.results.read import Results
+from offbeat.select import reliability, wording
+from offbeat.select.reliability import Evidence, Notice, notices
 from offbeat.select.restrictions import unfinished
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
+from offbeat.units import counted
 
 NEGLIGIBLE = 1e-9
 """Slowdowns below this share count as zero."""
@@ -47,19 +32,18 @@ def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[Configura
     if not selected:
         return (
             "Nothing can be selected: in no configuration was an algorithm both proved to run and measured"
-            " under every"
-            " pattern that the rule uses."
+            " under every pattern that the rule uses."
         )
     sentences = [_outcome(selected)]
     if missing := len(all_views) - len(selected):
-        sentences.append(f"In {labels.count(missing, 'further configuration')} nothing can be selected.")
+        sentences.append(f"In {counted(missing, 'further configuration')} nothing can be selected.")
     return " ".join(sentences)
 
 
 def _outcome(selected: Sequence[ConfigurationView]) -> str:
     known = [view for view in selected if slowdown(view) is not None]
     differing = [view for view in known if (slowdown(view) or 0.0) > NEGLIGIBLE]
-    configurations = labels.count(len(known), "configuration")
+    configurations = counted(len(known), "configuration")
     if not known:
         return "No configuration has a no_delay measurement to compare the choices with."
     if not differing:
@@ -100,7 +84,7 @@ def penalties(selected: Sequence[ConfigurationView]) -> dict[str, list[Penalty]]
 
 
 CERTAIN = 0.95
-"""A choice is uncertain if it is within the tolerance in a smaller share of repeated studies."""
+"""A choice is uncertain if it is within the tolerance in a smaller share of resampled studies."""
 
 
 class ReportEvidence(Evidence, frozen=True, kw_only=True):
@@ -114,11 +98,12 @@ def warnings(
     results: Results, views: Sequence[ConfigurationView], written: TuningStatus | None = None
 ) -> list[Notice]:
     """Every warning that applies, the most important first; ``written`` is the status of the tuning files."""
-    evidence = ReportEvidence(
-        results=results, views=views, measured=evidence_of(results).measured, written=written
-    )
-    notices = [check(evidence) for check in _CHECKS]
-    return [notice for notice in notices if notice is not None]
+    return notices(_CHECKS, ReportEvidence(results=results, views=views, written=written))
+
+
+def _listing(details: list[str], what: str, why: str, remedy: str = "") -> Notice | None:
+    """A notice with its details; None if there are none."""
+    return Notice(what=what, why=why, remedy=remedy, details=details) if details else None
 
 
 def nothing_measured(evidence: ReportEvidence) -> Notice | None:
@@ -148,15 +133,13 @@ def not_finished(evidence: ReportEvidence) -> Notice | None:
 def wrong_results(evidence: ReportEvidence) -> Notice | None:
     """Algorithms that computed a wrong result."""
     wrong = [verdict for verdict in evidence.results.verdicts if verdict.status == "wrong"]
-    if not wrong:
-        return None
     names = list(dict.fromkeys(f"{verdict.collective} {verdict.algorithm}" for verdict in wrong))
-    return Notice(
-        what=f"{labels.count(len(names), 'algorithm')} computed a wrong result.",
+    return _listing(
+        names,
+        what=f"{counted(len(names), 'algorithm')} computed a wrong result.",
         why="Results are compared with a result computed locally."
         " These algorithms were not measured and are never selected.",
         remedy="Report it to the library’s authors; a newer version of the library may have fixed it.",
-        details=names,
     )
 
 
@@ -178,27 +161,22 @@ def unproved(evidence: ReportEvidence) -> Notice | None:
     """Measured algorithms that were not proved to have run."""
     rows = evidence.measured.filter((pl.col("proof") == "unproved") & (pl.col("algorithm") != DEFAULT))
     names = rows.select("collective", "algorithm").unique(maintain_order=True).rows()
-    if not names:
-        return None
-    return Notice(
-        what=f"{labels.count(len(names), 'algorithm')} could not be proved to have run.",
+    return _listing(
+        [f"{collective} {algorithm}" for collective, algorithm in names],
+        what=f"{counted(len(names), 'algorithm')} could not be proved to have run.",
         why="The library may have run another algorithm silently. They are shown, and never selected.",
         remedy="‘offbeat doctor’ shows what can be proved with this library, and why not.",
-        details=[f"{collective} {algorithm}" for collective, algorithm in names],
     )
 
 
 def disobeyed(evidence: ReportEvidence) -> Notice | None:
     """Tuning files that the library was not proved to obey."""
-    if evidence.written is None or not evidence.written.failed:
-        return None
-    lines = evidence.written.failed
-    return Notice(
-        what="The library was not proved to obey its tuning files:"
-        f" {labels.count(len(lines), 'probe')} failed.",
+    lines = evidence.written.failed if evidence.written else []
+    return _listing(
+        lines,
+        what=f"The library was not proved to obey its tuning files: {counted(len(lines), 'probe')} failed.",
         why="‘offbeat verify’ launched it with the files and observed another algorithm, or none.",
         remedy="The lines name what was observed; ‘Rules’ below lists the expected algorithms.",
-        details=lines,
     )
 
 
@@ -209,47 +187,41 @@ def default_is_better(evidence: ReportEvidence) -> Notice | None:
         for view in evidence.views
         if view.choice is not None and (cost := view.choice.cost_of_default or 0.0) < 0
     ]
-    if not better:
-        return None
-    return Notice(
-        what=f"In {labels.count(len(better), 'configuration')} the library’s default scores better than the"
+    return _listing(
+        better,
+        what=f"In {counted(len(better), 'configuration')} the library’s default scores better than the"
         " selected algorithm.",
         why="The default can use algorithms or parameters that were not measured by name;"
         " or the difference is noise.",
         remedy='Measure all algorithms ([[collective]] algorithms = ["all"]), or keep the default there.',
-        details=better,
     )
 
 
 def uncertain_choices(evidence: ReportEvidence) -> Notice | None:
-    """Choices whose loss in repeated studies often exceeds the tolerance."""
+    """Choices whose loss in resampled studies often exceeds the tolerance."""
     uncertain = [
         f"{view.title}: {view.choice.algorithm}, {wording.percent(one.within_tolerance)} within the"
         f" tolerance, loss up to {wording.percent(one.plausible_loss)}"
         for view in evidence.views
         if view.choice is not None and (one := view.choice.certainty) and one.within_tolerance < CERTAIN
     ]
-    if not uncertain:
-        return None
-    return Notice(
-        what=f"{labels.count(len(uncertain), 'choice')} may lose more than the tolerance.",
+    return _listing(
+        uncertain,
+        what=f"{counted(len(uncertain), 'choice')} may lose more than the tolerance.",
         why=f"If the study were repeated, the choice would be within the tolerance in fewer than"
         f" {wording.percent(CERTAIN)} of the repetitions: launches differ by as much as algorithms do.",
         remedy="Raise blocks and maximum in [repetitions], or measure on a quieter machine.",
-        details=uncertain,
     )
 
 
 def left_out(evidence: ReportEvidence) -> Notice | None:
     """Configurations in which nothing could be selected."""
     configurations = [f"{view.title}: {view.left_out}" for view in evidence.views if view.left_out]
-    if not configurations or not evidence.measured.height:
-        return None
-    return Notice(
-        what=f"For {labels.count(len(configurations), 'configuration')} nothing could be selected.",
+    return _listing(
+        configurations if evidence.measured.height else [],
+        what=f"For {counted(len(configurations), 'configuration')} nothing could be selected.",
         why="They are left to the library’s default.",
         remedy="Measure what the reasons name.",
-        details=configurations,
     )
 
 
@@ -261,12 +233,10 @@ def caveats(evidence: ReportEvidence) -> Notice | None:
         if view.choice
         for sentence in view.choice.warnings
     ]
-    if not sentences:
-        return None
-    return Notice(
-        what=f"{labels.count(len(sentences), 'caveat')} on single choices.",
+    return _listing(
+        sentences,
+        what=f"{counted(len(sentences), 'caveat')} on single choices.",
         why="They list algorithms that were not compared, ties, and restrictions of the choice.",
-        details=sentences,
     )
 
 
@@ -274,12 +244,10 @@ def remarks(evidence: ReportEvidence) -> Notice | None:
     """Warnings issued while the study ran, and notes from reading its results."""
     warned = evidence.results.provenance.get("warnings")
     sentences = [*evidence.results.notes, *(map(str, warned) if isinstance(warned, list) else [])]
-    if not sentences:
-        return None
-    return Notice(
-        what=f"{labels.count(len(sentences), 'remark')} on the run and its results.",
+    return _listing(
+        sentences,
+        what=f"{counted(len(sentences), 'remark')} on the run and its results.",
         why="They were issued when processes were launched, or when the results were read.",
-        details=sentences,
     )
 
 
@@ -302,16 +270,16 @@ _CHECKS: tuple[Callable[[ReportEvidence], Notice | None], ...] = (
     nothing_measured,
     not_finished,
     simulated,
-    oversubscribed,
-    busy,
+    reliability.oversubscribed,
+    reliability.busy,
     wrong_results,
-    clock_bound,
-    late_starts,
-    invalid_share,
-    few_repetitions,
-    wide_intervals,
+    reliability.clock_bound,
+    reliability.late_starts,
+    reliability.invalid_share,
+    reliability.few_repetitions,
+    reliability.wide_intervals,
     governor,
-    quarantined,
+    reliability.quarantined,
     unproved,
     disobeyed,
     default_is_better,

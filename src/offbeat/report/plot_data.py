@@ -8,11 +8,10 @@ Shapes are drawn from their formula, scenarios and replays as they were measured
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -20,12 +19,10 @@ from offbeat.pattern.draw import BAND
 from offbeat.pattern.shapes import SHAPES, delays
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import PatternPlot
+from offbeat.results.read import Results
 from offbeat.select import wording
-from offbeat.select.certainty import samples_of
+from offbeat.select.certainty import pattern_seed, samples_of
 from offbeat.select.table import DelayTable
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 MAXIMUM_VALUES = 250_000
 """Maximum number of values in a page, all cases together: about two megabytes of text."""
@@ -43,14 +40,10 @@ def distributions(views: Sequence[ConfigurationView], repetitions: pl.DataFrame)
     if any case has several repetitions.
     """
     samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
-    measured = [view for view in views if view.table is not None]
-    number = sum(
-        int(np.isfinite(view.table.last_delay_s).sum()) for view in measured if view.table is not None
-    )
+    measured = [(view, view.table) for view in views if view.table is not None]
+    number = sum(int(np.isfinite(table.last_delay_s).sum()) for _, table in measured)
     most = max(MINIMUM_PER_CASE, MAXIMUM_VALUES // max(number, 1))
-    configurations = [
-        _configuration(view, view.table, samples, most) for view in measured if view.table is not None
-    ]
+    configurations = [_configuration(view, table, samples, most) for view, table in measured]
     longest = max((len(values) for values in samples.values()), default=0)
     return {
         "configurations": configurations,
@@ -74,9 +67,8 @@ def _configuration(
     def numbers(i: int, j: int) -> list[float]:
         if np.isnan(table.last_delay_s[i, j]):
             return []
-        case = table.cases[i][j] if table.cases is not None else ""
-        values = thinned(samples.get(case, table.last_delay_s[i, j : j + 1]), most) * per_second
-        return [float(f"{value:.4g}") for value in values]
+        values = samples.get(table.cases[i][j], table.last_delay_s[i, j : j + 1])
+        return [float(f"{value:.4g}") for value in thinned(values, most) * per_second]
 
     return {
         "id": view.slug,
@@ -88,16 +80,8 @@ def _configuration(
     }
 
 
-class PatternPlots(Struct, frozen=True, kw_only=True):
-    """The patterns to draw, in the order of the cases, and ``missing``: those that cannot be drawn, with the
-    reason."""
-
-    drawn: list[PatternPlot]
-    missing: list[str]
-
-
-def pattern_plots(results: Results) -> PatternPlots:
-    """A plot of each shape, scenario and replay, at the largest p that it was measured with."""
+def pattern_plots(results: Results) -> tuple[list[PatternPlot], list[str]]:
+    """A plot of each shape, scenario and replay at its largest p, and why others cannot be drawn."""
     drawn, missing = [], []
     ranks: pl.DataFrame | None = None
     for shape, rows in _by_shape(results.cases):
@@ -106,7 +90,7 @@ def pattern_plots(results: Results) -> PatternPlots:
         remark = f"skew {remark}" if remark else ""
         row = rows.row(0, named=True)
         if row["pattern_kind"] == "shape" and shape in SHAPES:
-            plot: PatternPlot | str = _shape(row, remark, _seed(results.study))
+            plot: PatternPlot | str = _shape(row, remark, pattern_seed(results.study))
         else:
             ranks = results.ranks() if ranks is None else ranks
             plot = _replay(rows, ranks) if row["pattern_kind"] == "replay" else _scenario(rows, remark, ranks)
@@ -114,7 +98,7 @@ def pattern_plots(results: Results) -> PatternPlots:
             drawn.append(plot)
         else:
             missing.append(plot)
-    return PatternPlots(drawn=drawn, missing=missing)
+    return drawn, missing
 
 
 def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -127,13 +111,7 @@ def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(shape, by_p.filter(pl.col("shape") == shape)) for shape in shapes]
 
 
-def _seed(study: dict[str, Any]) -> int:
-    section = study.get("patterns")
-    return int(section.get("seed", 1)) if isinstance(section, dict) else 1
-
-
 def _shape(row: dict[str, Any], remark: str, seed: int) -> PatternPlot | str:
-    """A shape at the p and placement of one case."""
     try:
         values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
     except BadInput as error:

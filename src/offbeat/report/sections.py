@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import polars as pl
@@ -32,16 +32,13 @@ from offbeat.errors import BadInput
 from offbeat.report import facts, labels, outcome
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.tuning_status import TuningStatus
-from offbeat.results.read import read_study_toml
+from offbeat.results.read import Results, read_study_toml
 from offbeat.select import wording
 from offbeat.select.choose import Selection
 from offbeat.select.reliability import Notice
 from offbeat.select.render import headline
 from offbeat.study.evidence import short
-from offbeat.units import format_size
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
+from offbeat.units import counted, format_size
 
 OPEN_CONFIGURATIONS, OPEN_COLLECTIVES, OPEN_LINES, SHOWN_PENALTIES = 3, 3, 12, 3
 """So many configurations, collectives, lines of a table and pictures are expanded when the page opens."""
@@ -154,7 +151,6 @@ def _index(views: Sequence[ConfigurationView]) -> dict[str, Any]:
 
 
 def _unmeasured(view: ConfigurationView) -> list[str]:
-    """The reasons why no case of a configuration has a time."""
     groups = view.cases.group_by("algorithm", "status", "reason", maintain_order=True).agg(pl.col("pattern"))
     return [
         f"{algorithm} under {', '.join(dict.fromkeys(under))}: {status}; {reason or 'no reason recorded'}"
@@ -196,13 +192,13 @@ def algorithms(content: Content) -> Section:
             title=one.collective,
             remark=", ".join(f"{number} {status.replace('_', ' ')}" for status, number in one.counts.items())
             or f"{len(one.lines)} without a verdict",
-            parts=[_rendered("verdicts", part=one, marks=facts.MARKS, meanings=facts.MEANINGS)],
+            parts=[_rendered("verdicts", part=one, verdicts=facts.VERDICTS)],
             is_open=len(collectives) <= OPEN_COLLECTIVES,
         )
         for one in collectives
     ]
     if collectives:
-        parts.append(_rendered("meanings", marks=facts.MARKS, meanings=facts.MEANINGS))
+        parts.append(_rendered("meanings", verdicts=facts.VERDICTS))
     else:
         parts.append(Text(text="The results hold no list of algorithms."))
     return Section(anchor="algorithms", title="Algorithms", link="Algorithms", parts=parts)
@@ -239,7 +235,7 @@ def warnings(content: Content) -> Section:
     return Section(
         anchor="warnings",
         title="Warnings",
-        link=labels.count(len(notices), "warning"),
+        link=counted(len(notices), "warning"),
         parts=notices or [Text(text="None: no limit was exceeded.")],
     )
 
@@ -279,7 +275,7 @@ def _tuning(directory: Path, status: TuningStatus | None) -> list[Part]:
         Lines(lines=status.notes),
         Details(
             title="Rules",
-            remark=f"{labels.count(len(status.rules.rows), 'rule')}; {rest}",
+            remark=f"{counted(len(status.rules.rows), 'rule')}; {rest}",
             parts=[status.rules],
             is_open=len(status.rules.rows) <= OPEN_LINES,
         ),
@@ -316,7 +312,6 @@ SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
 
 
 def _rendered(name: str, **values: Any) -> Markup:
-    """A template of this room as a part."""
     return Markup(_templates().get_template(f"{name}.html.j2").render(values))
 
 

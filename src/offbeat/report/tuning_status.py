@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,17 +10,14 @@ from msgspec.structs import replace
 from offbeat.drawing.tables import Table
 from offbeat.errors import BadInput
 from offbeat.report import labels
+from offbeat.select.choose import Selection
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
 from offbeat.tuning.files import MANIFEST, read_manifest
+from offbeat.tuning.plan import Rule
 from offbeat.tuning.proofs import MARKS, PROOFS, Proofs, read_proofs, summary
-from offbeat.tuning.verify import DIFFERS, OBEYED
-from offbeat.units import format_size
-
-if TYPE_CHECKING:
-    from offbeat.select.choose import Selection
-    from offbeat.tuning.plan import Rule
-    from offbeat.tuning.verify import Proof
+from offbeat.tuning.verify import DIFFERS, OBEYED, Proof
+from offbeat.units import counted, format_size
 
 FOLDER = "tuning"
 """The folder inside a result directory into which ``offbeat export`` writes."""
@@ -106,21 +102,17 @@ def _current_proofs(folder: Path) -> Proofs | None:
 
 
 def _rule_row(rule: Rule) -> list[str]:
-    sizes = _span(format_size(rule.bytes_low), format_size(rule.bytes_high))
+    sizes = labels.span(format_size(rule.bytes_low), format_size(rule.bytes_high))
     return [
         rule.collective,
-        _span(str(rule.p_low), str(rule.p_high)),
+        labels.span(str(rule.p_low), str(rule.p_high)),
         labels.DASH if rule.collective == "barrier" else sizes,
         rule.algorithm.name,
     ]
 
 
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} {labels.DASH} {high}"
-
-
 def _proof_row(proof: Proof) -> list[str]:
-    also = f"; indistinguishable from {labels.count(len(proof.also), 'algorithm')}" if proof.also else ""
+    also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
     return [
         proof.case.collective,
         str(proof.case.p),

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from offbeat.reproduce.maps import Map
 from offbeat.select.table import NO_DELAY
-from offbeat.units import format_size
+from offbeat.units import enumeration, format_size
 
 NAMED = {
     "reduce": ("ompi_binomial", "scatter_gather", "ompi_in_order_binary"),
@@ -54,11 +54,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 def sentences(everything: list[Map], named: list[Map]) -> list[str]:
-    """A line for each claim that can be checked: the paper's statement, the simulated result, and whether it
-    holds.
-
-    ``everything`` are the maps of all algorithms, ``named`` those of NAMED.
-    """
+    """A line for each claim that can be checked; ``named`` are the maps of the NAMED algorithms."""
     lines = []
     for claim in CLAIMS:
         observation = claim.check(_at_factor(everything))
@@ -117,8 +113,6 @@ def _squares(maps: Maps, collective: str, shape: str, low: int, high: int) -> di
 def _ratio_at(
     collective: str, shape: str, size: int, algorithm: str, expected: float
 ) -> Callable[[Maps], Observation | None]:
-    """Whether the best algorithm's ratio is near a number."""
-
     def check(maps: Maps) -> Observation | None:
         one = maps.get(collective)
         square = one.squares.get((shape, size)) if one else None
@@ -156,7 +150,7 @@ def _exceptions(maps: Maps) -> Observation | None:
     }
     changes = [f"{shape} at {', '.join(sizes)}" for shape, sizes in changed.items() if sizes]
     return Observation(
-        f"another one under {' and '.join(changes)}" if changes else "the same one there", bool(changes)
+        f"another one under {enumeration(changes)}" if changes else "the same one there", bool(changes)
     )
 
 
@@ -175,8 +169,7 @@ CROSSING = (
 
 SATURATED = (
     "32 ranks share each node's link here, which a linear alltoall saturates from about 10 B on, while bruck"
-    " sends"
-    " every byte five times. SimGrid's SMPI gives both the same times as this simulation."
+    " sends every byte five times. SimGrid's SMPI gives both the same times as this simulation."
 )
 
 CLAIMS = (

@@ -19,28 +19,19 @@ from offbeat.engines.open import sim_engine_of
 from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.reproduce.claims import NAMED, sentences
 from offbeat.reproduce.maps import algorithms_of, map_figure, maps
 from offbeat.results.read import read_study
 from offbeat.simulation import catalogue
 from offbeat.study.load import loads, simulator_options
 from offbeat.toml.faults import hint
-from offbeat.units import parse_size
+from offbeat.units import enumeration, parse_size
 
 COLLECTIVES = ("reduce", "allreduce", "alltoall")
 FACTORS = (0.5, 1.0, 1.5)
 SIZES = tuple(2**exponent for exponent in range(1, 21))
-SHAPES = (
-    "no_delay",
-    "ascending",
-    "descending",
-    "first_delayed",
-    "last_delayed",
-    "mid_delayed",
-    "random",
-    "half_delayed",
-    "bell",
-)
+SHAPES = tuple(name for name in SHAPE_NAMES if name != "node_delayed")
 """no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
 named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 
@@ -70,8 +61,7 @@ def selected_part(
     platform: str,
     p: int,
 ) -> Part:
-    """The part selected by command line options. Raises :class:`BadInput` for values that the figure does not
-    have."""
+    """The part selected by options. Raises :class:`BadInput` for what the figure does not have."""
     for name in collectives:
         if name not in COLLECTIVES:
             raise BadInput(f"--collective {name}: figure 4 shows {', '.join(COLLECTIVES)}")
@@ -83,7 +73,7 @@ def selected_part(
     for name in algorithms:
         if not any(catalogue.find(collective, FAMILY, name) for collective in selected):
             raise BadInput(
-                f"--algorithm {name}: {' and '.join(selected)} have none of this name{hint(name, known)}"
+                f"--algorithm {name}: {enumeration(selected)} have none of this name{hint(name, known)}"
             )
     return Part(
         collectives=tuple(dict.fromkeys(collectives)),
@@ -102,10 +92,11 @@ def study_text(part: Part) -> str:
     document.add("engine", "sim")
     sections = tomlkit.aot()
     for collective in part.collectives or COLLECTIVES:
+        names = [name for name in part.algorithms if catalogue.find(collective, FAMILY, name)]
         section = tomlkit.table()
         section.add("names", [collective])
         section.add("sizes", list(part.sizes or SIZES))
-        section.add("algorithms", _algorithms(collective, part.algorithms))
+        section.add("algorithms", names or ["all"])
         section.add("datatype", "byte")
         sections.append(section)
     document.add("collective", sections)
@@ -117,12 +108,6 @@ def study_text(part: Part) -> str:
     }.items():
         document.add(name, tomlkit.item(values))
     return tomlkit.dumps(document)
-
-
-def _algorithms(collective: str, names: Sequence[str]) -> list[str]:
-    """The algorithms among ``names`` that the collective has; all if it has none of them."""
-    known = [name for name in names if catalogue.find(collective, FAMILY, name)]
-    return known or ["all"]
 
 
 def _size(text: str) -> int:
@@ -151,21 +136,18 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 def reproduce(
     part: Part,
     directory: Path,
-    told: ProgressListener,
+    listener: ProgressListener,
     executor: str | None = None,
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Reproduction:
-    """Simulate the remaining cases, and draw the maps if all cases are done.
-
-    Raises BadInput if the directory holds another study, or another part of the figure.
-    """
+    """Simulate the rest, then draw the maps; raises BadInput if the directory holds anything else."""
     path = Path("figure4.toml")  # for messages; the study is stored in the result directory
     loaded = loads(study_text(part), path, overrides=simulator_options(executor=executor))
     executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
         engine = sim_engine_of(loaded)
         try:
-            outcome = run(loaded, store, engine, told, out_of_time)
+            outcome = run(loaded, store, engine, listener, out_of_time)
         finally:
             engine.close()
     if outcome.stopped:

@@ -8,6 +8,7 @@ resolution (an eager d̂ can be 0), so that no ratio divides by zero.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,7 +17,6 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 from offbeat.drawing import grid
-from offbeat.drawing.grid import Grid
 from offbeat.drawing.grid_figure import grid_figure
 from offbeat.drawing.palette import KINDS
 from offbeat.results.read import Results
@@ -93,6 +93,7 @@ def maps(results: Results, only: Mapping[str, Collection[str]] | None = None) ->
 
 
 def _map(collective: str, factor: float, tables: Iterable[DelayTable], several: bool) -> Map:
+    suffix = f"×{float(factor)!r}".removesuffix(".0")  # of pattern labels
     squares: dict[tuple[str, int], Square] = {}
     winners: dict[int, str] = {}
     shapes: dict[str, None] = {}
@@ -107,7 +108,7 @@ def _map(collective: str, factor: float, tables: Iterable[DelayTable], several: 
         winner = _best(table, table.patterns.index(NO_DELAY))
         winners[size] = table.algorithms[winner]
         for row, pattern in enumerate(table.patterns):
-            if pattern != NO_DELAY and several and not pattern.endswith(f"×{_label(factor)}"):
+            if pattern != NO_DELAY and several and not pattern.endswith(suffix):
                 continue
             shapes[table.shapes[row]] = None
             squares[table.shapes[row], size] = _square(table, row, winner)
@@ -145,11 +146,6 @@ def _best(table: DelayTable, row: int) -> int:
     return int(tied[0])
 
 
-def _label(factor: float) -> str:
-    """A factor as in pattern labels: ``1.5``, ``1``."""
-    return repr(float(factor)).removesuffix(".0")
-
-
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -158,16 +154,16 @@ def algorithms_of(maps: Sequence[Map], collective: str) -> list[str]:
 
     The order is the same for all factors, so that all pictures use the same colours and letters.
     """
-    counts: dict[str, int] = {}
-    for one in maps:
-        if one.collective == collective:
-            for square in one.squares.values():
-                counts[square.algorithm] = counts.get(square.algorithm, 0) + 1
+    own = [one for one in maps if one.collective == collective]
+    counts = Counter(square.algorithm for one in own for square in one.squares.values())
     return sorted(counts, key=lambda name: (-counts[name], name))
 
 
-def map_grid(one: Map, algorithms: Sequence[str], subject: str) -> Grid:
-    """A map as a coloured grid: shapes × sizes; ``algorithms`` get colours and letters in their order."""
+def map_figure(one: Map, algorithms: Sequence[str], subject: str) -> Figure:
+    """A map as a picture of shapes × sizes; ``subject`` is its second line.
+
+    ``algorithms`` get colours and letters in their order.
+    """
     present = {square.algorithm for square in one.squares.values()}
 
     def square(shape: str, size: int) -> grid.Square:
@@ -177,11 +173,15 @@ def map_grid(one: Map, algorithms: Sequence[str], subject: str) -> Grid:
         tone, letter = _look(algorithms.index(best.algorithm))
         return grid.Square(text=_number(best.ratio), small=letter, tone=tone)
 
-    return Grid(
+    caption = (
+        f"Colour and letter: the algorithm with the smallest last delay on {one.p} processes. Number: its"
+        " last delay over that of the algorithm that is best without delays, under the same pattern."
+    )
+    map_grid = grid.Grid(
         kind="map",
         title=f"{one.collective}, skew factor {one.factor:g}",
         subject=subject,
-        caption=_caption(one),
+        caption=caption,
         columns=[grid.Heading(name=format_size(size)) for size in one.sizes],
         rows=[
             grid.Row(heading=grid.Heading(name=shape), squares=[square(shape, size) for size in one.sizes])
@@ -193,23 +193,12 @@ def map_grid(one: Map, algorithms: Sequence[str], subject: str) -> Grid:
             if name in present
         ],
     )
+    return grid_figure(map_grid)
 
 
 def _look(place: int) -> tuple[str, str]:
     """The tone and the letter of an algorithm by its place."""
     return f"kind{place % KINDS}", LETTERS[place % len(LETTERS)]
-
-
-def map_figure(one: Map, algorithms: Sequence[str], subject: str) -> Figure:
-    """Draw a map; ``algorithms`` get colours and letters in their order, ``subject`` is the second line."""
-    return grid_figure(map_grid(one, algorithms, subject))
-
-
-def _caption(one: Map) -> str:
-    return (
-        f"Colour and letter: the algorithm with the smallest last delay on {one.p} processes. Number: its"
-        " last delay over that of the algorithm that is best without delays, under the same pattern."
-    )
 
 
 def _number(ratio: float) -> str:

@@ -1,14 +1,13 @@
 """The delays of a case, estimated from its blocks, and their confidence intervals.
 
 A case is measured in blocks, each at another time of the study and in another launch. Repetitions of one
-block share what varies between launches (placement of processes and memory) and over time (other load), so
-their scatter does not show this variation: two blocks of one case differ by more than the intervals of their
-medians allow. The scatter between blocks predicts what a repeated study would measure.
+block share what varies between launches (placement of processes and memory) and over time (other load): only
+the scatter between blocks predicts what a repeated study would measure.
 
-The delay of a case is the Hodges–Lehmann estimate over its blocks' delays: the median of the means of all
-pairs, each block being a pair with itself. One disturbed block of five hardly moves it, and of undisturbed
-blocks it is as good as their mean. The interval is Student's t over the logarithms of the blocks' delays.
-With one block only, its own repetitions give the interval, which is then too narrow for another launch.
+The delay of a case is the Hodges–Lehmann estimate over its blocks' delays: one disturbed block of five hardly
+moves it, and of undisturbed blocks it is as good as their mean. The interval is Student's t over the
+logarithms of the blocks' delays. With one block only, its own repetitions give the interval, which is then
+too narrow for another launch.
 """
 
 from __future__ import annotations

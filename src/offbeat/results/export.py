@@ -68,10 +68,7 @@ def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None
 
 
 def export_file(results: Results, path: Path, *, json: bool = False, name: str = "cases") -> None:
-    """Write a table to a file, as CSV or as JSON; the file is written completely or not at all.
-
-    Raises BadInput for an unknown table or a file that cannot be written.
-    """
+    """Write a table to a file completely or not at all; raises BadInput."""
     try:
         with atomic_writer(path) as stream:
             (export_json if json else export_csv)(results, stream, name)

@@ -7,54 +7,37 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.results.schema import CASES
 from offbeat.units import parse_size, parse_time
 
-TEXTS = {
+ALTERNATIVES = {
     "library": ("machine",),
-    "collective": (),
-    "algorithm": (),
-    "pattern": (),
-    "pattern_kind": (),
-    "shape": (),
-    "source": (),
-    "skew_policy": (),
-    "op": (),
-    "datatype": (),
-    "status": (),
-    "reason": (),
-    "proof": (),
-    "evidence": (),
-}
-"""Columns that hold text, with alternative names."""
-
-COUNTS = {
     "p": ("processes",),
-    "nodes": (),
     "ppn": ("processes_per_node",),
     "bytes": ("message_bytes", "message_size_bytes"),
-    "root": (),
-    "repetitions": (),
-    "invalid": (),
-    "call": (),
     "block": ("launch", "run", "session"),
-    "blocks": (),
-    "partitions": (),
-    "threads": (),
 }
-"""Columns that hold a whole number, with alternative names."""
+"""Our name of a column → other names of it."""
 
-TIMES = (
-    "last_delay",
-    "last_delay_low",
-    "last_delay_high",
-    "total_delay",
-    "skew",
-    "overshoot",
-    "clock_bound",
-)
+
+def _columns_of(kind: type[pl.DataType]) -> tuple[str, ...]:
+    return tuple(name for name, (own, _) in CASES.items() if own == kind and name not in ("case", "engine"))
+
+
+TEXTS = _columns_of(pl.String)
+"""Columns that hold text."""
+
+COUNTS = (*_columns_of(pl.Int64), "call", "block")
+"""Columns that hold a whole number."""
+
+NUMBERS = ("skew_factor",)
+"""Columns that hold a number without a unit."""
+
+TIMES = tuple(name.removesuffix("_s") for name in _columns_of(pl.Float64) if name not in NUMBERS)
 """Columns that hold a time; their names end in the unit: ``last_delay_ms``."""
 
 TIME_SUFFIXES = ("s", "ms", "us", "ns")
@@ -69,9 +52,6 @@ WORDS = {
     "proof": ("proved", "indistinguishable", "unproved"),
 }
 """Columns that hold one of a few words."""
-
-NUMBERS = ("skew_factor",)
-"""Columns that hold a number without a unit."""
 
 REQUIRED = ("collective", "algorithm", "bytes", "pattern", "last_delay")
 """Required columns; p, or nodes and ppn, are required as well."""
@@ -101,19 +81,19 @@ def known_names() -> list[str]:
     return [*TEXTS, *COUNTS, *(f"{time}_{unit}" for time in TIMES for unit in TIME_SUFFIXES), *NUMBERS]
 
 
-def find_columns(path: Path, header: Sequence[str], given: Mapping[str, str]) -> dict[str, Column]:
-    """The columns of a file by our name for them; ``given`` maps our names to the file's and goes first.
+def find_columns(path: Path, header: Sequence[str], requested: Mapping[str, str]) -> dict[str, Column]:
+    """The columns of a file by our name for them; ``requested`` maps our names to the file's and goes first.
 
     Raises BadInput if a given column does not exist, a required one is missing, or two say the same thing.
     """
     titles = [title.strip() for title in header]
     columns: dict[str, Column] = {}
-    for ours, theirs in given.items():
+    for ours, theirs in requested.items():
         column = _requested_column(path, titles, ours, theirs)
         columns[column.name] = column
     for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
-        if name not in columns and (found := _find(path, titles, name)):
-            columns[name] = found
+        if name not in columns and (known := _find(path, titles, name)):
+            columns[name] = known
     _check_required(path, titles, columns)
     return columns
 
@@ -137,7 +117,7 @@ def _find(path: Path, titles: list[str], name: str) -> Column | None:
     if name in TIMES:
         candidates = [(f"{name}_{unit}", unit) for unit in TIME_SUFFIXES]
     else:
-        candidates = [(title, "") for title in (name, *TEXTS.get(name, ()), *COUNTS.get(name, ()))]
+        candidates = [(title, "") for title in (name, *ALTERNATIVES.get(name, ()))]
     present = [(title, unit) for title, unit in candidates if title in titles]
     if name in TIMES and len(present) > 1:
         both = " and ".join(title for title, _ in present)
@@ -159,10 +139,10 @@ def _index_of(path: Path, titles: list[str], title: str) -> int:
 def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]) -> None:
     for name in REQUIRED:
         if name not in columns:
-            shown = f"{name}_ms" if name in TIMES else name
+            ours = f"{name}_ms" if name in TIMES else name
             raise BadInput(
                 f"{path}:1: no column says the {name.replace('_', ' ')}; the columns are {', '.join(titles)}."
-                f" If one of them does, add --column {shown}=COLUMN"
+                f" If one of them does, add --column {ours}=COLUMN"
             )
     if "p" not in columns and not {"nodes", "ppn"} <= set(columns):
         raise BadInput(

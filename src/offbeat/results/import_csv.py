@@ -89,7 +89,6 @@ def _identity(imported: ImportedCase) -> str:
 
 
 def _row(csv: Path, imported: ImportedCase) -> dict[str, object]:
-    """The row of CASES for an imported case."""
     case, values = imported.case, imported.values
     kind = "replay" if imported.is_replay else "shape" if case.shape in SHAPES else "scenario"
     skew_s = 0.0 if case.shape == "no_delay" else None
@@ -217,7 +216,6 @@ def _study(csv: Path, table: ImportedTable) -> str:
 
 
 def _remarks(table: ImportedTable) -> list[str]:
-    """Remarks for the user about the import."""
     remarks = [
         f"{counted(count, 'row')} {'was' if count == 1 else 'were'} left out: {reason}"
         for reason, count in table.left_out.items()

@@ -72,10 +72,10 @@ class ImportedTable(Struct, kw_only=True):
     settings: dict[tuple[str, str], dict[str, str]]
 
 
-def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str]) -> ImportedTable:
+def read_table(path: Path, requested: Mapping[str, str], templates: Mapping[str, str]) -> ImportedTable:
     """Read a CSV of measurements.
 
-    ``given`` maps our column names to the file's; ``templates`` maps names of library settings to their
+    ``requested`` maps our column names to the file's; ``templates`` maps names of library settings to their
     values, in both of which ``{column}`` stands for the value of the row. Raises BadInput, with file and
     line, for anything but a table of measurements.
     """
@@ -85,7 +85,7 @@ def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str
         raise BadInput(
             f"{path}:{header_line}: the file is empty; it needs a line with column names, and rows"
         )
-    columns = find_columns(path, header, given)
+    columns = find_columns(path, header, requested)
     table = ImportedTable(cases=[], columns=columns, left_out=Counter(), settings={})
     cases: dict[tuple[str, Case], ImportedCase] = {}
     for line, fields in rows:
@@ -104,7 +104,6 @@ def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str
 
 
 def _numbered(blocks: list[int]) -> list[int]:
-    """The blocks numbered from 0 in the order of their first row."""
     number = {block: position for position, block in enumerate(dict.fromkeys(blocks))}
     return [number[block] for block in blocks]
 
@@ -172,17 +171,14 @@ def _row_values(path: Path, line: int, fields: list[str], columns: Mapping[str, 
     """The values of a row by our column names, times in seconds; empty fields are left out."""
     values: dict[str, Value] = {}
     for name, column in columns.items():
-        if fields[column.index]:
+        if text := fields[column.index]:
+            if re.match(r"'[=+@\t\r-]", text):  # protected in spreadsheets by 'offbeat results export'
+                text = text[1:]
             try:
-                values[name] = column.parse(_without_apostrophe(fields[column.index]))
+                values[name] = column.parse(text)
             except BadInput as error:
                 raise BadInput(f"{path}:{line}: column {column.header}: {error}") from error
     return values
-
-
-def _without_apostrophe(text: str) -> str:
-    """A text without the apostrophe with which 'offbeat results export' protects it in spreadsheets."""
-    return text[1:] if re.match(r"'[=+@\t\r-]", text) else text
 
 
 def _refuse_implausible(where: str, values: Mapping[str, Value]) -> None:

@@ -1,25 +1,16 @@
 """The files of a result directory, and how such a directory is recognised.
 
-- ``study.toml``: the study as it was resolved when the results began;
-- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks a result directory;
-- ``plan.json``: the cases of the study;
-- ``hostfile``: the host file of the study, if it has one;
-- ``algorithms.jsonl``: one line for each algorithm of the library;
-- ``verdicts.jsonl``: one line for each verdict on an algorithm before its measurement;
-- ``cases.jsonl``: one line for each block of a case; the last line of a case counts;
-- ``repetitions/``: Parquet, one row for each repetition;
-- ``ranks/``: Parquet, one row for each repetition and rank;
-- ``samples/``: the samples of the current session as Arrow streams; converted to Parquet when it ends;
-- ``logs/``: output of the launched programs;
-- ``damaged/``: damaged lines and files that were moved here, if there were any;
-- ``offbeat.lock``: held while a run writes here.
+``docs/reference_pages/results.py`` says what each file holds.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from offbeat.campaign import durable
 from offbeat.campaign.checksum import Damaged, check_document
@@ -56,12 +47,28 @@ RESULTS = DirectoryFormat(
 )
 
 
-def read_provenance(directory: Path) -> dict[str, Any]:
-    """The provenance of a result directory.
+class DamagedRecord(Struct, frozen=True):
+    """A damaged record: its file and line or its case, and the reason."""
 
-    Raises BadInput for a directory that does not exist or is not a result directory, and for one of
-    another schema version.
-    """
+    record: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.record} ({self.reason})"
+
+
+def describe_case(row: Mapping[str, Any]) -> str:
+    """A case in words: ``reduce binomial, p = 4, 8 B, ascending``."""
+    return f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}"
+
+
+def damaged_file(path: Path, reason: str) -> DamagedRecord:
+    """The record of a damaged file in one of the folders."""
+    return DamagedRecord(f"{path.parent.name}/{path.name}", reason)
+
+
+def read_provenance(directory: Path) -> dict[str, Any]:
+    """The provenance of a result directory; raises BadInput for any other directory or version."""
     provenance = read_head(directory, RESULTS)
     try:
         return check_document(provenance)

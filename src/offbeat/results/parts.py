@@ -77,20 +77,10 @@ _VALUE_BYTES = 8
 Schema = dict[str, type[pl.DataType]]
 
 
-def read_part(path: Path, schema: Schema, max_rows: int) -> pl.DataFrame:
-    """A part as a frame with these columns.
-
-    Raises :class:`Damaged` for a file of another kind or with more rows than ``max_rows``, BadInput for
-    one that takes more memory than the limit, FileNotFoundError if it does not exist.
-    """
-    frames = list(batches_of(path, schema, max_rows))
-    return pl.concat([pl.DataFrame(schema=schema), *frames])
-
-
 def checksums_of_part(
     path: Path, schema: Schema, max_rows: int, committed: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """The checksum of each case's rows in a part; raises as :func:`read_part` does. Needs little memory.
+    """The checksum of each case's rows in a part; raises as :func:`batches_of` does. Needs little memory.
 
     ``committed`` excludes uncommitted repetitions (:func:`offbeat.results.recorded.committed`).
     """
@@ -103,10 +93,7 @@ def checksums_of_part(
 
 
 def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.DataFrame:
-    """The rows of committed repetitions, from a table of repetitions or ranks.
-
-    ``committed`` is that of :func:`offbeat.results.recorded.committed`.
-    """
+    """The rows that are committed, by :func:`offbeat.results.recorded.committed`."""
     counting = pl.DataFrame(
         {"case": list(committed), "counting": list(committed.values())},
         schema={"case": pl.String, "counting": pl.Int64},
@@ -116,7 +103,11 @@ def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.Data
 
 
 def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFrame]:
-    """The rows of a part in batches; raises as :func:`read_part` does."""
+    """The rows of a part in batches, as frames with these columns.
+
+    Raises :class:`Damaged` for a file of another kind or with more rows than ``max_rows``, BadInput for
+    one that takes more memory than the limit, FileNotFoundError if it does not exist.
+    """
     try:
         with pq.ParquetFile(path, read_dictionary=["case"]) as file:
             rows = file.metadata.num_rows
@@ -138,10 +129,7 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
 
 
 def with_schema(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The columns of a schema with its types; raises PolarsError if a column is missing.
-
-    Files of collectives have no column :data:`PARTITION`: it is 0.
-    """
+    """The columns of a schema; a missing PARTITION is 0, any other raises PolarsError."""
     if frame.schema == schema:
         return frame
     if PARTITION in schema and PARTITION not in frame.columns:

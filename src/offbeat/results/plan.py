@@ -13,38 +13,16 @@ from offbeat.campaign.checksum import Damaged, check_document
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
-from offbeat.study.case import OPTIONAL, Case
+from offbeat.study.case import CONFIGURATION, Case, ConfigurationKey, Group, configuration_key
 
 if TYPE_CHECKING:
     import polars as pl
 
-CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", *OPTIONAL)
-"""Fields of a case, and columns of CASES, that identify a configuration within one study."""
 
-ConfigurationKey = tuple[object, ...]
-"""The values of :data:`CONFIGURATION`."""
+class PlannedCases(Group, frozen=True, kw_only=True, omit_defaults=True):
+    """All algorithms of a group under all of ``patterns``."""
 
-
-class PlannedCases(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All of ``algorithms`` under all of ``patterns``, in one configuration."""
-
-    collective: str
-    bytes: int
-    p: int
-    nodes: int
-    ppn: int
-    op: str
-    datatype: str
-    root: int
-    algorithms: list[str]
     patterns: list[str]
-    partitions: int = 1
-    threads: int = 1
-
-    @property
-    def configuration(self) -> ConfigurationKey:
-        """The values of :data:`CONFIGURATION`."""
-        return tuple(getattr(self, name) for name in CONFIGURATION)
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -54,10 +32,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     cases: list[PlannedCases] = []
 
     def not_measured(self, cases: pl.DataFrame) -> dict[ConfigurationKey, list[tuple[str, str]]]:
-        """Configuration → its (algorithm, pattern) pairs without a row in the frame ``cases``.
-
-        Quarantined cases have a row. Complete configurations are absent.
-        """
+        """Configuration → its (algorithm, pattern) pairs without a row in ``cases``, if there are any."""
         measured: dict[ConfigurationKey, set[tuple[str, str]]] = {}
         for *configuration, algorithm, pattern in cases.select(
             *CONFIGURATION, "algorithm", "pattern"
@@ -65,7 +40,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             measured.setdefault(tuple(configuration), set()).add((algorithm, pattern))
         missing: dict[ConfigurationKey, list[tuple[str, str]]] = {}
         for planned in self.cases:
-            present = measured.get(planned.configuration, set())
+            present = measured.get(configuration_key(planned), set())
             absent = [
                 (algorithm, pattern)
                 for algorithm in planned.algorithms
@@ -73,7 +48,7 @@ class Plan(Struct, frozen=True, kw_only=True):
                 if (algorithm, pattern) not in present
             ]
             if absent:
-                missing.setdefault(planned.configuration, []).extend(absent)
+                missing.setdefault(configuration_key(planned), []).extend(absent)
         return missing
 
 
@@ -82,8 +57,7 @@ def plan_of(cases: Iterable[Case]) -> Plan:
     total = 0
     patterns: dict[tuple[ConfigurationKey, str], list[str]] = {}
     for case in cases:
-        configuration = tuple(getattr(case, name) for name in CONFIGURATION)
-        patterns.setdefault((configuration, case.algorithm), []).append(case.pattern)
+        patterns.setdefault((configuration_key(case), case.algorithm), []).append(case.pattern)
         total += 1
     grouped: dict[tuple[ConfigurationKey, tuple[str, ...]], list[str]] = {}
     for (configuration, algorithm), labels in patterns.items():

@@ -70,7 +70,6 @@ def written_by() -> dict[str, object]:
 
 
 def _cpu(root: Path) -> str:
-    """The processor's model name, as the kernel states it."""
     for line in _text(root / "proc/cpuinfo").splitlines():
         name, _, value = line.partition(":")
         if name.strip() in ("model name", "cpu model", "cpu"):

@@ -17,13 +17,12 @@ from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, sample_files
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (
-    DamagedRecord,
     committed,
     damage_note,
-    describe_case,
     max_rows,
     read_recorded,
     stated_sums,
@@ -62,15 +61,12 @@ class Results(Struct, kw_only=True, eq=False):
 
         Cases with damaged times are left out, and a note about them is added to ``notes``.
         """
-        damage: list[sample_files.Damage] = []
         counted = self.cases.select("case", "repetitions", "invalid", "p", "partitions")
         rows = max_rows(counted.iter_rows(named=True), ranks=True)
         counting = committed(counted.iter_rows(named=True))
-        frame = committed_rows(sample_files.read_ranks(self.directory, rows, damage), counting)
+        read_rows, damaged_records = sample_files.read_samples(self.directory, layout.RANKS, rows)
+        frame = committed_rows(read_rows, counting)
         sums = row_checksums(frame)
-        damaged_records = [
-            DamagedRecord(f"{one.path.parent.name}/{one.path.name}", one.reason) for one in damage
-        ]
         bad = []
         for row in self.cases.iter_rows(named=True):
             if row["case"] in self.checksums and sums.get(row["case"], 0) != self.checksums[row["case"]][1]:
@@ -84,11 +80,7 @@ class Results(Struct, kw_only=True, eq=False):
 
 
 def read_study(path: str | PathLike[str]) -> Results:
-    """Read a result directory.
-
-    Raises BadInput if the directory does not exist, is not a result directory, has another schema version
-    or is damaged.
-    """
+    """Read a result directory; raises BadInput if it is not one of this version, or is damaged."""
     directory = Path(path)
     provenance = layout.read_provenance(directory)
     study = _read_toml(directory / layout.STUDY)

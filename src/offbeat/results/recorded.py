@@ -16,10 +16,11 @@ from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
 from offbeat.results.schema import CASES, PARTITIONS, THREADS
-from offbeat.units import counted
+from offbeat.units import counted, listed
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
 
@@ -40,16 +41,6 @@ SPARE_ROWS = 1_000_000
 """How many more rows a table may have than the lines of cases state: those of damaged lines."""
 
 _NAMED = 5
-
-
-class DamagedRecord(Struct, frozen=True):
-    """A damaged record: its file and line or its case, and the reason."""
-
-    record: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.record} ({self.reason})"
 
 
 class Recorded(Struct, kw_only=True, eq=False):
@@ -82,8 +73,8 @@ def damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     """A note on damaged records: their number, the first of them, and the remedy."""
     are = "is" if len(damaged) == 1 else "are"
     return (
-        f"{counted(len(damaged), 'damaged record')} in {directory} {are} left out: {_listed(damaged)}."
-        " 'offbeat run' with the study measures again what they held"
+        f"{counted(len(damaged), 'damaged record')} in {directory} {are} left out:"
+        f" {listed(damaged, _NAMED, '; ')}. 'offbeat run' with the study measures again what they held"
     )
 
 
@@ -92,13 +83,8 @@ def moved_damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     are = "is" if len(damaged) == 1 else "are"
     return (
         f"{counted(len(damaged), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
-        f" what they held is measured again: {_listed(damaged)}"
+        f" what they held is measured again: {listed(damaged, _NAMED, '; ')}"
     )
-
-
-def _listed(damaged: Sequence[DamagedRecord]) -> str:
-    more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
-    return "; ".join(str(record) for record in damaged[:_NAMED]) + more
 
 
 def read_recorded(directory: Path) -> Recorded:
@@ -117,12 +103,9 @@ def read_recorded(directory: Path) -> Recorded:
             damaged.append(DamagedRecord(f"{layout.CASES}:{number}, {describe_case(row)}", reason))
         else:
             latest[row["case"]] = row
-    damage: list[sample_files.Damage] = []
-    repetitions = committed_rows(
-        sample_files.read_repetitions(directory, max_rows(latest.values()), damage),
-        committed(latest.values()),
-    )
-    damaged += [DamagedRecord(f"{one.path.parent.name}/{one.path.name}", one.reason) for one in damage]
+    rows, damage = sample_files.read_samples(directory, layout.REPETITIONS, max_rows(latest.values()))
+    repetitions = committed_rows(rows, committed(latest.values()))
+    damaged += damage
     sums = row_checksums(repetitions)
     valid, missing = [], 0
     for case, row in latest.items():
@@ -165,11 +148,6 @@ def stated_sums(row: Mapping[str, Any]) -> tuple[int, int]:
         return int(repetitions, 16), int(ranks, 16)
     except ValueError:
         return -1, -1
-
-
-def describe_case(row: Mapping[str, Any]) -> str:
-    """A case in words: ``reduce binomial, p = 4, 8 B, ascending``."""
-    return f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}"
 
 
 def _named(line: bytes) -> str:

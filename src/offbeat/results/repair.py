@@ -18,12 +18,10 @@ from offbeat.campaign import durable
 from offbeat.campaign.append import AppendFile, Lines, encode_lines, read_checked_lines
 from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout, sample_files
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import add_checksums, batches_of, checksums_of_part, committed_rows
 from offbeat.results.recorded import (
-    DamagedRecord,
-    Recorded,
     committed,
-    describe_case,
     has_partitions,
     max_rows,
     read_recorded,
@@ -37,11 +35,7 @@ _TABLES = ((layout.REPETITIONS, REPETITIONS), (layout.RANKS, RANKS))
 def repair_lines(directory: Path, name: str, kind: Any) -> tuple[list[Any], list[DamagedRecord]]:
     """Move the damaged lines of a file away; returns its valid lines and the damage. Raises OSError."""
     lines = read_checked_lines(directory / name, kind)
-    _move_damaged_lines(directory, name, lines)
-    if lines.damaged:
-        durable.write_durably(directory / name, encode_lines(lines.items))
-    else:
-        AppendFile(directory / name, end=lines.end).close()
+    _keep(directory, name, lines, lines.items)
     return lines.items, [DamagedRecord(f"{name}:{bad.number}", bad.reason) for bad in lines.damaged]
 
 
@@ -54,8 +48,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
         for unfinished in (directory / folder).glob("*" + durable.UNFINISHED):
             unfinished.unlink()
     recorded = read_recorded(directory)
-    _move_damaged_lines(directory, layout.CASES, recorded.lines)
-    _write_cases(directory, recorded, recorded.rows)
+    _keep(directory, layout.CASES, recorded.lines, recorded.rows)
     sample_files.convert_streams(directory, committed(recorded.rows), has_partitions(recorded.rows))
     valid, damaged_records = _with_valid_ranks(directory, recorded.rows)
     if len(valid) < len(recorded.rows):
@@ -64,23 +57,19 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     return valid, [*recorded.damaged, *damaged_records]
 
 
-def _write_cases(directory: Path, recorded: Recorded, rows: list[dict[str, Any]]) -> None:
-    """Make ``cases.jsonl`` hold exactly these rows."""
-    if len(rows) < len(recorded.lines.items) or recorded.lines.damaged:
-        durable.write_durably(directory / layout.CASES, encode_lines(rows))
+def _keep(directory: Path, name: str, lines: Lines, items: list[Any]) -> None:
+    """Make a file hold exactly these of its lines' items, and move its damaged lines away."""
+    if lines.damaged:
+        (directory / layout.DAMAGED).mkdir(exist_ok=True)
+        damaged = AppendFile(directory / layout.DAMAGED / name)
+        try:
+            damaged.append(b"".join(line.content + b"\n" for line in lines.damaged))
+        finally:
+            damaged.close()
+    if len(items) < len(lines.items) or lines.damaged:
+        durable.write_durably(directory / name, encode_lines(items))
     else:
-        AppendFile(directory / layout.CASES, end=recorded.lines.end).close()
-
-
-def _move_damaged_lines(directory: Path, name: str, lines: Lines) -> None:
-    if not lines.damaged:
-        return
-    (directory / layout.DAMAGED).mkdir(exist_ok=True)
-    damaged = AppendFile(directory / layout.DAMAGED / name)
-    try:
-        damaged.append(b"".join(line.content + b"\n" for line in lines.damaged))
-    finally:
-        damaged.close()
+        AppendFile(directory / name, end=lines.end).close()
 
 
 def _with_valid_ranks(

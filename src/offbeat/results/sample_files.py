@@ -11,10 +11,11 @@ are ignored, so that a kill at any moment loses nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,8 @@ from offbeat.campaign import durable
 from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout
 from offbeat.results.blocks import Samples, delays
-from offbeat.results.parts import add_checksums, read_part, row_checksums, with_schema
+from offbeat.results.layout import DamagedRecord, damaged_file
+from offbeat.results.parts import add_checksums, batches_of, row_checksums, with_schema
 from offbeat.results.records import encode_record, read_records, record_contents
 from offbeat.results.schema import PARTITION, PARTITIONS, RANKS, REPETITIONS, polars_schema
 
@@ -53,13 +55,6 @@ rank. Such a batch is preceded by its schema."""
 _GROUP_ROWS = 1_000_000
 
 
-class Damage(NamedTuple):
-    """A file of samples with a damaged part, and the reason."""
-
-    path: Path
-    reason: str
-
-
 def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     """The records of blocks, as bytes to append to a stream.
 
@@ -74,20 +69,21 @@ def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
 def _encode_same_shape(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     arrivals = np.concatenate([samples.arrivals_s for _, _, samples in blocks])
     exits = np.concatenate([samples.exits_s for _, _, samples in blocks])
-    counts = [len(samples.valid) for _, _, samples in blocks]
     valid = np.concatenate([samples.valid for _, _, samples in blocks])
-    joined = Samples(arrivals_s=arrivals, exits_s=exits, valid=valid)
-    last_s, total_s = delays(joined)
-    names = [case for (case, _, _), count in zip(blocks, counts, strict=True) for _ in range(count)]
-    numbers = np.concatenate(
-        [first + np.arange(count) for (_, first, _), count in zip(blocks, counts, strict=True)]
-    )
-    of_block = pa.array(np.repeat([samples.block for _, _, samples in blocks], counts), type=pa.int64())
-    calls = pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, _, samples in blocks])
-    partitions = int(np.prod(arrivals.shape[2:]))
-    return _batch(
-        names, numbers, of_block, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits), partitions
-    )
+    last_s, total_s = delays(Samples(arrivals_s=arrivals, exits_s=exits, valid=valid))
+    numbers = [first + np.arange(len(samples.valid)) for _, first, samples in blocks]
+    columns = {
+        "case": [case for case, _, samples in blocks for _ in samples.valid],
+        "repetition": np.concatenate(numbers),
+        "block": np.concatenate([np.full(len(samples.valid), samples.block) for _, _, samples in blocks]),
+        "call": pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, _, samples in blocks]),
+        "valid": valid,
+        "last_delay_s": last_s,
+        "total_delay_s": total_s,
+        "arrivals_s": _lists(arrivals),
+        "exits_s": _lists(exits),
+    }
+    return _batch(columns, partitions=int(np.prod(arrivals.shape[2:])))
 
 
 def encode_delays(
@@ -101,41 +97,30 @@ def encode_delays(
     count = len(last_delay_s)
     if count == 0:
         return b""
-    empty = pa.array([[]] * count, type=pa.list_(pa.float64()))
-    valid = np.ones(count, dtype=np.bool_)
-    numbers = np.arange(count)
-    blocks = pa.nulls(count, pa.int64()) if block_numbers is None else pa.array(block_numbers, pa.int64())
-    of_calls = _calls(calls, count)
-    return _batch([case] * count, numbers, blocks, of_calls, valid, last_delay_s, total_delay_s, empty, empty)
+    columns = {
+        "case": [case] * count,
+        "repetition": np.arange(count),
+        "block": block_numbers or pa.nulls(count, pa.int64()),
+        "call": _calls(calls, count),
+        "valid": np.ones(count, dtype=np.bool_),
+        "last_delay_s": last_delay_s,
+        "total_delay_s": total_delay_s,
+        "arrivals_s": [[]] * count,
+        "exits_s": [[]] * count,
+    }
+    return _batch(columns)
 
 
-def _batch(
-    cases: Sequence[str],
-    numbers: NDArray[np.int64],
-    blocks: pa.Array,
-    calls: pa.Array,
-    valid: NDArray[np.bool_],
-    last_s: object,
-    total_s: object,
-    arrivals: pa.Array,
-    exits: pa.Array,
-    partitions: int = 1,
-) -> bytes:
-    columns = [
-        pa.array(cases),
-        pa.array(numbers, type=pa.int64()),
-        blocks,
-        calls,
-        pa.array(np.asarray(valid, dtype=np.bool_)),
-        pa.array(last_s, type=pa.float64(), from_pandas=True),
-        pa.array(total_s, type=pa.float64(), from_pandas=True),
-        arrivals,
-        exits,
-    ]
+def _batch(columns: dict[str, Any], partitions: int = 1) -> bytes:
+    """The record of a batch with these columns; a delay of NaN is missing."""
+    columns |= {
+        name: pa.array(columns[name], type=pa.float64(), from_pandas=True)
+        for name in ("last_delay_s", "total_delay_s")
+    }
     if partitions == 1:
-        return encode_record(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
-    columns.append(pa.array([partitions] * len(numbers), type=pa.int64()))
-    batch = pa.record_batch(columns, schema=PARTITIONED_STREAM)
+        return encode_record(bytes(pa.RecordBatch.from_pydict(columns, schema=STREAM).serialize()))
+    columns[PARTITIONS] = [partitions] * len(columns["case"])
+    batch = pa.RecordBatch.from_pydict(columns, schema=PARTITIONED_STREAM)
     return encode_record(bytes(PARTITIONED_STREAM.serialize()) + bytes(batch.serialize()))
 
 
@@ -148,7 +133,7 @@ def _lists(times_s: NDArray[np.float64]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(times_s).ravel()))
 
 
-def read_batches(stream: Path, damage: list[Damage] | None = None) -> Iterator[pa.RecordBatch]:
+def read_batches(stream: Path, damage: list[DamagedRecord]) -> Iterator[pa.RecordBatch]:
     """The valid record batches of a stream, without a truncated last one.
 
     Damaged records are skipped and added to ``damage``. Raises FileNotFoundError if the stream has been
@@ -162,8 +147,7 @@ def read_batches(stream: Path, damage: list[Damage] | None = None) -> Iterator[p
                 continue
             except (pa.ArrowException, OSError, ValueError) as error:
                 reason = str(error)
-        if damage is not None:
-            damage.append(Damage(stream, f"the record at byte {record.start}: {reason}"))
+        damage.append(damaged_file(stream, f"the record at byte {record.start}: {reason}"))
 
 
 def _decode(content: bytes) -> pa.RecordBatch:
@@ -204,8 +188,11 @@ def repetition_table(batch: pa.RecordBatch) -> pa.Table:
     return pa.table(batch.select(list(REPETITIONS)))
 
 
-def rank_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table: one for each repetition, rank and partition."""
+def rank_table(batch: pa.RecordBatch, with_partition: bool = False) -> pa.Table:
+    """The rows of a batch for the ranks table: one for each repetition, rank and partition.
+
+    Rows of collectives have the column PARTITION only ``with_partition``.
+    """
     lengths = batch["arrivals_s"].value_lengths().to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(lengths)), lengths)
     start = np.cumsum(lengths) - lengths
@@ -215,36 +202,22 @@ def rank_table(batch: pa.RecordBatch) -> pa.Table:
         "repetition": batch["repetition"].take(pa.array(row)),
         "rank": pa.array(place, type=pa.int64()),
     }
-    if PARTITIONS in batch.schema.names:
-        partitions = batch[PARTITIONS].to_numpy(zero_copy_only=False)[row]
+    if with_partition or PARTITIONS in batch.schema.names:
+        partitions = np.ones(len(row), dtype=np.int64)
+        if PARTITIONS in batch.schema.names:
+            partitions = batch[PARTITIONS].to_numpy(zero_copy_only=False)[row]
         columns["rank"] = pa.array(place // partitions, type=pa.int64())
         columns[PARTITION] = pa.array(place % partitions, type=pa.int64())
     columns |= {"arrival_s": batch["arrivals_s"].flatten(), "exit_s": batch["exits_s"].flatten()}
     return pa.table(columns)
 
 
-def _with_partition(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table with the column PARTITION, as all tables of a file have it."""
-    table = rank_table(batch)
-    if PARTITION in table.column_names:
-        return table
-    zeros = pa.array(np.zeros(table.num_rows, dtype=np.int64))
-    return table.add_column(table.column_names.index("rank") + 1, PARTITION, zeros)
-
-
-def stream_path(directory: Path, number: int) -> Path:
-    """The stream of the session with this number."""
+def new_stream(directory: Path) -> Path:
+    """The stream of a new session, whose number no stream and no Parquet file uses."""
+    folders = (layout.SAMPLES, layout.RANKS, layout.REPETITIONS)
+    files = [file for folder in folders for file in _numbered(directory / folder)]
+    number = max((number for number, _ in files), default=0) + 1
     return directory / layout.SAMPLES / f"session-{number:04d}.records"
-
-
-def next_number(directory: Path) -> int:
-    """A session number that no stream and no Parquet file uses."""
-    files = [
-        *_numbered(directory / layout.SAMPLES),
-        *_numbered(directory / layout.RANKS),
-        *_numbered(directory / layout.REPETITIONS),
-    ]
-    return max((number for number, _ in files), default=0) + 1
 
 
 def convert_streams(directory: Path, committed: Mapping[str, int], has_partitions: bool) -> None:
@@ -254,10 +227,11 @@ def convert_streams(directory: Path, committed: Mapping[str, int], has_partition
     ``has_partitions`` says that one of the cases has several partitions. A stream with damaged records is
     moved to the folder for damaged files.
     """
-    ranks = _with_partition if has_partitions else rank_table
+    # all tables of a file need the same columns
+    ranks = partial(rank_table, with_partition=has_partitions)
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
-        damage: list[Damage] = []
+        damage: list[DamagedRecord] = []
         try:
             for folder, table_of in ((layout.RANKS, ranks), (layout.REPETITIONS, repetition_table)):
                 damage = []
@@ -313,36 +287,18 @@ def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
     yield pa.concat_tables(waiting)
 
 
-def read_repetitions(directory: Path, max_rows: int, damage: list[Damage]) -> pl.DataFrame:
-    """All repetitions on disk, committed or not, as a frame with the columns of REPETITIONS.
+def read_samples(directory: Path, folder: str, max_rows: int) -> tuple[pl.DataFrame, list[DamagedRecord]]:
+    """All rows on disk of the repetitions or of the ranks' times, committed or not, and the damage.
 
-    Damaged records and files are skipped and added to ``damage``; a file with more than ``max_rows`` rows
-    counts as damaged.
+    The frame has the columns of REPETITIONS or RANKS. Damaged records and files are skipped; a file with more
+    than ``max_rows`` rows counts as damaged.
     """
-    frame, new_damage = _read(
-        directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS), max_rows
+    columns, table_of = (
+        (REPETITIONS, repetition_table) if folder == layout.REPETITIONS else (RANKS, rank_table)
     )
-    damage += new_damage
-    return frame
-
-
-def read_ranks(directory: Path, max_rows: int, damage: list[Damage]) -> pl.DataFrame:
-    """All ranks' times on disk, as a frame with the columns of RANKS; as :func:`read_repetitions`."""
-    frame, new_damage = _read(directory, layout.RANKS, rank_table, polars_schema(RANKS), max_rows)
-    damage += new_damage
-    return frame
-
-
-def _read(
-    directory: Path,
-    folder: str,
-    table_of: Callable[[pa.RecordBatch], pa.Table],
-    schema: dict[str, type[pl.DataType]],
-    max_rows: int,
-) -> tuple[pl.DataFrame, list[Damage]]:
-    """The rows of streams and Parquet files; starts over if a stream is converted meanwhile."""
-    while True:
-        damage: list[Damage] = []
+    schema = polars_schema(columns)
+    while True:  # starts over if a stream is converted meanwhile
+        damage: list[DamagedRecord] = []
         streams = _numbered(directory / layout.SAMPLES)
         parts = _numbered(directory / folder)
         in_streams = {number for number, _ in streams}
@@ -353,11 +309,10 @@ def _read(
         frames = [pl.DataFrame(schema=schema)]
         for part in (part for number, part in parts if number not in in_streams):
             try:
-                frames.append(read_part(part, schema, max_rows))
+                frames += list(batches_of(part, schema, max_rows))
             except Damaged as error:
-                damage.append(Damage(part, str(error)))
-        frames += [with_schema(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
-        return pl.concat(frames), damage
+                damage.append(damaged_file(part, str(error)))
+        return pl.concat([*frames, *(_frame(table, columns) for table in tables)]), damage
 
 
 def parts_of(directory: Path, folder: str) -> list[Path]:

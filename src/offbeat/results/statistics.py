@@ -1,17 +1,15 @@
 """The statistics of repeated measurements of one case: a median, or, for a replay, the mean over its calls.
 
-The calls of a replay are those of an application, so that the mean over them is its cost. Each call
-contributes the median of its repetitions, as in any other case, so that a single preemption does not distort
-the result. The confidence interval of the mean is computed by bootstrap. If every call was measured several
-times, the repetitions of each call are resampled: the calls are fixed, and only the measurement varies. If
-calls were measured once, the variation of calls and of measurements cannot be separated, and whole calls are
-resampled: the interval then includes the difference between calls and is wider.
+The mean over the calls of an application is its cost. Each call contributes the median of its repetitions, so
+that a single preemption does not distort the result. The confidence interval of the mean is computed by
+bootstrap. If every call was measured several times, the repetitions of each call are resampled: only the
+measurement varies. Otherwise the variation of calls and of measurements cannot be separated, and whole calls
+are resampled: the interval then includes the difference between calls and is wider.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,26 +47,10 @@ def _order(count: int, confidence: float) -> int:
 
 def mean_over_calls(values: ArrayLike, calls: NDArray[np.int64]) -> float:
     """The mean over calls of the median of each call's values; NaN without values."""
-    medians = _Calls(values, calls).medians
+    medians = CallValues(values, calls).medians
     if not len(medians):
         return float("nan")
     return float(medians[0] + (medians - medians[0]).mean())  # exact if all medians are equal
-
-
-class MeasuredCalls(NamedTuple):
-    """The calls of a replay, (calls,) each: number, median, minimum and count of the values of a call."""
-
-    numbers: NDArray[np.int64]
-    medians: NDArray[np.float64]
-    least: NDArray[np.float64]
-    counts: NDArray[np.int64]
-
-
-def by_call(values: ArrayLike, calls: NDArray[np.int64]) -> MeasuredCalls:
-    """The values of a replay by call, in the order of the call numbers."""
-    by_number = _Calls(values, calls)
-    least = by_number.ordered[by_number.first]
-    return MeasuredCalls(np.unique(calls), by_number.medians, least, by_number.counts)
 
 
 def mean_interval(
@@ -94,9 +76,9 @@ def resampled_means(
     If whole calls are resampled, generators with the same seed draw the same calls for cases with the same
     number of calls: algorithms are then compared call by call.
     """
-    by_number = _Calls(values, calls)
+    by_number = CallValues(values, calls)
     count = len(by_number.medians)
-    if not every_call_is_repeated(calls):
+    if by_number.counts.min(initial=2) < 2:
         parts = [
             by_number.medians[generator.integers(0, count, (rows, count))].mean(axis=1)
             for rows in _chunk_rows(resamples, count)
@@ -113,19 +95,18 @@ def resampled_means(
     return np.asarray(by_number.medians.mean() + off / count)
 
 
-def every_call_is_repeated(calls: NDArray[np.int64]) -> bool:
-    """Whether every call has at least two values: then repetitions are resampled, else whole calls."""
-    return int(np.unique(calls, return_counts=True)[1].min(initial=2)) >= 2
+class CallValues:
+    """The values of a replay by call.
 
-
-class _Calls:
-    """Values by call: ``ordered`` holds those of each call in ascending order, one call after the other;
-    ``first``, ``counts`` and ``medians`` have an entry for each call."""
+    ``ordered`` holds the values of each call in ascending order, one call after the other; ``numbers``,
+    ``first`` (the index of its smallest value in ``ordered``), ``counts`` and ``medians`` have an entry for
+    each call.
+    """
 
     def __init__(self, values: ArrayLike, calls: NDArray[np.int64]) -> None:
         array = np.asarray(values, dtype=np.float64)
         self.ordered = array[np.lexsort((array, calls))]
-        _, self.counts = np.unique(calls, return_counts=True)
+        self.numbers, self.counts = np.unique(calls, return_counts=True)
         self.first = np.cumsum(self.counts) - self.counts
         self.medians = np.zeros(len(self.counts))
         if len(self.counts):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
@@ -18,6 +19,7 @@ from offbeat.results import layout
 from offbeat.results.plan import read_plan
 from offbeat.results.plausible import STATUSES
 from offbeat.study.algorithm import Verdict, proof_lines
+from offbeat.units import listed
 
 
 class Status(Struct, kw_only=True):
@@ -79,7 +81,11 @@ def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
         done=sum(line.status != layout.UNFINISHED_CASE for line in latest.values()),
         total=plan.total if (plan := read_plan(directory)) else None,
         counts=_counts(latest.values()),
-        quarantined=_quarantined(latest.values()),
+        quarantined=[
+            (layout.describe_case(msgspec.structs.asdict(line)), line.reason)
+            for line in latest.values()
+            if line.status == "quarantined"
+        ],
         proofs=proof_lines(verdicts.items),
         active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
@@ -105,10 +111,9 @@ def _damage(name: str, lines: Lines) -> list[str]:
     """A note on the damaged lines of a file; none if all are valid."""
     if not lines.damaged:
         return []
-    numbers = ", ".join(str(line.number) for line in lines.damaged[:5])
-    more = f" and {len(lines.damaged) - 5} more" if len(lines.damaged) > 5 else ""
+    numbers = listed([line.number for line in lines.damaged], most=5)
     return [
-        f"{name} has damaged lines, which are left out: {numbers}{more}; 'offbeat run' with the study"
+        f"{name} has damaged lines, which are left out: {numbers}; 'offbeat run' with the study"
         " measures again what they held"
     ]
 
@@ -119,14 +124,3 @@ def _counts(cases: Iterable[_Line]) -> dict[str, dict[str, int]]:
         of_collective = counts.setdefault(case.collective, dict.fromkeys(STATUSES, 0))
         of_collective[case.status] = of_collective.get(case.status, 0) + 1
     return counts
-
-
-def _quarantined(cases: Iterable[_Line]) -> list[tuple[str, str]]:
-    return [
-        (
-            f"{case.collective} {case.algorithm}, p = {case.p}, {case.bytes} B, {case.pattern}",
-            case.reason,
-        )
-        for case in cases
-        if case.status == "quarantined"
-    ]

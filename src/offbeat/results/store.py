@@ -22,13 +22,12 @@ from offbeat.campaign.directory import LockedDirectory
 from offbeat.campaign.lock import Lock, locked_while_opening
 from offbeat.results import layout, sample_files
 from offbeat.results.blocks import Block, Blocks, Samples
-from offbeat.results.layout import UNFINISHED_CASE
+from offbeat.results.layout import UNFINISHED_CASE, DamagedRecord
 from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
 from offbeat.results.recorded import (
     SAMPLES_KEY,
-    DamagedRecord,
     committed,
     has_partitions,
     max_rows,
@@ -150,10 +149,9 @@ class Store(LockedDirectory):
     def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
         """Write a block of a case: it is on disk when this returns; if this raises, nothing has changed.
 
-        ``facts`` has the columns of CASES that case and samples do not determine: those of FACTS, and any of
-        OPTIONAL_FACTS. The status ``unfinished`` says that more blocks will follow. Raises RunFailed if the
-        disk is full or fails, ValueError for a case that is finished, for missing or unknown facts, and for
-        samples that do not fit the case.
+        ``facts`` has the columns of FACTS and any of OPTIONAL_FACTS. The status ``unfinished`` says that more
+        blocks will follow. Raises RunFailed if the disk is full or fails, ValueError for a case that is
+        finished, for missing or unknown facts, and for samples that do not fit the case.
         """
         self.append_all([(case, facts, samples)])
 
@@ -162,26 +160,19 @@ class Store(LockedDirectory):
 
         The disk is flushed once for all of them.
         """
-        for case, _, samples in cases:
+        rows, blocks_to_encode, unfinished = [], [], {}
+        for case, facts, samples in cases:
             _check_samples(case, samples)
-        before = [self.blocks_of(case) for case, _, _ in cases]
-        with_block = [blocks.with_block(entry[2]) for blocks, entry in zip(before, cases, strict=True)]
-        rows = [
-            _describe(case, facts, samples, blocks) | blocks.columns()
-            for (case, facts, samples), blocks in zip(cases, with_block, strict=True)
-        ]
-        batches = sample_files.encode(
-            [
-                (entry[0].id, blocks.total_repetitions, entry[2])
-                for blocks, entry in zip(before, cases, strict=True)
-            ]
-        )
-        self.append_rows(rows, batches)
-        for row, blocks in zip(rows, with_block, strict=True):
-            if row["status"] == UNFINISHED_CASE:
-                self._unfinished[str(row["case"])] = blocks
+            before = self.blocks_of(case)
+            blocks = before.with_block(samples)
+            rows.append(_describe(case, facts, samples, blocks) | blocks.columns())
+            blocks_to_encode.append((case.id, before.total_repetitions, samples))
+            if facts["status"] == UNFINISHED_CASE:
+                unfinished[case.id] = blocks
+        self.append_rows(rows, sample_files.encode(blocks_to_encode))
+        self._unfinished |= unfinished
 
-    def append_rows(self, rows: Sequence[Mapping[str, object]], batches: bytes) -> None:
+    def append_rows(self, rows: Sequence[Mapping[str, Any]], batches: bytes) -> None:
         """Write rows of CASES with the record batches of their samples: all or none."""
         if not rows:
             return
@@ -193,13 +184,14 @@ class Store(LockedDirectory):
         sums = sample_files.stream_checksums(batches)
         repetitions = committed(rows)
         states = {
-            case: _CaseOnDisk(int(str(row["blocks"])), repetitions[case], self._sums_with(case, sums))
+            row["case"]: _CaseOnDisk(
+                row["blocks"], repetitions[row["case"]], self._sums_with(row["case"], sums)
+            )
             for row in rows
-            for case in [str(row["case"])]
         }
         lines = [
             columns_of({name: row[name] for name in CASES})
-            | {SAMPLES_KEY: sums_text(*states[str(row["case"])].sums)}
+            | {SAMPLES_KEY: sums_text(*states[row["case"]].sums)}
             for row in rows
         ]
         stream = self._open_stream()
@@ -215,8 +207,8 @@ class Store(LockedDirectory):
         self._has_partitions |= has_partitions(rows)
         for row in rows:
             if row["status"] != UNFINISHED_CASE:
-                self.done.add(str(row["case"]))
-                self._unfinished.pop(str(row["case"]), None)
+                self.done.add(row["case"])
+                self._unfinished.pop(row["case"], None)
 
     def _sums_with(self, case: str, new: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
         """The checksums of a case's rows: those on disk plus those in ``new``."""
@@ -254,7 +246,7 @@ class Store(LockedDirectory):
 
     def _open_stream(self) -> AppendFile:
         if self._stream is None:
-            path = sample_files.stream_path(self.directory, sample_files.next_number(self.directory))
+            path = sample_files.new_stream(self.directory)
             stream = AppendFile(path, end=0)
             try:
                 durable.sync_directory(path.parent)
@@ -279,8 +271,7 @@ class Store(LockedDirectory):
 
     def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
         """The blocks of unfinished cases, from their lines and the repetitions on disk."""
-        damage: list[sample_files.Damage] = []
-        repetitions = sample_files.read_repetitions(self.directory, max_rows(rows), damage)
+        repetitions, _ = sample_files.read_samples(self.directory, layout.REPETITIONS, max_rows(rows))
         valid = committed_rows(repetitions, committed(rows)).sort("repetition")
         by_case = valid.partition_by("case", as_dict=True)
         return {

@@ -7,21 +7,21 @@ that takes long; the caveat then says how much of the mean is due to that call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from offbeat.results.statistics import MeasuredCalls, by_call
+from offbeat.results.statistics import CallValues
 from offbeat.select.certainty import Certainty, Repeated
 from offbeat.select.reliability import is_wide
 from offbeat.select.rules import Rule, superseded_rows
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
 from offbeat.select.wording import share_label
-from offbeat.units import format_time
+from offbeat.units import enumeration, format_time, listed
 
 
 def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
-    """The algorithms that were not compared, and ties of the choice; ``tied`` starts with the choice."""
+    """The algorithms that were not compared, and those with equal scores: ``tied``, first the choice."""
     sentences = _not_compared(table, rule.rows(table)) + _superseded(table, rule)
     if table.excluded:
         reasons = ", ".join(f"{name} ({why})" for name, why in table.excluded.items())
@@ -29,19 +29,19 @@ def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared:
     if compared == 1:
         sentences.append(f"{tied[0]} is the only algorithm that could be compared.")
     if len(tied) > 1:
-        sentences.append(f"{tied[0]} ties with {', '.join(tied[1:])} by {rule}; the first by name is taken.")
+        sentences.append(f"{enumeration(tied)} have equal scores by {rule}; the first by name is chosen.")
     return sentences
 
 
 def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: list[str]) -> list[str]:
-    """Gaps and ties of the no_delay row; ``no_delay`` holds its winner and the algorithms that tie with
-    it."""
+    """Gaps and equal delays of the no_delay row; ``no_delay`` holds its winner and those that are as fast."""
     if not no_delay:
         return ["no_delay was not measured: there is neither a no-delay winner nor a robustness class."]
     sentences = []
     if len(no_delay) > 1 and not (rule.kind == "no_delay" and no_delay == tied):
-        others = ", ".join(no_delay[1:])
-        sentences.append(f"{no_delay[0]} ties with {others} under no_delay; the first by name is taken.")
+        sentences.append(
+            f"{enumeration(no_delay)} are equally fast under no_delay; the winner is the first by name."
+        )
     if rule.kind in ("average", "worst") and [table.patterns[i] for i in rule.rows(table)] == [NO_DELAY]:
         sentences.append(
             "only no_delay was measured: the choice is its winner, and its robustness is unknown."
@@ -50,14 +50,16 @@ def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: l
 
 
 def number_caveats(table: DelayTable, rule: Rule, algorithm: str, unknown: bool) -> list[str]:
-    """Caveats on the numbers behind the choice ``algorithm``; ``unknown`` if its certainty could not be
-    computed."""
+    """Caveats on the numbers behind the choice; ``unknown`` if the confidence could not be computed."""
     sentences = []
     rows = rule.rows(table)
     column = table.algorithms.index(algorithm)
-    if table.incomplete is not None:
-        incomplete = [i for i in rows if table.incomplete[i, column]]
-        sentences += _too_few(table, algorithm, [i for i in incomplete if i not in table.replays])
+    rough = [table.patterns[i] for i in rows if table.incomplete[i, column] and i not in table.replays]
+    if rough:
+        sentences.append(
+            f"too few repetitions or blocks of {algorithm} under {', '.join(rough)}: its delay is a rough"
+            " estimate."
+        )
     floored = (table.last_delay_s[rows] < RESOLUTION_S).any(axis=1)
     if floored.any():
         patterns = ", ".join(table.patterns[rows[i]] for i in np.flatnonzero(floored))
@@ -76,19 +78,10 @@ def tie_caveats(algorithm: str, certainty: Certainty | None) -> list[str]:
     """The algorithms that tie with the choice."""
     if certainty is None or not certainty.ties:
         return []
-    names = ", ".join(certainty.ties[:3])
-    more = f" and {len(certainty.ties) - 3} more" if len(certainty.ties) > 3 else ""
     return [
-        f"{algorithm} ties with {names}{more}: its lead is below the noise floor of"
+        f"{algorithm} ties with {listed(certainty.ties)}: its lead is below the noise floor of"
         f" {certainty.noise_floor:.1%}."
     ]
-
-
-def _too_few(table: DelayTable, algorithm: str, rows: list[int]) -> list[str]:
-    if not rows:
-        return []
-    patterns = ", ".join(table.patterns[i] for i in rows)
-    return [f"too few repetitions or blocks of {algorithm} under {patterns}: its delay is a rough estimate."]
 
 
 def _superseded(table: DelayTable, rule: Rule) -> list[str]:
@@ -126,8 +119,6 @@ OUTLIER_SHARE = 0.05
 FEW_REPETITIONS = 2
 """The median of this many repetitions or fewer is not robust against a single outlier."""
 
-_NAMED = 3
-
 
 def replay_caveats(
     table: DelayTable, rule: Rule, samples: Mapping[str, Repeated] | None, requested_width: float | None
@@ -143,9 +134,6 @@ def replay_caveats(
 
 
 def _partial(table: DelayTable, row: int) -> list[str]:
-    """A caveat if some candidate was not measured in every call."""
-    if table.incomplete is None:
-        return []
     names = [table.algorithms[j] for j in np.flatnonzero(table.incomplete[row] & table.candidates)]
     if not names:
         return []
@@ -156,77 +144,69 @@ def _partial(table: DelayTable, row: int) -> list[str]:
 
 
 def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
-    """A caveat if the interval of some candidate's mean is wider than requested."""
     wide = is_wide(table.low_s[row], table.high_s[row], table.last_delay_s[row], requested)
     columns = np.flatnonzero(wide & table.candidates)
     if not len(columns):
         return []
     half = (table.high_s[row] - table.low_s[row]) / 2 / table.delays_s()[row]
     widest = columns[np.argsort(-half[columns], kind="stable")]
-    named = [f"{table.algorithms[j]} ±{half[j]:.0%}" for j in widest[:_NAMED]]
+    named = [f"{table.algorithms[j]} ±{half[j]:.0%}" for j in widest]
     return [
         f"the confidence interval of the mean over the calls of {table.patterns[row]} is wider than the"
-        f" requested ±{share_label(requested)} for {_listed(named, len(widest))}; smaller differences are not"
+        f" requested ±{share_label(requested)} for {listed(named)}; smaller differences are not"
         " significant. Fix: raise repetitions.maximum and time_cap, or measure on a quieter machine."
     ]
 
 
 def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> list[str]:
-    """A caveat if a single call that may be a disturbance is a large part of some candidate's mean."""
     calls = _by_call(table, row, samples)
     outliers = [outlier for name in calls if (outlier := _largest_outlier(name, calls))]
     if not outliers:
         return []
     named = [
         f"{name} ({share:.0%} of all: call {call}, {format_time(time_s)})"
-        for share, name, call, time_s in sorted(outliers, reverse=True)[:_NAMED]
+        for share, name, call, time_s in sorted(outliers, reverse=True)
     ]
     return [
-        f"single calls of {table.patterns[row]} dominate the mean of {_listed(named, len(outliers))}: they"
+        f"single calls of {table.patterns[row]} dominate the mean of {listed(named)}: they"
         " take ten times as long as others, and the repetitions do not show that they always do: other work"
         " on the machine may be the cause. All calls are included in the mean. Fix: raise"
         " repetitions.time_cap, or measure on a quieter machine."
     ]
 
 
-def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, MeasuredCalls]:
-    """The calls of each candidate for which repetitions are recorded."""
+def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, CallValues]:
     calls = {}
     for column in np.flatnonzero(table.candidates):
-        repeated = samples.get(table.cases[row][column]) if table.cases is not None else None
+        repeated = samples.get(table.cases[row][column])
         if repeated is not None and repeated.calls is not None:
-            calls[table.algorithms[column]] = by_call(repeated.last_delay_s, repeated.calls)
+            calls[table.algorithms[column]] = CallValues(repeated.last_delay_s, repeated.calls)
     return calls
 
 
-def _largest_outlier(name: str, every: Mapping[str, MeasuredCalls]) -> tuple[float, str, int, float] | None:
+def _largest_outlier(name: str, every: Mapping[str, CallValues]) -> tuple[float, str, int, float] | None:
     """The largest outlier among an algorithm's calls: its share of the total, the name, number and time."""
-    numbers, times, least, counts = every[name]
+    calls = every[name]
+    times, least = calls.medians, calls.ordered[calls.first]
     median = float(np.median(times))
     excess = times - median
     for place in np.argsort(-times, kind="stable"):
         share = float(excess[place] / times.sum()) if times.sum() > 0 else 0.0
         if share < OUTLIER_SHARE or times[place] < OUTLIER_FACTOR * median:
             return None
-        others = _with_others(int(numbers[place]), name, every)
+        others = _with_others(int(calls.numbers[place]), name, every)
         is_specific = not others or times[place] >= OUTLIER_FACTOR * np.median(others)
         if is_specific and (
-            counts[place] <= FEW_REPETITIONS or times[place] >= OUTLIER_FACTOR * least[place]
+            calls.counts[place] <= FEW_REPETITIONS or times[place] >= OUTLIER_FACTOR * least[place]
         ):
-            return share, name, int(numbers[place]), float(times[place])
+            return share, name, int(calls.numbers[place]), float(times[place])
     return None
 
 
-def _with_others(number: int, name: str, every: Mapping[str, MeasuredCalls]) -> list[float]:
-    """The times of a call with the other algorithms."""
+def _with_others(number: int, name: str, every: Mapping[str, CallValues]) -> list[float]:
     return [
         float(calls.medians[place])
         for other, calls in every.items()
         if other != name
         for place in np.flatnonzero(calls.numbers == number)
     ]
-
-
-def _listed(named: Sequence[str], total: int) -> str:
-    more = total - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")

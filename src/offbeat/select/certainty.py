@@ -1,14 +1,14 @@
-"""The certainty of a choice, and the noise of a study.
+"""The confidence in a choice, and the noise of a study.
 
-Certainty: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
+Confidence: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
 different rounds of the study and in different launches, so the scatter between its blocks is what another
 study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated: the logarithm of each
 case's delay moves by a combination of its blocks' deviations with random weights. The weights are the same
 for all cases of a configuration, so that noise common to a whole launch does not affect the comparison.
 They are normal, divided by the root of a χ² share, so that each delay follows Student's t with the degrees of
 freedom of the blocks; the variance is doubled, because this study and the repeated one both have that error.
-The rule then chooses in each simulated study. The stated certainty can be checked by repeating the study:
-``benchmarks/certainty.py`` does.
+The rule then chooses in each simulated (*resampled*) study. ``benchmarks/certainty.py`` checks the stated
+confidence by repeating studies.
 
 Control: two shapes can be the same delays under two names (with two processes ``ascending``,
 ``last_delayed`` and ``half_delayed`` are). Such cases are measured separately, at different times, so their
@@ -21,7 +21,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,17 +30,15 @@ from numpy.typing import NDArray
 
 from offbeat.pattern import shapes
 from offbeat.results.blocks import RESOLUTION_S, Block
+from offbeat.results.read import Results
 from offbeat.select.rules import Rule, compared, scores_of, winners_of
 from offbeat.select.table import CONFIGURATION_COLUMNS, DelayTable
 
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-
 PLAUSIBLE = 0.95
-"""The quantile of the loss over repeated studies that is the plausible loss."""
+"""The quantile of the loss over resampled studies that is the plausible loss."""
 
 DISTINCT = 0.05
-"""An algorithm that ranks before the choice in a larger share of repeated studies ties with it."""
+"""An algorithm that ranks before the choice in a larger share of resampled studies ties with it."""
 
 
 class Repeated(Struct, frozen=True, eq=False):
@@ -66,9 +64,9 @@ class Repeated(Struct, frozen=True, eq=False):
 
 
 class Certainty(Struct, frozen=True, kw_only=True):
-    """The certainty of a choice, from repeated studies; all values are shares.
+    """The confidence in a choice, from resampled studies; all values are shares.
 
-    ``same_choice`` is the share of repeated studies that choose the same algorithm; ``within_tolerance`` the
+    ``same_choice`` is the share of resampled studies that choose the same algorithm; ``within_tolerance`` the
     share in which the choice is worse than the best by at most the tolerance. ``expected_loss`` is the mean
     loss against the best, and ``plausible_loss`` its 95th percentile. ``noise_floor`` is the smallest lead
     over the next best algorithm that this study could have detected, and ``ties`` names the algorithms whose
@@ -86,7 +84,7 @@ class Certainty(Struct, frozen=True, kw_only=True):
 EXACT = Certainty(
     same_choice=1.0, within_tolerance=1.0, expected_loss=0.0, plausible_loss=0.0, noise_floor=0.0
 )
-"""The certainty of results without noise, which are the same in every study."""
+"""The confidence in choices from results without noise, which are the same in every study."""
 
 
 def samples_of(repetitions: pl.DataFrame) -> dict[str, Repeated]:
@@ -119,10 +117,9 @@ def certainty_of(
 ) -> Certainty | None:
     """What ``resamples`` simulated repetitions of the study say about ``algorithm`` in one configuration.
 
-    ``tolerance`` is the acceptable loss, as a share. ``widening`` multiplies the scatter, where cases that
-    must be equal differ by more than their blocks do (:mod:`offbeat.select.certainty`). None when it cannot
-    be known: without resamples, without another algorithm to compare with, or when a compared case was
-    measured in fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
+    ``tolerance`` is the acceptable loss, as a share; ``widening`` multiplies the scatter
+    (:attr:`Control.widening`). None without resamples, without another algorithm to compare with, or when a
+    compared case has fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
     """
     rows = rule.rows(table)
     columns = compared(table, rows)
@@ -147,7 +144,7 @@ def certainty_of(
 def _noise_floor(
     scores: NDArray[np.float64], measured: dict[str, float], names: list[str], algorithm: str
 ) -> float:
-    """The share by which an algorithm's lead over the next best shrinks in 5% of repeated studies."""
+    """The share by which an algorithm's lead over the next best shrinks in 5% of resampled studies."""
     rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
     shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
@@ -163,9 +160,8 @@ def _repeated_delays(
     seed: int,
     widening: float,
 ) -> NDArray[np.float64] | None:
-    """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None if a case has fewer
-    than two blocks."""
-    if table.cases is None or resamples < 1 or len(columns) < 2:
+    """The delays of resampled studies, ``(resamples, rows, columns)`` in seconds; None without blocks."""
+    if resamples < 1 or len(columns) < 2:
         return None
     cases = [[table.cases[i][j] for j in columns] for i in rows]
     if any(case not in samples for line in cases for case in line):
@@ -207,6 +203,8 @@ class Control(Struct, frozen=True, kw_only=True):
 
 def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None:
     """The control of a study; None if too few of its cases must be equal."""
+    from scipy.special import stdtrit  # loads slowly
+
     differences, errors, freedom = [], [], []
     for first, second in _equal_cases(results):
         blocks = [list(samples[row["case"]].deviations().values()) for row in (first, second)]
@@ -220,27 +218,20 @@ def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None
     if len(differences) < ENOUGH_PAIRS:
         return None
     observed = float(np.median(np.array(differences) / np.array(errors)))
+    expected = float(stdtrit(float(np.median(freedom)), 0.75))  # the median of |t|
     shares = np.expm1(differences)
     return Control(
         pairs=len(differences),
         median=float(np.median(shares)),
         largest=float(np.quantile(shares, 0.95)),
-        widening=max(1.0, observed / _median_of_t(float(np.median(freedom)))),
+        widening=max(1.0, observed / expected),
     )
-
-
-def _median_of_t(freedom: float) -> float:
-    """The median of the absolute value of Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.75))
 
 
 def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Pairs of measured cases that differ only in the names of their shapes."""
     with_repetitions = set(results.repetitions["case"])
-    section = results.study.get("patterns")
-    seed = int(section.get("seed", 1)) if isinstance(section, dict) else 1
+    seed = pattern_seed(results.study)
     is_shape = (pl.col("pattern_kind") == "shape") & pl.col("shape").is_in(list(shapes.SHAPES))
     has_delay = pl.col("last_delay_s").is_finite() & (pl.col("status") != "quarantined")
     delays: dict[tuple[str, int, int], bytes] = {}
@@ -258,3 +249,9 @@ def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]
         key = tuple(row[name] for name in (*CONFIGURATION_COLUMNS, "algorithm", "skew_s"))
         same_delays.setdefault((*key, delays[shape]), []).append(row)
     return [pair for rows in same_delays.values() for pair in combinations(rows, 2)]
+
+
+def pattern_seed(study: Mapping[str, Any]) -> int:
+    """The seed of random shapes in a resolved study."""
+    section = study.get("patterns")
+    return int(section.get("seed", 1)) if isinstance(section, dict) else 1

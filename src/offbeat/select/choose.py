@@ -1,16 +1,15 @@
-"""The choice of an algorithm for every measured configuration, its certainty, and the slowdown of
-alternatives."""
+"""The choice of an algorithm for every measured configuration, and the confidence in it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
 from offbeat.errors import BadInput
-from offbeat.results.plan import ConfigurationKey
+from offbeat.results.read import Results
 from offbeat.select import rules
 from offbeat.select.caveats import (
     comparison_caveats,
@@ -23,7 +22,6 @@ from offbeat.select.certainty import EXACT, Certainty, Control, Repeated, certai
 from offbeat.select.reliability import Notice, reliability, requested_width
 from offbeat.select.restrictions import (
     Unfinished,
-    key_of,
     legal_caveats,
     partial_caveat,
     processes_covered,
@@ -33,9 +31,7 @@ from offbeat.select.restrictions import (
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
+from offbeat.study.case import ConfigurationKey, configuration_key
 
 
 class Choice(Struct, frozen=True, kw_only=True):
@@ -43,26 +39,25 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     ``scores`` holds the compared algorithms' scores (smaller is better, 1 means best in every row), and
     ``reference_scores`` those of the library's default and of excluded algorithms. ``winners`` and ``good``
-    map each pattern to its fastest candidate and to all candidates within the requested share of it.
-    ``certainty`` is derived from simulated repetitions of the study, None if unknown. The costs are shares:
-    0.10 means that the no-delay winner (the library's default) scores 10% worse than the choice; a negative
-    one, that it scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the
-    no-delay winner; ``alternatives`` those whose score is within the requested share of the choice's.
-    ``not_measured`` is the number of cases of the configuration still to be measured; if there are any, or if
-    only one algorithm is compared, the certainty is unknown.
+    map each pattern to its fastest candidate and to all candidates within the requested share of it. The
+    costs are shares: 0.10 means that the no-delay winner (the library's default) scores 10% worse than the
+    choice. ``tied`` and ``no_delay_tied`` name algorithms as good as the choice and as the no-delay winner;
+    ``alternatives`` those within the requested share of the choice. ``not_measured`` is the number of cases
+    still to be measured; if there are any, or only one algorithm is compared, the ``certainty`` is None:
+    unknown.
     """
 
     configuration: Configuration = field(name="cell")
-    rule: str
+    rule: str = ""
     algorithm: str
-    no_delay_winner: str | None
-    winners: dict[str, str]
-    good: dict[str, list[str]]
-    scores: dict[str, float]
-    certainty: Certainty | None
-    cost_of_no_delay_winner: float | None
-    cost_of_default: float | None
-    warnings: list[str]
+    no_delay_winner: str | None = None
+    winners: dict[str, str] = {}
+    good: dict[str, list[str]] = {}
+    scores: dict[str, float] = {}
+    certainty: Certainty | None = None
+    cost_of_no_delay_winner: float | None = None
+    cost_of_default: float | None = None
+    warnings: list[str] = []
     include_scenarios: bool = False
     reference_scores: dict[str, float] = {}
     alternatives: list[str] = []
@@ -109,19 +104,9 @@ class Selection(Struct, frozen=True, kw_only=True):
     unfinished: Unfinished | None = None
 
 
-def choose(
-    results: Results,
-    rule: str = "average",
-    *,
-    within: float = 0.05,
-    bootstrap: int = 1000,
-    seed: int = 1,
-    include_scenarios: bool = False,
-) -> list[Choice]:
-    """Only the choices of :func:`select`; configurations without a selectable algorithm are absent."""
-    return select(
-        results, rule, within=within, bootstrap=bootstrap, seed=seed, include_scenarios=include_scenarios
-    ).choices
+def choose(results: Results, rule: str = "average", **terms: Any) -> list[Choice]:
+    """Only the choices of :func:`select`, which has the same arguments."""
+    return select(results, rule, **terms).choices
 
 
 def select(
@@ -138,7 +123,7 @@ def select(
     ``collectives``.
 
     ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
-    simulated repetitions of the study behind the certainty. Raises
+    simulated repetitions of the study for the confidence. Raises
     :class:`BadInput` for an unknown rule, scenario or collective.
     """
     terms = Terms(rule=rules.parse(rule, include_scenarios), within=within, bootstrap=bootstrap, seed=seed)
@@ -188,9 +173,8 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
-        or if no other algorithm is compared."""
-        if compared < 2 or key_of(table.configuration) in self.not_measured:
+        """The confidence in a choice; None with cases still to be measured, or with nothing to compare."""
+        if compared < 2 or configuration_key(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
             return EXACT
@@ -213,7 +197,6 @@ class _Evidence(Struct, frozen=True, kw_only=True):
 
 
 def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | LeftOut:
-    """Apply the rule to one configuration."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
@@ -222,7 +205,7 @@ def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | Le
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    not_measured = evidence.not_measured.get(key_of(table.configuration), [])
+    not_measured = evidence.not_measured.get(configuration_key(table.configuration), [])
     is_expected = not not_measured and len(scores) > 1 and terms.bootstrap > 0
     certainty = evidence.certainty(table, terms, algorithm, len(scores))
     return Choice(
@@ -260,7 +243,7 @@ def _cost(scores: dict[str, float], name: str, best: float) -> float | None:
 
 
 def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
-    """The good algorithms of every pattern, the fastest first, ties in dictionary order."""
+    """The good algorithms of every pattern, the fastest first, equally fast ones in dictionary order."""
     values = np.round(table.normalised(), 9)
     return {
         pattern: sorted(
@@ -272,7 +255,6 @@ def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
 
 
 def _why_nothing(table: DelayTable, rule: Rule) -> str:
-    """Why the rule cannot choose in this configuration, in one sentence."""
     if not table.candidates.any():
         measured = ", ".join(table.algorithms)
         return f"no algorithm is proved to have run (measured: {measured})."

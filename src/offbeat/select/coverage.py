@@ -1,25 +1,19 @@
 """Which message sizes and numbers of processes a measured configuration covers.
 
-A tuning file needs a choice for sizes and p that were not measured. The rules are deliberately few and
-cautious:
+A tuning file needs a choice for sizes and p that were not measured:
 
 - **Between two neighbouring measured values** the smaller one's choice holds below their geometric mean, the
-  larger one's from there on. Sizes and process counts are measured in multiples (8 B, 1 KiB, 1 MiB), so the
-  boundary is the midpoint on a logarithmic axis.
+  larger one's from there on: measured values are multiples (8 B, 1 KiB, 1 MiB), so that the boundary is the
+  midpoint on a logarithmic axis.
 - **Below the smallest and above the largest measured size** that size's choice holds within a factor of
-  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured. Where the scores show
-  that another algorithm is about to win there (:func:`is_overtaken`), it holds at the measured size only.
-  All other sizes are left to the library's default.
-- **Numbers of processes** are never extended beyond the measured ones.
+  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured; only at the measured
+  size where another algorithm is about to win there (:func:`is_overtaken`). All other sizes are left to the
+  library's default.
+- **Numbers of processes** are never extended beyond the measured ones. Between them the rule is that for
+  sizes; an algorithm that is not valid at every p (Open MPI's ``two_proc``) is limited to the measured p.
 
-The same ranges determine which measured size covers a call of a traced program (:func:`covering_size`), so
-that a prediction credits a choice only with the calls that its tuning file covers.
-
-Sizes are those of the study (bytes per process as passed to the MPI call); :mod:`offbeat.tuning` converts
-them to what each library compares. Between two measured process counts the rule is the same as for sizes:
-with p = 4 and 16 measured, a communicator of 7 gets p=4's choice and one of 8 gets p=16's. An algorithm that
-is not valid at every p (Open MPI's ``two_proc`` is an error unless p = 2; others need a power of two or an
-even p) must not cover such a range: in a tuning file it is limited to the measured p.
+A prediction credits a choice with the same calls of a traced program (:func:`covering_size`). Sizes are those
+of the study; :mod:`offbeat.tuning` converts them to what each library compares.
 """
 
 from __future__ import annotations
@@ -42,7 +36,7 @@ def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) 
     """
     if not (1 <= below < math.inf and 1 <= above < math.inf):
         raise ValueError(f"factors must be 1 or more, not {below} and {above}")
-    ranges = _ranges(sizes)
+    ranges = process_ranges(sizes)
     if ranges:
         ranges[0] = (math.ceil(sizes[0] / below), ranges[0][1])
         ranges[-1] = (ranges[-1][0], math.floor(sizes[-1] * above))
@@ -51,13 +45,17 @@ def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) 
 
 def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
     """The same for numbers of processes, from the smallest to the largest measured one."""
-    return _ranges(ps)
+    if any(low >= high for low, high in pairwise([-1, *ps])):
+        raise ValueError(f"measured values must ascend strictly from 0 or more, not {ps}")
+    starts = [*ps[:1], *(boundary(low, high) for low, high in pairwise(ps))]
+    ends = [*(start - 1 for start in starts[1:]), *ps[-1:]]
+    return list(zip(starts, ends, strict=True))
 
 
-def covering_size(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
+def covering_size(sizes: Sequence[int], size: int) -> int | None:
     """The measured size that covers a size; None if no measured size does."""
     measured = sorted(set(sizes))
-    for covering, (low, high) in zip(measured, size_ranges(measured, beyond, beyond), strict=True):
+    for covering, (low, high) in zip(measured, size_ranges(measured), strict=True):
         if low <= size <= high:
             return covering
     return None
@@ -93,11 +91,3 @@ def boundary(low: int, high: int) -> int:
     product = low * high
     root = isqrt(product)
     return max(low + 1, root if root * root == product else root + 1)
-
-
-def _ranges(values: list[int]) -> list[tuple[int, int]]:
-    if any(low >= high for low, high in pairwise([-1, *values])):
-        raise ValueError(f"measured values must ascend strictly from 0 or more, not {values}")
-    starts = [*values[:1], *(boundary(low, high) for low, high in pairwise(values))]
-    ends = [*(start - 1 for start in starts[1:]), *values[-1:]]
-    return list(zip(starts, ends, strict=True))

@@ -1,9 +1,7 @@
-"""The details of one configuration: its delays, winners, robustness, and delays relative to each row's
-fastest.
+"""The details of one configuration: delays, winners, robustness, and delays relative to each row's fastest.
 
-Patterns are rows and algorithms columns, as in the paper's figures, while that fits the terminal. A wider
-matrix is split into blocks of columns, or transposed (algorithms as rows) and then split, whichever takes
-fewer blocks.
+Patterns are rows and algorithms columns, as in the paper's figures. A matrix that is too wide is split into
+blocks of columns, or transposed and then split, whichever takes fewer blocks.
 """
 
 from __future__ import annotations
@@ -30,8 +28,7 @@ STYLES = {"faster": "cyan", "slower": "bright_red", "missing": "dim"}
 
 
 def details(table: DelayTable, choice: Choice | None, within: float, width: int) -> RenderableType:
-    """All tables of a configuration for a terminal of ``width`` characters; ``choice`` is None where nothing
-    was selected."""
+    """All tables of a configuration for a terminal of ``width`` characters; ``choice`` may be missing."""
     parts: list[RenderableType] = [
         Text(f"{table.configuration} ({table.configuration.library})", style="bold")
     ]
@@ -100,13 +97,12 @@ def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
 
 
 def _legend(table: DelayTable, choice: Choice | None) -> str:
-    """The meaning of the marks in this configuration's headings and numbers."""
     marks = []
     if choice is not None:
         marks.append(f"▸ the choice by {choice.rule}")
     if not table.candidates.all():
         marks.append("† for reference, never selected")
-    if table.incomplete is not None and table.incomplete.any():
+    if table.incomplete.any():
         partial = table.incomplete[table.replays].any()
         marks.append("* too few valid repetitions" + (", or not every call of a replay" if partial else ""))
     if np.isnan(table.last_delay_s).any():

@@ -8,12 +8,10 @@ meaning.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
 
-from offbeat.atomic_write import write_atomically, write_error
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
 
@@ -59,7 +57,7 @@ class ConfigurationSelection(Struct, frozen=True, kw_only=True):
 
 class SelectionDocument(Struct, frozen=True, kw_only=True):
     """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
-    certainty; ``notes`` report the progress of an unfinished study and records omitted when reading."""
+    confidence; ``notes`` report the progress of an unfinished study and records omitted when reading."""
 
     schema_version: int
     rule: str
@@ -98,14 +96,6 @@ def encoded(selection: Selection) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document(selection)), indent=2) + b"\n"
 
 
-def write(selection: Selection, path: Path) -> None:
-    """Write the document to a file. Raises :class:`BadInput` if the file cannot be written."""
-    try:
-        write_atomically(path, encoded(selection))
-    except OSError as error:
-        raise write_error(path, error, "the selection") from error
-
-
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:
     normalised, good = table.normalised(), table.good(within)
     robustness, classes = table.robustness(), table.robustness_class()
@@ -134,5 +124,4 @@ def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelay
 
 
 def _number(value: float) -> float | None:
-    """A number for JSON, or None for NaN."""
     return float(value) if math.isfinite(value) else None

@@ -6,6 +6,8 @@ text; pages and pictures typeset them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
@@ -54,7 +56,7 @@ def _delays(table: DelayTable, choice: Choice | None, within: float, *, is_simul
             return _missing(table, i, j)
         number = wording.significant(table.last_delay_s[i, j] * per_second)
         return Square(
-            text=number + ("*" if table.is_incomplete(i, j) else ""),
+            text=number + ("*" if table.incomplete[i, j] else ""),
             tone="good" if good[i, j] else ("poor" if table.candidates[j] else "plain"),
             mark="✓" if good[i, j] else "",
             strong=bool(good[i, j]),
@@ -68,10 +70,7 @@ def _delays(table: DelayTable, choice: Choice | None, within: float, *, is_simul
         caption=f"{of} (last exit {MINUS} last arrival) in {unit}."
         f" Compare within a row: ✓ is within {close} of its fastest.{_incomplete_sentence(table)}",
         columns=_columns(table, choice),
-        rows=[
-            Row(heading=Heading(name=pattern), squares=[square(i, j) for j in range(len(table.algorithms))])
-            for i, pattern in enumerate(table.patterns)
-        ],
+        rows=_rows(table, square),
         keys=[
             Key(tone="good", mark="✓", meaning=f"good: within {close} of the row's fastest"),
             Key(tone="poor", mark="", meaning="slower than that"),
@@ -105,11 +104,7 @@ def _robustness(table: DelayTable, choice: Choice | None) -> Grid:
         f"{MINUS}0.50 means half as long, +1.00 twice as long."
         f" {SKEWS[table.skews]}{of_paper.get(table.skews, '')}".rstrip(),
         columns=_columns(table, choice),
-        rows=[
-            Row(heading=Heading(name=pattern), squares=[square(i, j) for j in range(len(table.algorithms))])
-            for i, pattern in enumerate(table.patterns)
-            if pattern != NO_DELAY
-        ],
+        rows=[row for row in _rows(table, square) if row.heading.name != NO_DELAY],
         keys=[
             Key(tone="faster", mark="▼", meaning=f"over {limit} faster: absorbs delay"),
             Key(tone="same", mark="", meaning=f"within ±{limit}"),
@@ -134,10 +129,6 @@ def _normalised(table: DelayTable, choice: Choice | None) -> Grid:
             strong=bool(table.candidates[j] and ratios[i, j] <= 1),
         )
 
-    patterns = [
-        Row(heading=Heading(name=pattern), squares=[square(i, j) for j in range(len(table.algorithms))])
-        for i, pattern in enumerate(table.patterns)
-    ]
     averages = [_average_row(table, name, rule) for name, rule in rules.average_rules(table).items()]
     return Grid(
         kind="normalised",
@@ -146,7 +137,7 @@ def _normalised(table: DelayTable, choice: Choice | None) -> Grid:
         " The averages give every row the same weight; the rule ‘average’ selects the smallest."
         + _superseded(table),
         columns=_columns(table, choice),
-        rows=patterns + averages,
+        rows=_rows(table, square) + averages,
         keys=_ratio_keys() + _missing_key(table),
     )
 
@@ -174,6 +165,14 @@ def _average_row(table: DelayTable, name: str, rule: rules.Rule) -> Row:
         for algorithm in table.algorithms
     ]
     return Row(heading=Heading(name=name), squares=squares, summary=True)
+
+
+def _rows(table: DelayTable, square: Callable[[int, int], Square]) -> list[Row]:
+    """A row for each pattern; ``square`` gives the square of a row and column of the table."""
+    return [
+        Row(heading=Heading(name=pattern), squares=[square(i, j) for j in range(len(table.algorithms))])
+        for i, pattern in enumerate(table.patterns)
+    ]
 
 
 def _columns(table: DelayTable, choice: Choice | None) -> list[Heading]:
@@ -208,8 +207,7 @@ def _reference_key(table: DelayTable) -> list[Key]:
 
 
 def _incomplete_sentence(table: DelayTable) -> str:
-    """The meaning of the star, if there is one."""
-    if table.incomplete is None or not table.incomplete.any():
+    if not table.incomplete.any():
         return ""
     partial = table.incomplete[table.replays].any()
     return " * marks medians of too few repetitions" + (

@@ -1,24 +1,22 @@
 """Warnings about unreliable numbers of a study: the observation, why it matters, and the remedy.
 
-Every notice is derived from the results themselves: the cases and the facts about the machine. The limits are
-constants at the top of the file, and the sentences state them. ``run``, ``select`` and ``export`` print the
-notices; the report shows them with its own.
+They are derived from the results: the cases and the facts about the machine. ``run``, ``select`` and
+``export`` print them; the report shows them with its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
+from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.units import counted, format_time
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 FEW_REPETITIONS = 10
 """With fewer valid repetitions than this, a median and its interval are a rough estimate."""
@@ -37,8 +35,7 @@ HAS_TIME = ("measured", UNFINISHED_CASE, "incomplete")
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """A warning: ``what`` was observed, ``why`` it matters, the ``remedy``; ``details`` list where it
-    holds."""
+    """A warning: ``what`` was observed, ``why`` it matters, the ``remedy``, and where it holds."""
 
     what: str
     why: str
@@ -46,27 +43,32 @@ class Notice(Struct, frozen=True, kw_only=True):
     details: list[str] = []
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
-    """The input of notices; ``measured`` are the cases that have a time."""
+class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for cached_property
+    """The input of notices."""
 
     results: Results
-    measured: pl.DataFrame
+
+    @cached_property
+    def measured(self) -> pl.DataFrame:
+        """The cases that have a time."""
+        return self.results.cases.filter(pl.col("status").is_in(list(HAS_TIME)))
 
     def count_of(self, rows: pl.DataFrame) -> str:
         """The number of rows among the measured cases: ``3 of 84 cases``."""
         return f"{rows.height} of {counted(self.measured.height, 'case')}"
 
 
-def evidence_of(results: Results) -> Evidence:
-    """The results with their cases that have a time."""
-    return Evidence(results=results, measured=results.cases.filter(pl.col("status").is_in(list(HAS_TIME))))
+EvidenceT = TypeVar("EvidenceT", bound=Evidence)
 
 
 def reliability(results: Results) -> list[Notice]:
     """Every notice that can change a decision, the most important first."""
-    evidence = evidence_of(results)
-    notices = [check(evidence) for check in CHECKS]
-    return [notice for notice in notices if notice is not None]
+    return notices(CHECKS, Evidence(results=results))
+
+
+def notices(checks: Iterable[Callable[[EvidenceT], Notice | None]], evidence: EvidenceT) -> list[Notice]:
+    """The notices of those checks that find something, in their order."""
+    return [notice for check in checks if (notice := check(evidence))]
 
 
 def threads_of(provenance: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -14,7 +15,7 @@ from offbeat.select.details import details
 from offbeat.select.table import Configuration
 from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.table import FittedTable, limit_notes
-from offbeat.units import format_size
+from offbeat.units import format_size, listed
 
 LEAD = ("library", "collective", "of", "p")
 """Columns that identify a configuration, besides the size; empty columns are omitted."""
@@ -23,8 +24,7 @@ LEGEND = (
     "no-delay slowdown, default slowdown: by how much the no-delay winner and the library's default score"
     " worse than the choice. Confidence, from simulated repetitions of the study: same choice, the share of"
     " repetitions with the same choice (tie: its lead is below the noise floor); within {within}, the share"
-    " in"
-    " which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
+    " in which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
 )
 """The meaning of the last columns."""
 
@@ -43,14 +43,8 @@ def rendered(
             ]
     if selection.choices:
         parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
-    return Group(*parts, *_warnings(selection), *_notes(selection, all_notes))
-
-
-def _warnings(selection: Selection) -> list[RenderableType]:
-    """The warnings on the numbers behind the choices, with remedies."""
-    return _section(
-        "Warnings", [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
-    )
+    warnings = [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
+    return Group(*parts, *_section("Warnings", warnings), *_notes(selection, all_notes))
 
 
 def _section(title: str, sentences: list[str]) -> list[RenderableType]:
@@ -95,7 +89,7 @@ def _recorded_kind(selection: Selection) -> str:
 
 
 def selection_tables(selection: Selection, console: Console) -> list[RenderableType]:
-    """One line per configuration: the no-delay winner, the choice, its certainty, and the slowdown of
+    """One line per configuration: the no-delay winner, the choice, the confidence in it, and the slowdown of
     alternatives.
 
     One table where that fits into the console, else one for each collective and number of processes.
@@ -118,20 +112,9 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
 
 
 def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str, str]]:
-    """The texts of :data:`LEAD` for each configuration; the library and what is reduced only where they
-    vary."""
+    """The texts of :data:`LEAD`; the library and what is reduced only where they vary."""
     libraries = len({configuration.library for configuration in configurations}) > 1
-    sizes = {
-        (
-            configuration.library,
-            configuration.collective,
-            configuration.p,
-            configuration.nodes,
-            configuration.ppn,
-            configuration.bytes,
-        )
-        for configuration in configurations
-    }
+    sizes = {replace(configuration, op="", datatype="", root=0) for configuration in configurations}
     operations = len(sizes) < len(configurations)
     return {
         configuration: {
@@ -146,13 +129,12 @@ def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str,
 
 def _heading(lead: dict[str, str]) -> str:
     """The heading of a group of configurations: ``reduce of sum double, p=1024 (32×32)``."""
-    what = " of ".join(filter(None, [lead["collective"], lead["of"]]))
-    return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
+    operation = " of ".join(filter(None, [lead["collective"], lead["of"]]))
+    return ", ".join(filter(None, [operation, f"p={lead['p']}", lead["library"]]))
 
 
 def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
-    """An empty selection table after the leading columns; ``right`` names the leading column that is aligned
-    right, and ``within`` is the acceptable loss."""
+    """A table without rows; ``right`` is the leading column that is aligned right."""
     view = FittedTable(rule=True)
     for name in lead:
         view.add_column(name, justify="right" if name == right else "left")
@@ -168,13 +150,12 @@ def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
 
 
 def _columns(choice: Choice) -> list[Text]:
-    """The columns of a choice after the leading ones."""
     texts = [
         wording.NOTHING
         if choice.configuration.collective == "barrier"
         else format_size(choice.configuration.bytes),
-        _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
-        _with_ties(choice.algorithm, choice.tied),
+        _with_equals(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
+        _with_equals(choice.algorithm, choice.tied),
         *_certainty_columns(choice),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
@@ -183,8 +164,7 @@ def _columns(choice: Choice) -> list[Text]:
 
 
 def _certainty_columns(choice: Choice) -> list[str]:
-    """The shares of repeated studies with the same choice and within the tolerance, and the plausible
-    loss."""
+    """The shares of resampled studies with the same choice and within the tolerance; the plausible loss."""
     certainty = choice.certainty
     if choice.not_measured:
         return ["partial", wording.NOTHING, wording.NOTHING]
@@ -198,15 +178,14 @@ def _certainty_columns(choice: Choice) -> list[str]:
     ]
 
 
-def _with_ties(name: str, tied: list[str]) -> str:
-    """A name with the algorithms that tie: ``Lin = L-Sync``, or their number if there are several."""
+def _with_equals(name: str, tied: list[str]) -> str:
+    """A name with the algorithms of equal score: ``Lin = L-Sync``, or their number if there are several."""
     if len(tied) > 1:
         return f"{name} (and {len(tied)} equal)"
     return " = ".join([name, *tied])
 
 
 def _operation(configuration: Configuration) -> str:
-    """The reduction and the root."""
     parts = [configuration.op] if configuration.collective in REDUCING and configuration.op else []
     parts += [configuration.datatype] if configuration.datatype else []
     parts += [f"root {configuration.root}"] if configuration.collective in ROOTED else []
@@ -227,16 +206,9 @@ def _notes(selection: Selection, everything: bool) -> list[RenderableType]:
             caveats.setdefault(sentence, []).append(choice.configuration)
     applies_to |= dict(sorted(caveats.items(), key=lambda item: -len(item[1])))
     total = len(selection.choices) + len(selection.left_out)
-    sentences = [
-        f"{_subject(configurations, total)}: {sentence}" for sentence, configurations in applies_to.items()
-    ]
+    sentences = []
+    for sentence, configurations in applies_to.items():
+        is_general = len(configurations) == total > 1
+        sentences.append(f"{'every configuration' if is_general else listed(configurations)}: {sentence}")
     printed, rest = limit_notes([*selection.notes, *sentences], everything=everything)
     return _section("Notes", [*printed, *([rest] if rest else [])])
-
-
-def _subject(configurations: list[Configuration], total: int) -> str:
-    """The configurations that a sentence applies to."""
-    if len(configurations) == total and total > 1:
-        return "every configuration"
-    shown = ", ".join(str(configuration) for configuration in configurations[:3])
-    return f"{shown} and {len(configurations) - 3} more" if len(configurations) > 3 else shown

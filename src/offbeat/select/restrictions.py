@@ -7,23 +7,17 @@ Quarantined cases do not make a study unfinished: they were tried and given up, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.results.plan import CONFIGURATION, ConfigurationKey
+from offbeat.results.read import Results
 from offbeat.select.coverage import process_ranges
-from offbeat.select.table import Configuration
 from offbeat.study.algorithm import Verdict, WrongCall, in_words, kinds_of
-from offbeat.units import counted
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-
-_NAMED_CASES = 3
+from offbeat.study.case import CONFIGURATION, ConfigurationKey
+from offbeat.units import counted, listed
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):
@@ -42,15 +36,12 @@ class Unfinished(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The progress in a sentence."""
-        partial = len(self.not_measured) - len(self.not_begun)
-        configurations = (
-            [f"{counted(partial, 'configuration')} {'is' if partial == 1 else 'are'} partial"]
-            if partial
-            else []
-        )
-        if self.not_begun:
-            begun = "is not started" if len(self.not_begun) == 1 else "are not started"
-            configurations.append(f"{counted(len(self.not_begun), 'configuration')} {begun}")
+        partial, not_begun = len(self.not_measured) - len(self.not_begun), len(self.not_begun)
+        configurations = [
+            f"{counted(number, 'configuration')} {'is' if number == 1 else 'are'} {state}"
+            for number, state in ((partial, "partial"), (not_begun, "not started"))
+            if number
+        ]
         quarantined = f" ({self.quarantined} of them quarantined)" if self.quarantined else ""
         return (
             f"{self.done} of {self.total} cases are done{quarantined}, the study is not finished:"
@@ -59,8 +50,7 @@ class Unfinished(Struct, frozen=True, kw_only=True):
 
 
 def unfinished(results: Results) -> Unfinished | None:
-    """The progress of a study; None if nothing remains to be measured, or if the plan is unknown
-    (imports)."""
+    """The progress of a study; None if nothing remains to be measured, or for imports."""
     if results.plan is None:
         return None
     missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))
@@ -76,21 +66,15 @@ def unfinished(results: Results) -> Unfinished | None:
     )
 
 
-def key_of(configuration: Configuration) -> ConfigurationKey:
-    """The key of a configuration in the plan of a study."""
-    return tuple(getattr(configuration, name) for name in CONFIGURATION)
-
-
 def partial_caveat(not_measured: list[tuple[str, str]]) -> list[str]:
     """A caveat on a choice in a partial configuration; none for a complete one."""
     if not not_measured:
         return []
-    named = ", ".join(f"{algorithm} under {pattern}" for algorithm, pattern in not_measured[:_NAMED_CASES])
-    more = f" and {len(not_measured) - _NAMED_CASES} more" if len(not_measured) > _NAMED_CASES else ""
+    cases = listed([f"{algorithm} under {pattern}" for algorithm, pattern in not_measured])
+    are = "is" if len(not_measured) == 1 else "are"
     return [
-        f"partial: {counted(len(not_measured), 'case')} {'is' if len(not_measured) == 1 else 'are'} not"
-        " completely measured"
-        f" yet ({named}{more}); the choice may change."
+        f"partial: {counted(len(not_measured), 'case')} {are} not completely measured yet ({cases}); the"
+        " choice may change."
     ]
 
 
@@ -178,7 +162,6 @@ def indistinguishable_notes(results: Results, *, are_included: bool) -> list[str
     )
     return [
         f"{collective}: {counted(len(algorithms), 'algorithm')} ({', '.join(algorithms)}) ran without an"
-        " error, but"
-        f" cannot be distinguished from another algorithm; {consequence}."
+        f" error, but cannot be distinguished from another algorithm; {consequence}."
         for collective, algorithms in names.items()
     ]

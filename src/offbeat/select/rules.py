@@ -19,9 +19,9 @@ replays that were recorded from the same calls of the same trace then count once
 them: the first replay counts, because it reproduces the calls one by one. Every row has the same weight, also
 if a shape has several skews. Algorithms are compared only if they were measured in all of the rule's rows.
 
-Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: only letters
-and digits count, without case, so that the outcome depends neither on the order of measurement nor on
-hyphens.
+Scores are equal if their relative difference is below 1e-9. Of algorithms with equal scores the first in
+dictionary order is chosen. Only letters and digits count, without case, so that the outcome depends neither
+on the order of measurement nor on hyphens.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ RULES = ("average", "worst", "scenario:NAME", "no_delay")
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: ``kind`` is ``average``, ``worst``, ``scenario`` (with ``scenario`` its NAME) or
-    ``no_delay``."""
+    """A rule: its ``kind``, and for the kind ``scenario`` the NAME of one."""
 
     kind: str
     scenario: str = ""
@@ -125,13 +124,13 @@ def scores_of(rule: Rule, last_delay_s: NDArray[np.float64], columns: list[int])
 
 
 def winners_of(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For scores ``(..., algorithms)`` in dictionary order: the index of the best, of ties the first."""
+    """For scores ``(..., algorithms)`` in dictionary order: the index of the first with the best."""
     best = scores.min(axis=-1, keepdims=True)
     return np.argmax(scores <= best * (1 + TOLERANCE), axis=-1)
 
 
 def within_share(scores: dict[str, float], share: float) -> list[str]:
-    """The algorithms scoring at most ``share`` above the best, in dictionary order; 0 gives the ties."""
+    """The algorithms scoring at most ``share`` above the best, in dictionary order; 0: equal scores."""
     limit = min(scores.values(), default=np.nan) * (1 + share) * (1 + TOLERANCE)
     return sorted((name for name, score in scores.items() if score <= limit), key=dictionary_order)
 

@@ -1,20 +1,17 @@
 """Delay tables: the measured last delays d̂ of one configuration, arrival patterns × algorithms.
 
-A configuration is what an MPI library knows when it chooses an algorithm: the library, the processes and
-their placement, the collective, the message size, and the reduction. A delay table holds the
-configuration's median last delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with
-one row per pattern and one column per algorithm: the numbers of the paper's figures 5, 6 and 8. The row of a
-replay holds the mean over its calls, which is the cost per call for an application that makes these calls.
+A configuration is what an MPI library knows when it chooses an algorithm. Its table holds the median last
+delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2): the numbers of the paper's figures
+5, 6 and 8. The row of a replay holds the mean over its calls, which is the cost per call for an application.
 
-Ratios of delays never divide by less than :data:`RESOLUTION_S`. The last process to arrive also has to leave,
-so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can make a
-median zero or negative, and a ratio to such a number is meaningless.
+Ratios of delays never divide by less than :data:`RESOLUTION_S`: a coarse clock, a rounded import or the
+clocks' error bound can make a median zero or negative, and a ratio to such a number is meaningless.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,17 +81,16 @@ CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DelayTable:
-    """Median last delays of one configuration in seconds, ``patterns × algorithms``; NaN where nothing was
-    measured.
+    """Median last delays of one configuration in seconds, ``patterns × algorithms``; NaN where not measured.
 
     Rows are ordered: no_delay, the shapes, the scenarios, the replays. ``kinds`` holds ``shape``,
-    ``scenario`` or ``replay`` for each row, ``shapes`` the row's shape, scenario or replay without a skew
-    factor, and ``sources`` the calls and trace that it was recorded from, if known. ``low_s`` and ``high_s``
-    are the ends of the 95% confidence intervals of medians and of replays' means. ``excluded`` maps
-    algorithms that are shown but must not be selected to the reason; the library's ``default`` is always a
-    reference only. ``missing`` maps (pattern, algorithm) to the reason why that case has no delay, if the
-    results record one. ``incomplete`` marks medians of too few repetitions and means over only some of a
-    replay's calls, and ``cases`` names the case of each delay (empty where there is none).
+    ``scenario`` or ``replay`` for each row, ``shapes`` its name without a skew factor, and ``sources`` the
+    calls and trace that it was recorded from, if known. ``low_s`` and ``high_s`` are the ends of the 95%
+    confidence intervals. ``excluded`` maps algorithms that are shown but must not be selected to the reason;
+    the library's ``default`` is always a reference only. ``missing`` maps (pattern, algorithm) to the
+    recorded reason why that case has no delay. ``incomplete`` marks medians of too few repetitions and means
+    over only some of a replay's calls, and ``cases`` names the case of each delay (empty where there is
+    none).
     """
 
     configuration: Configuration
@@ -104,13 +100,13 @@ class DelayTable:
     last_delay_s: NDArray[np.float64]
     low_s: NDArray[np.float64]
     high_s: NDArray[np.float64]
-    shapes: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
-    skew_policy: str = ""
-    excluded: dict[str, str] = field(default_factory=dict)
-    missing: dict[tuple[str, str], str] = field(default_factory=dict)
-    incomplete: NDArray[np.bool_] | None = None
-    cases: list[list[str]] | None = None
+    shapes: list[str]
+    sources: list[str]
+    skew_policy: str
+    excluded: dict[str, str]
+    missing: dict[tuple[str, str], str]
+    incomplete: NDArray[np.bool_]
+    cases: list[list[str]]
 
     @property
     def recorded(self) -> list[int]:
@@ -129,10 +125,6 @@ class DelayTable:
             [name != DEFAULT and name not in self.excluded for name in self.algorithms], dtype=bool
         )
 
-    def is_incomplete(self, row: int, column: int) -> bool:
-        """Whether a delay is from too few repetitions, or from only some of a replay's calls."""
-        return self.incomplete is not None and bool(self.incomplete[row, column])
-
     @property
     def skews(self) -> str:
         """``own`` if each algorithm's skew is relative to its own run time (as in the paper's figure 6),
@@ -149,7 +141,9 @@ class DelayTable:
         The best candidate of a row has 1. References can have less than 1: a default that is faster than
         every candidate. A row without any measured candidate is NaN.
         """
-        return self.delays_s() / self._best_s()[:, np.newaxis]
+        measured = self.candidates & ~np.isnan(self.last_delay_s)
+        best_s = np.where(measured, self.delays_s(), np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        return self.delays_s() / np.where(np.isinf(best_s), np.nan, best_s)
 
     def good(self, within: float = 0.05) -> NDArray[np.bool_]:
         """Which candidates are, in each row, at most ``within`` (a share) slower than the row's fastest.
@@ -176,13 +170,6 @@ class DelayTable:
         edge = limit + TOLERANCE
         conditions = [np.isnan(change), change < -edge, change > edge]
         return np.select(conditions, ["", "faster", "slower"], default="same")
-
-    def _best_s(self) -> NDArray[np.float64]:
-        """The smallest delay of each row among the candidates; NaN for a row without one."""
-        measured = self.candidates & ~np.isnan(self.last_delay_s)
-        delays = np.where(measured, self.delays_s(), np.inf)
-        best = delays.min(axis=1, initial=np.inf)
-        return np.where(np.isinf(best), np.nan, best)
 
 
 def delay_tables(
@@ -244,12 +231,6 @@ def _kind(row: Mapping[str, Any]) -> str:
     return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED else "shape"
 
 
-def verdicts_on(configuration: Configuration, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts on a configuration's collective at its p and message size."""
-    key = (configuration.collective, configuration.p, configuration.bytes)
-    return [verdict for verdict in verdicts if (verdict.collective, verdict.p, verdict.bytes) == key]
-
-
 def _table(
     configuration: Configuration, rows: pl.DataFrame, order: list[str], verdicts: Sequence[Verdict]
 ) -> DelayTable:
@@ -270,6 +251,7 @@ def _table(
     cases[at] = delays["case"].to_numpy()
     incomplete = np.zeros(shape, dtype=bool)
     incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
+    of_configuration = (configuration.collective, configuration.p, configuration.bytes)
     policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
         configuration=configuration,
@@ -282,7 +264,9 @@ def _table(
         shapes=[str(row["shape"]) for row in patterns],
         sources=[str(row["source"] or "") for row in patterns],
         skew_policy=", ".join(policy for policy in policies if policy not in ("none", REPLAY)),
-        excluded=_excluded(delays, verdicts_on(configuration, verdicts)),
+        excluded=_excluded(
+            delays, [one for one in verdicts if (one.collective, one.p, one.bytes) == of_configuration]
+        ),
         missing=_missing_reasons(rows),
         incomplete=incomplete,
         cases=cases.tolist(),

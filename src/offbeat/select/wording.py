@@ -77,8 +77,7 @@ def share_label(share: float) -> str:
 
 
 def parse_share(text: str) -> float:
-    """The share that ``5%`` or ``0.05`` means. Raises :class:`BadInput` unless it is a number of 0 or
-    more."""
+    """The share that ``5%`` or ``0.05`` means. Raises :class:`BadInput` for anything else."""
     number = text.strip()
     percent = number.endswith("%")
     try:

@@ -7,38 +7,27 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+
+from offbeat._simulator import Schedule
 
 CACHE_BYTES = 128 * 2**20
 """Memory that cached schedules may take."""
 
 
-class Sized(Protocol):
-    """A value that can be cached."""
+class LruCache:
+    """Schedules by key, each created once even if several threads request it at the same time.
 
-    @property
-    def memory_bytes(self) -> int:
-        """The memory that it takes."""
-        ...
-
-
-Value = TypeVar("Value", bound=Sized)
-
-
-class LruCache(Generic[Value]):
-    """Values by key, each created once even if several threads request it at the same time.
-
-    The least recently used values are evicted while all together take more than ``limit_bytes``, but never
-    the last one; a value that a thread still uses lives until the thread releases it.
+    The least recently used schedules are evicted while all together take more than ``limit_bytes``, but never
+    the last one; a schedule that a thread still uses lives until the thread releases it.
     """
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, Future[Value]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, Future[Schedule]] = OrderedDict()
 
-    def get(self, key: Hashable, create: Callable[[], Value]) -> Value:
-        """The value of a key, created if it is missing; if ``create`` raises, nothing is stored."""
+    def get(self, key: Hashable, create: Callable[[], Schedule]) -> Schedule:
+        """The schedule of a key, created if it is missing; if ``create`` raises, nothing is stored."""
         with self._lock:
             future = self._entries.get(key)
             is_new = future is None
@@ -49,7 +38,7 @@ class LruCache(Generic[Value]):
             self._create(key, create, future)
         return future.result()
 
-    def _create(self, key: Hashable, create: Callable[[], Value], future: Future[Value]) -> None:
+    def _create(self, key: Hashable, create: Callable[[], Schedule], future: Future[Schedule]) -> None:
         try:
             future.set_result(create())
         except BaseException as error:
@@ -61,7 +50,7 @@ class LruCache(Generic[Value]):
             self._evict()
 
     def _evict(self) -> None:
-        """Evict the least recently used values; those that are still being created are skipped."""
+        """Evict the least recently used schedules; those that are still being created are skipped."""
         sizes = {
             key: future.result().memory_bytes
             for key, future in self._entries.items()

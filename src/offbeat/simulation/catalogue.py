@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from offbeat import _simulator
 from offbeat.errors import BadInput
@@ -14,46 +14,42 @@ from offbeat.toml.faults import hint
 
 
 class SimulatedAlgorithm(Struct, frozen=True, kw_only=True):
-    """An algorithm of the simulator.
+    """An algorithm of the simulator, with a value for each of its integer parameters.
 
     ``family`` is the library whose algorithm and name it is (``openmpi``, ``mpich``, ``simgrid``);
-    ``parameters`` maps the names of its integer parameters to their defaults. ``scales`` says that its
-    schedule for n elements is the schedule for one element with every length multiplied by n.
+    ``smallest`` has the smallest value of each parameter, ``explicit`` the names of those that were set.
+    ``ordered`` says that it combines in rank order whatever the operation, ``scales`` that its schedule for n
+    elements is the schedule for one element with every length multiplied by n.
     """
 
     collective: str
     family: str
     name: str
-    parameters: dict[str, int]
-    scales: bool
+    parameters: dict[str, int] = {}
+    smallest: dict[str, int] = {}
+    explicit: tuple[str, ...] = ()
+    ordered: bool = False
+    scales: bool = False
 
-
-class ParametrisedAlgorithm(Struct, frozen=True, kw_only=True):
-    """An algorithm with values for some of its parameters, as (name, value); the others are defaults."""
-
-    algorithm: SimulatedAlgorithm
-    parameters: tuple[tuple[str, int], ...] = ()
+    @property
+    def identity(self) -> tuple[str, str, str, dict[str, int]]:
+        """The first arguments of the simulator's functions."""
+        return self.collective, self.family, self.name, self.parameters
 
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[tuple[str, str], dict[str, SimulatedAlgorithm]]:
-    """(collective, family) → name → algorithm, in the order in which the simulator lists them."""
+    """(collective, family) → name → algorithm with its defaults, in the order of the simulator."""
     by_family: dict[tuple[str, str], dict[str, SimulatedAlgorithm]] = {}
     for entry in _simulator.algorithms():
+        own = entry.pop("parameters")
         known = SimulatedAlgorithm(
-            collective=entry["collective"],
-            family=entry["family"],
-            name=entry["name"],
-            parameters={name: value for name, value, _ in entry["parameters"]},
-            scales=entry["scales"],
+            parameters={name: value for name, value, _ in own},
+            smallest={name: smallest for name, _, smallest in own},
+            **entry,
         )
         by_family.setdefault((known.collective, known.family), {})[known.name] = known
     return by_family
-
-
-def families() -> list[str]:
-    """Every family that has an algorithm."""
-    return sorted({family for _, family in catalogue()})
 
 
 def algorithms(collective: str, family: str) -> list[SimulatedAlgorithm]:
@@ -61,27 +57,26 @@ def algorithms(collective: str, family: str) -> list[SimulatedAlgorithm]:
     return list(catalogue().get((collective, family), {}).values())
 
 
-def find(collective: str, family: str, name: str) -> ParametrisedAlgorithm | None:
+def find(collective: str, family: str, name: str) -> SimulatedAlgorithm | None:
     """The algorithm of a name that may have parameters (``chain(fanout=4, segment=65536)``), or None."""
     by_name = catalogue().get((collective, family), {})
     if name in by_name:
-        return ParametrisedAlgorithm(algorithm=by_name[name])
+        return by_name[name]
     base_name, texts = split_name(name)
     known = by_name.get(base_name)
     if known is None or not texts or not texts.keys() <= known.parameters.keys():
         return None
     try:
-        values = tuple((parameter, int(text)) for parameter, text in texts.items())
+        values = {parameter: int(text) for parameter, text in texts.items()}
     except ValueError:
         return None
-    return ParametrisedAlgorithm(algorithm=known, parameters=values)
+    return structs.replace(known, parameters=known.parameters | values, explicit=tuple(values))
 
 
-def named(collective: str, family: str, name: str) -> ParametrisedAlgorithm:
+def named(collective: str, family: str, name: str) -> SimulatedAlgorithm:
     """As :func:`find`, but raises :class:`BadInput` with the nearest names if there is none."""
-    found = find(collective, family, name)
-    if found is not None:
-        return found
+    if known := find(collective, family, name):
+        return known
     names = [known.name for known in algorithms(collective, family)]
     if not names:
         available = ", ".join(f"{collective} of {family}" for collective, family in catalogue())
@@ -107,19 +102,8 @@ def keeps_order(collective: str, family: str, name: str, element_bytes: int) -> 
     """
     if collective not in REDUCING:
         return True
-    parametrised = named(collective, family, name)
-    parameters = parametrised.algorithm.parameters | dict(parametrised.parameters)
+    identity = named(collective, family, name).identity
     outcome = _simulator.check_range(
-        collective,
-        family,
-        parametrised.algorithm.name,
-        parameters,
-        list(PROCESSES),
-        [0],
-        list(COUNTS),
-        element_bytes,
-        0,
-        False,
-        [False],
+        *identity, list(PROCESSES), [0], list(COUNTS), element_bytes, 0, False, [False]
     )
     return not outcome["commutative_only"]

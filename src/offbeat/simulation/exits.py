@@ -20,7 +20,7 @@ from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform, load
 from offbeat.platform.schema import PlatformFile
 from offbeat.simulation.cache import LruCache, MemoryBudget
-from offbeat.simulation.catalogue import ParametrisedAlgorithm, named
+from offbeat.simulation.catalogue import SimulatedAlgorithm, named
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import ROOTED
 
@@ -71,10 +71,10 @@ def run_job(job: Job) -> Simulated:
     Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
     algorithm refuses, and RuntimeError for a deadlock of its ranks.
     """
-    parametrised = named(job.collective, job.family, job.algorithm)
+    known = named(job.collective, job.family, job.algorithm)
     network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
-    schedule = _schedule(job, parametrised)
-    elements = job.bytes if parametrised.algorithm.scales else job.element_bytes
+    schedule = _schedule(job, known)
+    elements = job.bytes if known.scales else job.element_bytes
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
     with _memory.reserved(schedule.messages * BYTES_PER_MESSAGE):
         exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(elements))
@@ -86,13 +86,9 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
 
     The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
-    parametrised = named(job.collective, job.family, job.algorithm)
-    known = parametrised.algorithm
+    known = named(job.collective, job.family, job.algorithm)
     reason, messages = _simulator.preview(
-        known.collective,
-        known.family,
-        known.name,
-        dict(parametrised.parameters),
+        *known.identity,
         job.p,
         job.root,
         job.bytes // job.element_bytes,
@@ -108,6 +104,12 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
     return reason
 
 
+def has_local_work(platform: PlatformFile) -> bool:
+    """Whether ranks are busy with more than sending, so that schedules must have their local work."""
+    messages = platform.messages
+    return any((messages.receive_overhead, messages.reduce_bandwidth, messages.copy_bandwidth))
+
+
 def simulate(
     platform: Platform | str,
     algorithm: Algorithm | str,
@@ -121,9 +123,9 @@ def simulate(
 ) -> NDArray[np.float64]:
     """When each rank leaves a collective, given when each arrives: seconds in, seconds out.
 
-    ``platform`` is a platform, or the name of a preset or file. ``algorithm`` names collective and algorithm
-    (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is the
-    message size as the MPI call states it (for alltoall per destination), made of elements of
+    ``platform`` is a platform, or the name of a built-in one or of a file. ``algorithm`` names collective and
+    algorithm (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is
+    the message size as the MPI call states it (for alltoall per destination), made of elements of
     ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
     shape. Many patterns at once are simulated faster than one after another; the GIL is released meanwhile.
 
@@ -173,27 +175,22 @@ def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
     return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
 
 
-_schedules: LruCache[_simulator.Schedule] = LruCache()
+_schedules = LruCache()
 _memory = MemoryBudget(psutil.virtual_memory().total / 2)
 
 
-def _schedule(job: Job, parametrised: ParametrisedAlgorithm) -> _simulator.Schedule:
+def _schedule(job: Job, known: SimulatedAlgorithm) -> _simulator.Schedule:
     """The schedule of a job; if the algorithm scales, that of one element, which serves every size."""
-    known = parametrised.algorithm
     count = 1 if known.scales else job.bytes // job.element_bytes
     element_bytes = 1 if known.scales else job.element_bytes
-    messages = job.platform.messages
-    local_work = any((messages.receive_overhead, messages.reduce_bandwidth, messages.copy_bandwidth))
+    local_work = has_local_work(job.platform)
     nodes = job.node_of_rank.tobytes()
-    call = (known.collective, known.family, known.name, parametrised.parameters)
+    call = (known.collective, known.family, known.name, *known.parameters.items())
     key = (*call, job.p, job.root, count, element_bytes, nodes, local_work)
 
     def build() -> _simulator.Schedule:
         return _simulator.Schedule(
-            known.collective,
-            known.family,
-            known.name,
-            dict(parametrised.parameters),
+            *known.identity,
             job.p,
             job.root,
             count,

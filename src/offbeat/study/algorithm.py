@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
+
+from offbeat.units import enumeration
 
 KINDS = {
     "noncommutative": "operations that are not commutative",
@@ -47,8 +50,7 @@ def kinds_of(wrong: Iterable[WrongCall]) -> list[str]:
 
 def in_words(kinds: Iterable[str]) -> str:
     """Kinds as a phrase: ``other roots and MPI_IN_PLACE``."""
-    phrases = [KINDS[kind] for kind in kinds]
-    return " and ".join([", ".join(phrases[:-1]), phrases[-1]] if len(phrases) > 1 else phrases)
+    return enumeration([KINDS[kind] for kind in kinds])
 
 
 DEFAULT = "default"
@@ -71,10 +73,7 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     hierarchical: bool = False
 
     def fits(self, nodes: int, ppn: int) -> bool:
-        """Whether the algorithm is a candidate on ``nodes`` nodes with ``ppn`` processes each.
-
-        Both are 0 if the launcher places the processes.
-        """
+        """Whether the algorithm is a candidate there; both are 0 if the launcher places the processes."""
         return not self.hierarchical or (nodes > 1 and ppn > 1)
 
 
@@ -134,20 +133,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     legal_calls: int = 0
 
 
-def proof_counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:
-    """Collective → status → number of verdicts; ``default`` is not counted."""
-    counts: dict[str, dict[str, int]] = {}
+def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
+    """A line for each collective, without ``default``: ``reduce: 12 proved, 2 indistinguishable``."""
+    counts: dict[str, Counter[str]] = {}
     for verdict in verdicts:
         if verdict.algorithm != DEFAULT:
-            by_status = counts.setdefault(verdict.collective, {})
-            by_status[verdict.status] = by_status.get(verdict.status, 0) + 1
-    return counts
-
-
-def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
-    """A line for each collective: ``reduce: 12 proved, 2 indistinguishable, 1 refused``."""
+            counts.setdefault(verdict.collective, Counter())[verdict.status] += 1
     return [
         f"{collective}: "
         + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in by_status.items())
-        for collective, by_status in proof_counts(verdicts).items()
+        for collective, by_status in counts.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +13,21 @@ from offbeat.study.collectives import COLLECTIVES
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
+
+
+OPTIONAL = ("partitions", "threads")
+"""Fields and columns of a case that are written only if they are not 1."""
+
+CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", *OPTIONAL)
+"""Fields of a case, and columns of its results, that identify its configuration within one study."""
+
+ConfigurationKey = tuple[object, ...]
+"""The values of :data:`CONFIGURATION`."""
+
+
+def configuration_key(item: Any) -> ConfigurationKey:
+    """The configuration of a case, or of anything else that has the fields of one."""
+    return tuple(getattr(item, name) for name in CONFIGURATION)
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -53,8 +69,27 @@ class Case(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(columns_of(msgspec.structs.asdict(self)))).hexdigest()[:16]
 
 
-OPTIONAL = ("partitions", "threads")
-"""Fields and columns of a case that are written only if they are not 1."""
+class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A configuration: one collective at one p, placement, size, operation, datatype and root.
+
+    A partitioned send's is one at one p, placement, size and number of partitions
+    and threads. ``bytes`` is the message
+    size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the processes; ``op`` and
+    ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms`` are those of the study
+    file: ``["all"]``, or names.
+    """
+
+    collective: str
+    bytes: int
+    p: int
+    nodes: int
+    ppn: int
+    op: str
+    datatype: str
+    root: int
+    algorithms: list[str]
+    partitions: int = 1
+    threads: int = 1
 
 
 def columns_of(row: dict[str, object]) -> dict[str, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern import shapes
-from offbeat.study.case import Case
+from offbeat.study.case import CONFIGURATION, Case, configuration_key
+from offbeat.study.case import Group as Group
 from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.study.load import LoadedStudy
 from offbeat.study.placement import Placement, placements
@@ -29,27 +31,6 @@ REPLAY = "replay"
 
 NO_DELAY = "no_delay"
 """The pattern without delays: the reference of most skew policies, and of robustness."""
-
-
-class Group(Struct, frozen=True, kw_only=True):
-    """A configuration: one collective at one p, placement, size, operation, datatype and root.
-
-    A partitioned send's is one at one p, placement, size and number of partitions. ``bytes`` is the message
-    size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the processes; ``op`` and
-    ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms`` are those of the study
-    file: ``["all"]``, or names.
-    """
-
-    collective: str
-    bytes: int
-    p: int
-    nodes: int
-    ppn: int
-    op: str
-    datatype: str
-    root: int
-    algorithms: list[str]
-    partitions: int = 1
 
 
 class PatternRow(Struct, frozen=True, kw_only=True):
@@ -108,20 +89,12 @@ def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Ca
     """The cases of a group: these algorithms under all patterns of the study."""
     return [
         Case(
-            collective=group.collective,
             algorithm=algorithm,
-            bytes=group.bytes,
             pattern=row.label,
             shape=row.shape,
             skew_policy=row.policy,
             skew_factor=row.factor,
-            p=group.p,
-            nodes=group.nodes,
-            ppn=group.ppn,
-            op=group.op,
-            datatype=group.datatype,
-            root=group.root,
-            partitions=group.partitions,
+            **_configuration(group),
         )
         for algorithm in algorithm_names
         for row in pattern_rows(study)
@@ -130,43 +103,35 @@ def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Ca
 
 def group_of(case: Case) -> Group:
     """The group that a case belongs to; its ``algorithms`` are empty."""
-    return Group(
-        collective=case.collective,
-        bytes=case.bytes,
-        p=case.p,
-        nodes=case.nodes,
-        ppn=case.ppn,
-        op=case.op,
-        datatype=case.datatype,
-        root=case.root,
-        algorithms=[],
-        partitions=case.partitions,
-    )
+    return Group(algorithms=[], **_configuration(case))
+
+
+def _configuration(item: Case | Group) -> dict[str, Any]:
+    return dict(zip(CONFIGURATION, configuration_key(item), strict=True))
 
 
 def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]:
     """The cases in the order in which they are measured in one round through the study.
 
     Placements are ordered by p, as each needs its own launch. Within a placement the groups are shuffled,
-    within a group the algorithms, and within an algorithm its patterns, as changing the algorithm takes
-    longer than measuring a block. In the first round, number 0, all no-delay cases of a group precede the
-    others, whose skew may depend on them. The order depends on the set of cases, the seed and the
-    round alone, on every platform and numpy version.
+    within a group the algorithms, and within an algorithm its patterns. In the first round, number 0, all
+    no-delay cases of a group precede the others, whose skew may depend on them. The order depends on the set
+    of cases, the seed and the round alone, on every platform and numpy version.
     """
     by_id = sorted(cases, key=lambda case: case.id)
     entropy = [seed, round_number] if round_number else seed
     draws = [int(draw) for draw in np.random.PCG64(entropy).random_raw(2 * len(by_id))]
     rank: dict[tuple[object, ...], int] = {}
     for case, draw in zip(by_id, draws, strict=False):
-        rank.setdefault(_group_key(case), draw)
-        rank.setdefault((*_group_key(case), case.algorithm), draw)
+        rank.setdefault(configuration_key(case), draw)
+        rank.setdefault((*configuration_key(case), case.algorithm), draw)
     keyed = [
         (
             (case.p, case.nodes, case.ppn),
-            rank[_group_key(case)],
-            _group_key(case),
+            rank[configuration_key(case)],
+            configuration_key(case),
             round_number == 0 and case.skew_policy != "none",
-            rank[*_group_key(case), case.algorithm],
+            rank[*configuration_key(case), case.algorithm],
             case.algorithm,
             draw,
             case.id,
@@ -226,9 +191,3 @@ def _scaled(shape: str, policy: str, skews: Sequence[float]) -> list[PatternRow]
 def _skew_label(policy: str, skew: float) -> str:
     """``100us`` or ``1.5``, exact, so that different skews have different labels."""
     return exact_time_label(skew) if policy == "fixed" else repr(float(skew)).removesuffix(".0")
-
-
-def _group_key(case: Case) -> tuple[object, ...]:
-    """The identity of a case's group, as something that sorts."""
-    reduction = (case.op, case.datatype, case.root)
-    return (case.collective, case.bytes, *reduction, case.p, case.nodes, case.ppn, case.partitions)

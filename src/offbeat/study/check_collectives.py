@@ -39,8 +39,8 @@ def check_processes(processes: Any, faults: Faults) -> None:
         other = "nodes" if has["nodes"] else "ppn"
         faults.add(("processes", "p"), f"p is given and {other} too; keep either p, or nodes with ppn")
     elif has["nodes"] != has["ppn"]:
-        given, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
-        faults.add(("processes", given), f"{given} is given without {missing}; add {missing} = [...]")
+        present, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
+        faults.add(("processes", present), f"{present} is given without {missing}; add {missing} = [...]")
     elif not any(has.values()):
         faults.add(("processes",), "it says neither p nor nodes and ppn; add p = [4], for instance")
     for name in has:
@@ -77,7 +77,6 @@ def _check_process_counts(processes: Tree, faults: Faults) -> None:
 
 
 def _check_section(section: Tree, key: Key, faults: Faults) -> None:
-    """Check the lists, the operation and the sizes of a ``[[collective]]``."""
     for name in ("names", "algorithms"):
         check_duplicates(section[name], (*key, name), faults)
     check_duplicates(section["sizes"], (*key, "sizes"), faults, format_size)
@@ -170,7 +169,6 @@ def _gib(size_bytes: int) -> str:
 
 
 def _check_overlaps(sections: list[tuple[int, Tree]], faults: Faults) -> None:
-    """Check that no configuration is in two sections."""
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
         for position, name in valid_items(section["names"]):

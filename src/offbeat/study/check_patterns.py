@@ -118,16 +118,16 @@ def _is_pattern(path: Path) -> bool:
     return True
 
 
-def check_skew(skew: Any, given: Tree, faults: Faults) -> None:
-    """Add the faults of ``[skew]``; ``given`` is that section without defaults."""
+def check_skew(skew: Any, written: Tree, faults: Faults) -> None:
+    """Add the faults of ``[skew]``; ``written`` is that section without defaults."""
     if skew is INVALID:
         return
     policy = skew["policy"]
     if policy == "fixed":
         if skew["times"] == []:
-            key: Key = ("skew", "times" if "times" in given else "policy")
+            key: Key = ("skew", "times" if "times" in written else "policy")
             faults.add(key, 'the policy fixed needs times; add times = ["100 us"], for instance')
-        if "factors" in given:
+        if "factors" in written:
             faults.add(
                 ("skew", "factors"), "the policy fixed takes no factors; write times, or another policy"
             )

@@ -43,18 +43,13 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: b
     if not other_machine:
         check_process_memory(tree, faults)
     check_patterns(tree, base, faults)
-    check_skew(tree["skew"], _section_as_written(raw, "skew"), faults)
+    written = raw.get("skew")
+    check_skew(tree["skew"], written if isinstance(written, dict) else {}, faults)
     _check_repetitions(tree["repetitions"], faults)
     if simulating:
         check_simulator(tree, base, faults)
     else:
         _check_mpi(tree["mpi"], base, faults)
-
-
-def _section_as_written(raw: Tree, section: str) -> Tree:
-    """A section of the file without defaults."""
-    written = raw.get(section)
-    return written if isinstance(written, dict) else {}
 
 
 def _check_name(tree: Tree, faults: Faults) -> None:
@@ -158,7 +153,7 @@ def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
 
 
 def platform_source(name: str, base: Path) -> Path | str:
-    """The file of a platform, relative to ``base``, or the name of a preset."""
+    """The file of a platform, relative to ``base``, or the name of a built-in platform."""
     if presets.is_preset_name(name) and not (base / name).is_file():
         return name
     return base / name

@@ -36,8 +36,7 @@ def from_observation(functions: str, messages: Sequence[Sequence[int]]) -> str:
 
 
 def from_fingerprint(rows: Sequence[Sequence[int]]) -> str:
-    """The evidence of delays: ``late:1>0,1 2>0,2`` for rows of a delayed rank and the ranks that left
-    late."""
+    """The evidence ``late:1>0,1 2>0,2`` of rows of a delayed rank and the ranks that left late."""
     return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
 
 

@@ -28,8 +28,6 @@ from offbeat.toml.faults import Faults, Vocabulary, Words, hint
 from offbeat.toml.structure import Form, read
 from offbeat.toml.text import Key, dotted, key_lines, line_of, parse, read_text
 
-__all__ = ["LoadedStudy", "changed_keys", "check_algorithms", "load", "loads", "read_resolved"]
-
 VOCABULARY: Vocabulary = {
     "collective": Words("a collective", tuple(COLLECTIVES)),
     "shape": Words("a shape", tuple(SHAPES)),
@@ -67,10 +65,6 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``."""
         return f"{self.path}:{self.line(key)}: {dotted(key)}:"
 
-    def resolved_toml(self) -> str:
-        """The complete study with every default; loads back to an equal :class:`Study`."""
-        return resolved_toml(self.study)
-
     def pattern_paths(self) -> dict[str, Path]:
         """Label of a pattern file or a replay (its name without suffix) → path."""
         patterns = self.study.patterns
@@ -105,18 +99,12 @@ def simulator_options(
     family: str | None = None,
     executor: str | None = None,
 ) -> dict[Key, str]:
-    """The ``overrides`` of :func:`load` for options of a command line.
-
-    A platform file on the command line is relative to the current folder.
-    """
+    """The ``overrides`` of :func:`load` for options; their files are relative to the current folder."""
     if platform is not None and Path(platform).is_file():
         platform = str(Path(platform).absolute())
-    options: dict[Key, str | None] = {
-        ("engine",): engine,
-        ("simulator", "platform"): platform,
-        ("simulator", "family"): family,
-        ("simulator", "executor"): executor,
-    }
+    simulator = {"platform": platform, "family": family, "executor": executor}
+    options: dict[Key, str | None] = {("engine",): engine}
+    options |= {("simulator", name): option for name, option in simulator.items()}
     return {key: option for key, option in options.items() if option is not None}
 
 
@@ -220,10 +208,7 @@ def resolved_toml(study: Study) -> str:
 
 
 def read_resolved(text: str) -> Study:
-    """The study of a text of :func:`resolved_toml`; the files that it names are not read.
-
-    Raises :class:`BadInput` for any other text.
-    """
+    """The study of a text of :func:`resolved_toml`; raises :class:`BadInput` for any other text."""
     try:
         return msgspec.convert(tomllib.loads(text), Study)
     except (ValueError, RecursionError) as error:  # of TOML, and of the study's form

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.toml.quantities import PositiveSeconds, Seconds, Section, Size, choice
 
 INT32_MAX = 2**31 - 1
@@ -72,15 +73,7 @@ class ProcessesSection(Section, frozen=True, kw_only=True):
     ppn: Annotated[list[Count], Meta(description="processes per node")] = field(default_factory=list)
 
 
-DEFAULT_SHAPES = (
-    "no_delay",
-    "ascending",
-    "descending",
-    "first_delayed",
-    "last_delayed",
-    "mid_delayed",
-    "random",
-)
+DEFAULT_SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed"))
 """The shapes that are measured when a study names none."""
 
 
@@ -91,12 +84,13 @@ class PatternsSection(Section, frozen=True, kw_only=True):
         default_factory=lambda: list(DEFAULT_SHAPES)
     )
     files: Annotated[
-        list[str], Meta(description="pattern files: one delay in seconds a line; relative to the study file")
+        list[str],
+        Meta(description="pattern files: one delay in seconds per line; relative to the study file"),
     ] = field(default_factory=list)
     replays: Annotated[
         list[str],
         Meta(
-            description="replay files: one recorded call a line, measured call by call in this order;"
+            description="replay files: one recorded call per line, measured call by call in this order;"
             " relative to the study file"
         ),
     ] = field(default_factory=list)
@@ -205,7 +199,10 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
 
     platform: Annotated[
         str,
-        Meta(description="a platform file, relative to the study file, or a preset of 'offbeat platform'"),
+        Meta(
+            description="a platform file, relative to the study file, or a name that 'offbeat platform list'"
+            " prints"
+        ),
     ] = "paper"
     family: Annotated[
         Literal["openmpi", "mpich", "simgrid"],
@@ -234,7 +231,7 @@ class Study(Section, frozen=True, kw_only=True):
 
     collective: Annotated[list[CollectiveSection], Meta(min_length=1)]
     processes: ProcessesSection
-    name: Annotated[str, Meta(description="a word for tables and the report")] = "study"
+    name: Annotated[str, Meta(description="the name of the study in tables and the report")] = "study"
     engine: Annotated[
         Literal["mpi", "sim", "smpi"],
         Meta(

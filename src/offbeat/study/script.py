@@ -55,18 +55,15 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
     needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
-    for name, given, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
-        if given and given < required:
+    for name, requested, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
+        if requested and requested < required:
             remedy = f"give --{name} {required}, or measure less"
-            raise BadInput(f"--{name} {given}: the study goes up to {name} = {required}; {remedy}")
+            raise BadInput(f"--{name} {requested}: the study goes up to {name} = {required}; {remedy}")
     return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
 
 
 def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
-    """A simulating job: one task on all cores of its node, for every p of the study.
-
-    With the executors mpi4py and dask the user sets the number of tasks.
-    """
+    """A simulating job: one task on all cores of its node, unless its executor takes several."""
     if nodes > 1 and study.simulator.executor == "local":
         raise BadInput(
             f"--nodes {nodes}: this study is simulated on the cores of one node; leave out --nodes, or set"
@@ -142,10 +139,7 @@ def job_name(study: Study) -> str:
 
 
 def job_end_s(environ: Mapping[str, str]) -> float | None:
-    """The end of the job's time limit in seconds since 1970, if our job script has set it.
-
-    Raises :class:`BadInput` for an invalid value.
-    """
+    """The end of the job in seconds since 1970 if our script has set it; raises :class:`BadInput`."""
     text = environ.get(JOB_END, "").strip()
     if not text:
         return None
@@ -158,7 +152,6 @@ def job_end_s(environ: Mapping[str, str]) -> float | None:
 
 
 def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
-    """A job for p processes that are placed by the launcher."""
     if not nodes and not ppn:
         return JobSize(p=p, nodes=0, ppn=0)
     nodes, ppn = nodes or math.ceil(p / ppn), ppn or math.ceil(p / nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from offbeat.study.load import FORM
+from offbeat.study.schema import DEFAULT_SHAPES
 from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
@@ -21,15 +22,7 @@ WRITTEN: dict[str, Any] = {
     "collective.sizes": ["8 B", "1 KiB", "64 KiB"],
     "collective.algorithms": ["all"],
     "processes.p": [4],
-    "patterns.shapes": [
-        "no_delay",
-        "ascending",
-        "descending",
-        "first_delayed",
-        "last_delayed",
-        "mid_delayed",
-        "random",
-    ],
+    "patterns.shapes": list(DEFAULT_SHAPES),
     "skew.policy": "mean",
     "skew.factors": [1.5],
     "repetitions.minimum": 10,
@@ -54,14 +47,6 @@ TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).te
 """The commented study file that ``offbeat init`` writes."""
 
 
-TITLE = "offbeat study"
-
-
-def schema() -> dict[str, Any]:
-    """The schema of a study file, in which sizes and times may be text with a unit."""
-    return json_schema.schema(FORM, TITLE)
-
-
 def schema_text() -> str:
     """The text of the published schema file."""
-    return json_schema.schema_text(FORM, TITLE)
+    return json_schema.schema_text(FORM, "offbeat study")

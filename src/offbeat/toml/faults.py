@@ -18,8 +18,6 @@ Tree = dict[str, Any]
 
 
 class _Invalid:
-    """The type of INVALID."""
-
     def __repr__(self) -> str:
         return "INVALID"
 

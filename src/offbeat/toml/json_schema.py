@@ -9,7 +9,7 @@ import msgspec
 from msgspec import NODEFAULT, inspect
 
 from offbeat.toml.quantities import UNITS
-from offbeat.toml.structure import Form
+from offbeat.toml.structure import Form, table_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -41,7 +41,6 @@ def _expand(node: Any, form: Form) -> Any:
 
 
 def _quantity(node: dict[str, Any], unit: str) -> dict[str, Any]:
-    """A number, or text with a unit."""
     outer: dict[str, Any] = {key: node[key] for key in ("description", "default") if key in node}
     number = {key: value for key, value in node.items() if key not in outer}
     units = list(UNITS[unit].units)
@@ -52,12 +51,11 @@ def _quantity(node: dict[str, Any], unit: str) -> dict[str, Any]:
 
 def _add_defaults(definitions: dict[str, Any], kind: inspect.Type) -> None:
     """Add defaults that are lists, which msgspec leaves out."""
-    inner = kind.type if isinstance(kind, inspect.Metadata) else kind
-    inner = inner.item_type if isinstance(inner, inspect.ListType) else inner
-    if not isinstance(inner, inspect.StructType):
+    table = table_of(kind)
+    if table is None:
         return
-    properties = definitions[inner.cls.__name__]["properties"]
-    for field in inner.fields:
+    properties = definitions[table.cls.__name__]["properties"]
+    for field in table.fields:
         if field.default_factory is not NODEFAULT:
             properties[field.encode_name].setdefault("default", msgspec.to_builtins(field.default_factory()))
         _add_defaults(definitions, field.type)

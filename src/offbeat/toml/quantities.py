@@ -74,10 +74,9 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def quantity(unit: str, *, positive: bool = False) -> Meta:
     """A number that may be text with a unit; the loader and the JSON Schema evaluate ``unit``."""
-    text = UNITS[unit].described
-    if positive:
-        return Meta(gt=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
-    return Meta(ge=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
+    bound: dict[str, Any] = {"gt" if positive else "ge": 0}
+    text, marks = UNITS[unit].described, {"x-unit": unit}
+    return Meta(**bound, description=text, extra={"unit": unit}, extra_json_schema=marks)
 
 
 def choice(noun: str) -> Meta:
@@ -88,4 +87,3 @@ def choice(noun: str) -> Meta:
 Size = Annotated[int, quantity("bytes")]
 Seconds = Annotated[float, quantity("seconds")]
 PositiveSeconds = Annotated[float, quantity("seconds", positive=True)]
-Bandwidth = Annotated[float, quantity("bytes_per_second", positive=True)]

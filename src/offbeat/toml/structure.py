@@ -44,6 +44,19 @@ def read(raw: dict[str, Any], form: Form, faults: Faults) -> Tree:
     return _Reader(form, faults).table(raw, form.structure(), ())
 
 
+def table_of(kind: inspect.Type) -> inspect.StructType | None:
+    """The table that a key of this type holds, or a list of; None for other keys."""
+    inner = kind.type if isinstance(kind, inspect.Metadata) else kind
+    inner = inner.item_type if isinstance(inner, inspect.ListType) else inner
+    return inner if isinstance(inner, inspect.StructType) else None
+
+
+def heading_of(field: inspect.Field) -> str:
+    """The heading of the table that a key holds, or a list of: ``[patterns]``, ``[[collective]]``."""
+    is_one = isinstance(field.type, inspect.StructType)
+    return f"[{field.encode_name}]" if is_one else f"[[{field.encode_name}]]"
+
+
 def heading(key: Key) -> str:
     """The heading of the table at a key."""
     if not key:
@@ -52,8 +65,6 @@ def heading(key: Key) -> str:
 
 
 class _Reader:
-    """Reads a file according to its schema."""
-
     def __init__(self, form: Form, faults: Faults) -> None:
         self._form = form
         self._faults = faults
@@ -203,17 +214,14 @@ def _unknown_key(name: str, known: list[str], key: Key, form: Form) -> str:
 
 def _purpose(field: inspect.Field) -> str:
     """The description of a missing key in the schema."""
-    kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
-    inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
-    if isinstance(inner, inspect.StructType):
-        title = f"[[{field.encode_name}]]" if inner is not kind else f"[{field.encode_name}]"
-        return f"; add a section {title}: {(inner.cls.__doc__ or '').splitlines()[0]}"
+    table = table_of(field.type)
+    if table:
+        return f"; add a section {heading_of(field)}: {(table.cls.__doc__ or '').splitlines()[0]}"
     described = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
     return f": {described['description']}" if described else ""
 
 
 def _kind(value: Any) -> str:
-    """The type of a TOML value in words."""
     names: dict[type, str] = {
         bool: "true or false",
         int: "a whole number",
@@ -236,8 +244,6 @@ def _as_toml(value: Any) -> str:
 def _list_sections(kind: inspect.StructType, title: str, listed: dict[str, list[str]]) -> None:
     listed[title] = [field.encode_name for field in kind.fields]
     for field in kind.fields:
-        inner = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
-        if isinstance(inner, inspect.ListType) and isinstance(inner.item_type, inspect.StructType):
-            _list_sections(inner.item_type, f"[[{field.encode_name}]]", listed)
-        elif isinstance(inner, inspect.StructType):
-            _list_sections(inner, f"[{field.encode_name}]", listed)
+        table = table_of(field.type)
+        if table:
+            _list_sections(table, heading_of(field), listed)

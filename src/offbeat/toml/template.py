@@ -10,7 +10,7 @@ import tomlkit
 from msgspec import NODEFAULT, Struct, inspect
 
 from offbeat.toml.quantities import UNITS
-from offbeat.toml.structure import Form
+from offbeat.toml.structure import Form, heading_of, table_of
 
 
 class Template(Struct, frozen=True, kw_only=True):
@@ -28,19 +28,15 @@ class Template(Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The file."""
         kind = self.form.structure()
-        plain = [field for field in kind.fields if _section(field) is None]
-        blocks = [comment(self.head), *(self._entry(field, field.encode_name) for field in plain)]
-        for field in kind.fields:
-            section = _section(field)
-            if section is not None:
-                blocks.append(self._section_text(field, section))
+        tables = [(field, table_of(field.type)) for field in kind.fields]
+        blocks = [comment(self.head)]
+        blocks += [self._entry(field, field.encode_name) for field, section in tables if section is None]
+        blocks += [self._section_text(field, section) for field, section in tables if section is not None]
         return "\n\n".join(blocks) + "\n"
 
     def _section_text(self, field: inspect.Field, section: inspect.StructType) -> str:
-        """A table with its purpose, its header and its keys."""
-        is_list = section is not field.type
-        header = f"[[{field.encode_name}]]" if is_list else f"[{field.encode_name}]"
-        more = " There may be several of these sections." if is_list else ""
+        header = heading_of(field)
+        more = " There may be several of these sections." if header.startswith("[[") else ""
         purpose = comment((section.cls.__doc__ or "").replace("``", "") + more)
         entries = [self._entry(inner, f"{field.encode_name}.{inner.encode_name}") for inner in section.fields]
         return "\n".join([purpose, header, *entries])
@@ -66,13 +62,6 @@ class Template(Struct, frozen=True, kw_only=True):
 def comment(text: str) -> str:
     """Text as TOML comments of at most 100 columns."""
     return "\n".join(f"# {line}" for line in textwrap.wrap(text, 98))
-
-
-def _section(field: inspect.Field) -> inspect.StructType | None:
-    """The table that a key of the file holds, or a list of."""
-    kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
-    inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
-    return inner if isinstance(inner, inspect.StructType) else None
 
 
 def _default(field: inspect.Field) -> Any:

@@ -29,26 +29,12 @@ BINS_PER_OCTAVE = 8
 _OCTAVES = 44
 BINS = 1 + BINS_PER_OCTAVE * _OCTAVES
 
-_COUNTS = np.dtype(
-    [
-        *(
-            (name, "<i8")
-            for name in (
-                "calls",
-                "run_calls",
-                "whole",
-                "timed",
-                "failed",
-                "in_place",
-                "arrivals",
-                "all_bytes",
-            )
-        ),
-        *((name, "<i8") for name in ("least_bytes", "most_bytes", "spent_ns", "waited_ns")),
-        *((name, "<f8") for name in ("skew_ns", "total_ns", "last_ns", "centred_square")),
-        ("bound_ns", "<f8"),
-    ]
+_INTEGERS = (
+    *("calls", "run_calls", "whole", "timed", "failed", "in_place", "all_bytes"),
+    *("least_bytes", "most_bytes", "spent_ns", "waited_ns"),
 )
+_FLOATS = ("skew_ns", "total_ns", "last_ns", "centred_square", "bound_ns")
+_COUNTS = np.dtype([*((name, "<i8") for name in _INTEGERS), *((name, "<f8") for name in _FLOATS)])
 
 AggregateKey = tuple[int, int, int, int, int]
 """Site, function, kind, size class, communicator (the canonical one of re-created communicators)."""
@@ -91,7 +77,6 @@ class CallAggregates:
             ("whole", calls.is_complete),
             ("failed", calls.failed),
             ("in_place", calls.in_place),
-            ("arrivals", calls.arrived),
             ("all_bytes", calls.all_bytes),
             ("spent_ns", calls.spent_ns),
             ("waited_ns", calls.waited_ns),
@@ -114,9 +99,7 @@ class CallAggregates:
         return self._communicators_used.of(number) if self._is_recreated[index] else np.array([index])
 
     def _represented_calls(self, calls: Calls) -> NDArray[np.int64] | int:
-        """How many calls of the run each recorded call represents: itself and those up to the next recorded
-        call, or up to the last call on its communicator.
-        """
+        """How many calls of the run each recorded call represents: up to the next, or the last one there."""
         if self._every == 1:
             return 1
         left = self._calls_until_freed[calls.communicator] - calls.sequence
@@ -242,10 +225,7 @@ def quantile_ns(histogram: NDArray[np.uint32], share: float) -> float:
 
 
 class _CommunicatorsUsed:
-    """The set of pairs of an aggregate and a communicator that it has calls on.
-
-    8 bytes per pair; unmerged additions need at most as much again.
-    """
+    """The pairs of an aggregate and a communicator that it has calls on; at most 16 bytes per pair."""
 
     def __init__(self) -> None:
         self._pairs = np.empty(0, np.int64)

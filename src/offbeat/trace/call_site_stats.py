@@ -46,9 +46,7 @@ class Times(Struct, frozen=True, kw_only=True):
 
 
 class Straggler(Struct, frozen=True, kw_only=True):
-    """A rank (in the communicator) or a node: its mean delay, and the share of the calls in which it was the
-    last to arrive.
-    """
+    """A rank (in the communicator) or a node: its mean delay, and how often it was the last to arrive."""
 
     name: str
     delay_s: float
@@ -63,18 +61,14 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     - ``communicators``: number of communicators (1, or those of a group); ``memberships``: of different lists
       of ranks among them; ``communicator_indices``: their indices, empty where they are not distinguished;
       ``communicator_index``: the first of them.
-    - ``calls``: calls that were matched; ``run_calls``: calls of the run, more if only every Nth was
-      recorded; ``run_calls_at_least``: without those that may have followed the last recorded call on
-      communicators that were never freed.
+    - ``calls``: matched calls; ``run_calls``: calls of the run, more if only every Nth was recorded;
+      ``run_calls_at_least``: without those that may have followed the last recorded one.
     - ``spent_s``: time in the calls; ``waited_s``: the part of it before the last rank arrived.
-    - ``stability``: share of the variance of delays within calls that the mean delays explain, 0 to 1; NaN
-      for a single call.
-    - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where communicators
-      are not distinguished.
-    - ``bound_s``: largest error of a time.
+    - ``stability``: share of the variance of delays within calls that the mean delays explain, or NaN.
+    - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where unknown.
+    - ``bound_s``: largest error of a time; ``key``: of the (first) aggregate.
     - ``histograms``: of skew, total and last delay (:mod:`offbeat.trace.call_aggregates`).
     - ``is_compared``: false where only one of several ranks is traced; times and delays are then unknown.
-    - ``key``: of the aggregate, of a group its first one.
     """
 
     site: str
@@ -120,8 +114,8 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
         return self.spent_s - self.waited_s
 
 
-_NOTHING = (np.empty(0), np.empty(0), math.nan)
-"""Mean delays, shares of last arrivals and stability where ranks are not compared."""
+_ByRank = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""For each rank: the sum of its delays in ns, how often it was last, the calls that it counts in."""
 
 _COUNTED = ("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes")
 
@@ -159,7 +153,10 @@ class StatsBuilder:
         function = trace.functions[function_number]
         counts = aggregates.summed(group)
         is_compared = self._is_compared(index)
-        delays, last, stability = self._pattern(group) if is_compared else _NOTHING
+        # On each communicator that was never freed, 0 to every - 1 calls followed the last recorded one.
+        uncertain_calls = int(np.count_nonzero(self._is_never_freed[indices])) * (trace.every - 1)
+        by_rank = [self._by_rank(number) for number in group] if is_compared and index >= 0 else []
+        delays, last, stability = self._pattern(by_rank, counts)
         return CallSiteStats(
             site=self._labels[site],
             place=self._sites[site].place,
@@ -169,13 +166,9 @@ class StatsBuilder:
             kind=_kind(kind, function.mode),
             communicator=self._communicator(group, indices),
             communicator_index=int(indices[0]) if len(indices) else index,
-            processes=trace.communicators.all[index].size
-            if index >= 0
-            else 1
-            if index == SINGLE_PROCESS
-            else 0,
+            processes=trace.communicators.all[index].size if index >= 0 else int(index == SINGLE_PROCESS),
             **{name: counts[name] for name in _COUNTED},
-            **self._times(group, is_compared),
+            **self._times(group, counts, is_compared),
             in_place=counts["in_place"] > 0,
             spent_s=counts["spent_ns"] / 1e9,
             waited_s=counts["waited_ns"] / 1e9,
@@ -183,7 +176,7 @@ class StatsBuilder:
             stability=stability,
             bound_s=counts["bound_ns"] / 1e9,
             latest_ranks=_stragglers([str(place) for place in range(len(delays))], delays, last),
-            latest_nodes=self._straggler_nodes(group) if len(delays) else [],
+            latest_nodes=self._straggler_nodes(group, by_rank) if len(delays) else [],
             delays_s=delays,
             key=key,
             communicators=max(len(indices), 1),
@@ -192,12 +185,11 @@ class StatsBuilder:
             is_inter=index >= 0 and trace.communicators.all[index].is_inter,
             communicator_indices=indices,
             run_calls=counts["run_calls"],
-            run_calls_at_least=max(counts["run_calls"] - self._uncertain_calls(indices), counts["calls"]),
+            run_calls_at_least=max(counts["run_calls"] - uncertain_calls, counts["calls"]),
         )
 
-    def _times(self, group: Sequence[int], is_compared: bool) -> dict[str, Any]:
+    def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
         """Skew, total and last delay; NaN where ranks are not compared."""
-        counts = self._aggregates.summed(group)
         histograms = self._aggregates.histograms[group].sum(axis=0, dtype=np.int64) * is_compared
         whole, timed = counts["whole"] * is_compared, counts["timed"] * is_compared
         return {
@@ -212,12 +204,6 @@ class StatsBuilder:
         members = self._trace.communicators.all[index].members if index >= 0 else np.empty(0, np.int32)
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
 
-    def _uncertain_calls(self, indices: NDArray[np.int64]) -> int:
-        """Upper limit of the calls that are counted and were not made: 0 to every - 1 calls followed the last
-        recorded one on each communicator whose number of calls is unknown.
-        """
-        return int(np.count_nonzero(self._is_never_freed[indices])) * (self._trace.every - 1)
-
     def _communicator(self, group: Sequence[int], indices: NDArray[np.int64]) -> str:
         index = self._aggregates.keys[group[0]][4]
         if index == SINGLE_PROCESS:
@@ -228,26 +214,22 @@ class StatsBuilder:
         label = one.label if len(group) == 1 else one.name or one.constructor
         return label if len(indices) == 1 else f"{len(indices)} × {label}"
 
-    def _pattern(self, group: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def _pattern(
+        self, by_rank: Sequence[_ByRank | None], counts: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Mean delay of each rank, share of calls in which it was last, and stability; empty if unknown."""
-        index = self._aggregates.keys[group[0]][4]
-        sums = self._aggregates.summed(group)
-        parts = [self._by_rank(number) for number in group] if index >= 0 else [None]
-        if sums["whole"] == 0 or any(part is None for part in parts):
-            return _NOTHING
-        traced = sum(part[2].astype(np.int64) for part in parts if part is not None)
-        delay_ns = sum(part[0] for part in parts if part is not None)
-        latest = sum(part[1] for part in parts if part is not None)
+        known = [part for part in by_rank if part is not None]
+        if counts["whole"] == 0 or not known or len(known) < len(by_rank):
+            return np.empty(0), np.empty(0), math.nan
+        delay_ns, latest, traced = (np.sum(column, axis=0) for column in zip(*known, strict=True))
         # The calls of each rank: not every rank is a member of all communicators of the group.
-        each = np.where(traced > 0, np.asarray(traced), np.nan)
-        delays, last = np.asarray(delay_ns) / each / 1e9, np.asarray(latest) / each
-        square = sums["centred_square"] / 1e18
-        return delays, last, _stability(delays[~np.isnan(delays)], sums["whole"], square)
+        each = np.where(traced > 0, traced, np.nan)
+        delays, last = delay_ns / each / 1e9, latest / each
+        square = counts["centred_square"] / 1e18
+        return delays, last, _stability(delays[~np.isnan(delays)], counts["whole"], square)
 
-    def _by_rank(
-        self, number: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] | None:
-        """For each rank of an aggregate: sum of delays in ns, times it was last, calls that it counts in."""
+    def _by_rank(self, number: int) -> _ByRank | None:
+        """Of each rank of an aggregate; None if unknown."""
         members = self._trace.communicators.all[self._aggregates.keys[number][4]].members
         sums = self._aggregates.by_rank(number, len(members))
         if sums is None:
@@ -258,14 +240,13 @@ class StatsBuilder:
         """The node of each world rank; empty for ranks that are not traced, unknown, or without a clock."""
         return np.where(members >= 0, self._hosts[members], "")
 
-    def _straggler_nodes(self, group: Sequence[int]) -> list[Straggler]:
+    def _straggler_nodes(self, group: Sequence[int], by_rank: Sequence[_ByRank | None]) -> list[Straggler]:
         """The nodes with the largest mean delay of their ranks."""
-        parts = [self._by_rank(number) for number in group]
         indices = [self._aggregates.keys[number][4] for number in group]
         hosts_of = [self._hosts_of(self._trace.communicators.all[index].members) for index in indices]
         hosts, of = np.unique(np.concatenate(hosts_of), return_inverse=True)
         delay_ns, latest, counted = (
-            np.bincount(of, weights=np.concatenate([part[column] for part in parts if part is not None]))
+            np.bincount(of, weights=np.concatenate([part[column] for part in by_rank if part is not None]))
             for column in range(3)
         )
         calls = np.zeros(len(hosts))
@@ -311,10 +292,7 @@ def _stragglers(
 
 
 def _stability(delays_s: NDArray[np.float64], calls_: int, square_s2: float) -> float:
-    """‖mean of the centred delays‖² / mean of ‖centred delays‖², corrected for chance.
-
-    Independent random delays have an expected ratio of 1 / calls; the correction makes it 0.
-    """
+    """‖mean of the centred delays‖² / mean of ‖centred delays‖², corrected for 1 / calls of random delays."""
     if calls_ < 2 or len(delays_s) < 2 or square_s2 <= 0:
         return math.nan
     centred = delays_s - delays_s.mean()

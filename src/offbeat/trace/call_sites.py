@@ -12,7 +12,7 @@ import bisect
 import ctypes
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.definitions import CallPath, PythonFrame
-from offbeat.trace.definitions import Mapping as MappedCode
+from offbeat.trace.format import CallPath, PythonFrame
+from offbeat.trace.format import Mapping as MappedCode
 
 if TYPE_CHECKING:
     from offbeat.trace.program_file import ProgramFile
@@ -90,36 +90,22 @@ class CallSites:
     def __init__(self) -> None:
         self._numbers: dict[CallSite, int] = {_NOWHERE: 0}
         self.all: list[CallSite] = [_NOWHERE]
-        self._files: dict[str, ProgramFile | None] = {}
-        self._frames: dict[tuple[str, int], tuple[list[Frame], bool]] = {}
+        self.frames = cache(self._resolve)
+        self._file = cache(_program_file)
 
     def number(self, site: CallSite) -> int:
         """The number of a site; a new site gets the next number."""
         known = self._numbers.get(site)
-        if known is not None:
-            return known
-        if len(self.all) >= MOST_SITES:
-            return 0
-        self._numbers[site] = len(self.all)
-        self.all.append(site)
-        return len(self.all) - 1
+        if known is None and len(self.all) < MOST_SITES:
+            known = self._numbers[site] = len(self.all)
+            self.all.append(site)
+        return known or 0
 
-    def frames(self, path: str, offset: int) -> tuple[list[Frame], bool]:
+    def _resolve(self, path: str, offset: int) -> tuple[list[Frame], bool]:
         """Resolve a return address at ``offset`` in a file: the frame of the call, then the callers in other
         files that it is inlined into; and whether the last one is the outermost function of a program.
         """
-        known = self._frames.get((path, offset))
-        if known is None:
-            known = self._frames[path, offset] = self._resolve(path, offset)
-        return known
-
-    def _resolve(self, path: str, offset: int) -> tuple[list[Frame], bool]:
-        from offbeat.trace.program_file import ProgramFile  # importing elftools is slow
-
-        if path not in self._files:
-            is_there = path.startswith("/") and Path(path).is_file()
-            self._files[path] = ProgramFile(Path(path)) if is_there else None
-        file = self._files[path]
+        file = self._file(path)
         if file is None:
             return [Frame("", "", 0, path, offset)], False
         # The call instruction ends before the return address; the byte before is part of it.
@@ -131,6 +117,12 @@ class CallSites:
         called = [Frame(demangled(one.function), one.file, one.line) for one in places]
         kept = [one for place, one in enumerate(called) if place == 0 or one.file != called[place - 1].file]
         return kept, called[-1].function in _OUTERMOST
+
+
+def _program_file(path: str) -> ProgramFile | None:
+    from offbeat.trace.program_file import ProgramFile  # importing elftools is slow
+
+    return ProgramFile(Path(path)) if path.startswith("/") and Path(path).is_file() else None
 
 
 class AddressResolver:
@@ -169,7 +161,7 @@ class AddressResolver:
         return self._sites.number(_site(self._native(path.addresses), path.python))
 
     def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
-        """The file of each address, and its frames as of :meth:`CallSites.frames`."""
+        """The file of each address, and its frames as of ``CallSites.frames``."""
         for address in addresses:
             place = bisect.bisect_right(self._starts, address) - 1
             if place >= 0 and address < self._mappings[place].end:
@@ -181,9 +173,7 @@ class AddressResolver:
 
 
 def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> CallSite:
-    """The site of a call path, without frames of the C library, the tracer and the Python interpreter, and
-    without wrappers of MPI functions in the program.
-    """
+    """The site of a call path, without frames of system libraries, the tracer, Python and wrappers of MPI."""
     frames: list[Frame] = []
     for path, found, is_outermost in native:
         name = Path(path).name
@@ -302,7 +292,8 @@ def shortened(name: str) -> str:
     head = plain if operator < 0 else plain[:operator]
     head = "" if head.endswith(" ") else head.rstrip(":")  # a type, or namespaces
     own = "" if operator < 0 else plain[operator:]
-    parts = [part for part in _without_type(head).split("::") if part]
+    head = head.rstrip().rsplit(" ", 1)[-1]  # without the return type that the names of templates begin with
+    parts = [part for part in head.split("::") if part]
     kept = "::".join([*parts, own][-2:] if own else parts[-2:])
     if len(kept) > MOST_LETTERS:
         kept = "::".join([*parts, own][-1:] if own else parts[-1:])
@@ -339,8 +330,3 @@ def _without_arguments(name: str) -> str:
             kept.append(letter)
         at += 1
     return "".join(kept)
-
-
-def _without_type(name: str) -> str:
-    """Without the return type that the names of templates begin with."""
-    return name.rstrip().rsplit(" ", 1)[-1]

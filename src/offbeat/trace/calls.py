@@ -64,9 +64,7 @@ class Calls(Struct, kw_only=True, eq=False):
         return self.last_ns - self.first_ns
 
     def delays_s(self, chosen: NDArray[np.bool_], p: int) -> NDArray[np.float64]:
-        """Delays of some calls relative to their first arrival, in seconds, (chosen, p); NaN where a rank did
-        not arrive.
-        """
+        """Delays of some calls after their first arrival, (chosen, p); NaN where a rank did not arrive."""
         index = np.cumsum(chosen) - 1
         of_chosen = chosen[self.arrival_call]
         delays = np.full((int(np.count_nonzero(chosen)), p), np.nan)
@@ -82,7 +80,7 @@ def analyse_calls(matched: MatchedCalls) -> Calls:
     # Completions are sorted behind arrivals, so a call has arrivals if its first event is one.
     has_arrivals = ~is_completion[starts]
     if not has_arrivals.all():
-        lengths = np.diff([*starts, len(events)])
+        lengths = np.diff(starts, append=len(events))
         events, lengths = events.select(np.repeat(has_arrivals, lengths)), lengths[has_arrivals]
         matched = MatchedCalls(
             events=events,
@@ -90,7 +88,10 @@ def analyse_calls(matched: MatchedCalls) -> Calls:
             communicator=matched.communicator[has_arrivals],
             expected=matched.expected[has_arrivals],
         )
-    return _analysed(matched) if len(matched.starts) else _no_calls()
+    if len(matched.starts):
+        return _analysed(matched)
+    types: dict[str, Any] = dict.fromkeys(("is_complete", "has_end", "failed", "in_place"), np.bool_)
+    return Calls(**{name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__})
 
 
 def _analysed(matched: MatchedCalls) -> Calls:
@@ -98,7 +99,7 @@ def _analysed(matched: MatchedCalls) -> Calls:
     phases = events.flags & form.PHASE
     is_completion = phases == form.COMPLETION
     is_arrival = None if not is_completion.any() else ~is_completion
-    call_of = np.repeat(np.arange(len(starts)), np.diff([*starts, len(events)]))
+    call_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(events)))
     enter = events.enter_ns
     first = _minimum(enter, is_arrival, starts)
     last = -_minimum(-enter, is_arrival, starts)
@@ -170,9 +171,3 @@ def _ends(
     exits_ns = np.where(is_freed, -_LATEST, events.exit_ns)
     completed = np.add.reduceat((is_completion & ~is_freed).astype(np.int64), starts)
     return np.maximum.reduceat(exits_ns, starts), (kind == BLOCKING) | (completed >= arrived)
-
-
-def _no_calls() -> Calls:
-    types: dict[str, Any] = dict.fromkeys(("is_complete", "has_end", "failed", "in_place"), np.bool_)
-    empty: dict[str, Any] = {name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__}
-    return Calls(**empty)

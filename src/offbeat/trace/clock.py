@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.trace.definitions import ClockPoint
+from offbeat.trace.format import ClockPoint
 from offbeat.trace.rank_file import Header
 
 SYSTEM_SOURCES = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW")
@@ -36,9 +36,8 @@ class RankClock:
         self._are_shared = np.array([point.is_shared for point in ordered])
         self._drift_limit, self._wander = drift_limit, wander
         self._stamps_wrong_ns = stamps_wrong_ns
-        self.points = len(ordered)
-        self.is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
-        self._is_plain = self.is_same and self._offset0 == 0 and not self._offsets.any()
+        self._is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
+        self._is_plain = self._is_same and self._offset0 == 0 and not self._offsets.any()
 
     def shared_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Shared times of local times, (n,), rounded to nanoseconds."""
@@ -55,7 +54,7 @@ class RankClock:
 
     def bound_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.float64]:
         """Upper limit of the error of :meth:`shared_ns`, (n,) in ns."""
-        if self.is_same:
+        if self._is_same:
             return np.full(len(local_ns), float(self._stamps_wrong_ns))
         at = (local_ns - self._local0).astype(np.float64)
         bounds = np.interp(at, self._local, self._bounds) + self._stamps_wrong_ns
@@ -81,18 +80,16 @@ class Clocks:
     """The clocks of all files of a trace. ``notes`` state their uncertainties.
 
     A rank without clock points uses those of another rank of its node if both read the node's system clock.
-    If no rank has clock points, times are compared by each node's wall clock, and ``are_synchronised`` is
-    false.
+    If no rank has clock points, times are compared by each node's wall clock.
     """
 
     def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
         self.notes: list[str] = []
-        self.are_synchronised = any(points)
         self.of_file: list[RankClock | None] = [
             RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
             for header, own in zip(headers, points, strict=True)
         ]
-        if self.are_synchronised:
+        if any(points):
             self._share_within_nodes(headers)
         else:
             self._use_wall_clocks(headers)
@@ -126,7 +123,7 @@ class Clocks:
             if header.source not in SYSTEM_SOURCES:
                 key = (header.host, f"{header.source} of rank {header.rank}")
             offset = offsets.setdefault(key, header.began_unix_ns - header.began_ns)
-            point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True, False)
+            point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True)
             self.of_file[place] = RankClock(
                 [point], header.drift_limit, header.wander, header.stamps_wrong_ns
             )

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.definitions import DefinedCommunicator
+from offbeat.trace.format import DefinedCommunicator
 from offbeat.trace.rank_file import RankFile
 
 WORLD, SELF = 1, 2
@@ -39,9 +39,8 @@ class Communicators:
     """All communicators of a trace; maps the ids of each file to them.
 
     ``canonical`` has for each communicator the index of the first one that was created in the same way, (n,):
-    by the same function from the same parent (or from parents created in the same way), with the same ranks
-    in the same order and the same name. A program that re-creates a communicator in every time step thus has
-    one row for all of them.
+    by the same function from the same (or such a) parent, with the same ranks in the same order and the same
+    name. A communicator that a program re-creates in every time step thus has one row.
     """
 
     def __init__(self, files: Sequence[RankFile]) -> None:

@@ -21,22 +21,31 @@ from offbeat.trace.read import Trace
 CHANNEL_BITS, PLACE_BITS, SITE_BITS = 33, 37, 13
 """The lowest bit of the channel in a key, and of the position and the call site in a caller."""
 
-_COLUMNS = {
-    "key": np.int64,
-    "caller": np.int64,
-    "enter_ns": np.int64,
-    "exit_ns": np.int64,
-    "spent_ns": np.int64,
-    "bytes": np.int64,
-    "flags": np.uint16,
-    "bound_ns": np.float32,
-}
-
 _FEWEST_RECORDS = 64
 """A page is not split into parts of fewer records."""
 
 
-class EventBatch(Struct, eq=False):
+class Columns(Struct, eq=False):
+    """A table: each field is an array with one entry a row."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.__struct_fields__[0]))
+
+    def select(self, which: Any) -> Self:
+        """The rows that a slice, a mask or an array of indices selects."""
+        return type(self)(*(getattr(self, name)[which] for name in self.__struct_fields__))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """All parts, at least one, as one table."""
+        names = cls.__struct_fields__
+        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+
+_NO_NUMBERS = np.empty(0, np.int64)
+
+
+class EventBatch(Columns, eq=False):
     """Events, one per entry, (n,); times are on the shared clock.
 
     ``key`` is channel << 33 | sequence << 1 | (is a completion): sorting by it groups the events of a call,
@@ -46,33 +55,14 @@ class EventBatch(Struct, eq=False):
     requests is divided among their completions.
     """
 
-    key: NDArray[np.int64]
-    caller: NDArray[np.int64]
-    enter_ns: NDArray[np.int64]
-    exit_ns: NDArray[np.int64]
-    spent_ns: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    flags: NDArray[np.uint16]
-    bound_ns: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.key)
-
-    def select(self, which: Any) -> Self:
-        """The events that a slice, a mask or an array of indices selects."""
-        return type(self)(*(getattr(self, name)[which] for name in _COLUMNS))
-
-    @classmethod
-    def empty(cls) -> Self:
-        """A batch without events."""
-        return cls(*(np.empty(0, kind) for kind in _COLUMNS.values()))
-
-    @classmethod
-    def concatenate(cls, batches: Sequence[EventBatch]) -> Self:
-        """All batches as one."""
-        if not batches:
-            return cls.empty()
-        return cls(*(np.concatenate([getattr(one, name) for one in batches]) for name in _COLUMNS))
+    key: NDArray[np.int64] = _NO_NUMBERS
+    caller: NDArray[np.int64] = _NO_NUMBERS
+    enter_ns: NDArray[np.int64] = _NO_NUMBERS
+    exit_ns: NDArray[np.int64] = _NO_NUMBERS
+    spent_ns: NDArray[np.int64] = _NO_NUMBERS
+    bytes: NDArray[np.int64] = _NO_NUMBERS
+    flags: NDArray[np.uint16] = np.empty(0, np.uint16)
+    bound_ns: NDArray[np.float32] = np.empty(0, np.float32)
 
 
 class EventReader:
@@ -157,20 +147,19 @@ def _spent_ns(
         return spent
     same = (enter[1:] == enter[:-1]) & (leave[1:] == leave[:-1]) & is_completion[1:] & is_completion[:-1]
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    lengths = np.diff([*starts, len(spent)])
+    lengths = np.diff(starts, append=len(spent))
     return spent // np.repeat(lengths, lengths)
 
 
 class LaneReader:
     """Reads one lane (the records of one thread) of a file in parts of about ``part_records`` records.
 
-    A part is several pages or a fraction of a page. ``pending`` holds events that were read and not yet
-    taken.
+    ``pending`` holds events that were read and not yet taken.
     """
 
     def __init__(self, number: int, file: RankFile, pages: NDArray[np.int64], part_records: int) -> None:
         self.number = number
-        self.pending = EventBatch.empty()
+        self.pending = EventBatch()
         self._file, self._pages = file, pages
         self._pages_per_part = max(1, part_records // form.RECORDS_A_PAGE)
         self._parts_per_page = -(-form.RECORDS_A_PAGE // max(part_records, _FEWEST_RECORDS))
@@ -187,16 +176,6 @@ class LaneReader:
         """Whether few events are pending and more can be read."""
         return self.has_unread and len(self.pending) < self._refill_below
 
-    @property
-    def is_active(self) -> bool:
-        """Whether the lane will still deliver events."""
-        return self.has_unread or len(self.pending) > 0
-
-    @property
-    def last_exit_ns(self) -> int:
-        """The latest exit of the pending events."""
-        return int(self.pending.exit_ns.max())
-
     def next_records(self) -> NDArray[Any]:
         """Read the next part."""
         pages = self._pages[self._next_page : self._next_page + self._pages_per_part]
@@ -211,16 +190,9 @@ class LaneReader:
         self._next_page += self._next_part == 0
         return records[begin:end]
 
-    def add(self, events: EventBatch) -> None:
-        """Append events to the pending ones."""
-        self.pending = EventBatch.concatenate([self.pending, events]) if len(self.pending) else events
-
     def take_until(self, until_ns: int | None) -> EventBatch:
-        """Remove and return the pending events before the first one that ends after ``until_ns``.
-
-        All of them if ``until_ns`` is None.
-        """
-        events, self.pending = self.pending, EventBatch.empty()
+        """Remove and return the pending events before the first that ends after ``until_ns``; None: all."""
+        events, self.pending = self.pending, EventBatch()
         if until_ns is None:
             return events
         is_later = events.exit_ns > until_ns

@@ -1,25 +1,232 @@
-"""Exports of a trace: Perfetto, Parquet and CSV, and the table of all formats."""
+"""Exports of a trace: Perfetto, Parquet, CSV and OTF2.
+
+OTF2 is for Vampir and the tools of Score-P, and needs the Python package ``otf2``. A rank is a process, a
+lane a location; calls are regions with MPI collective events. The bytes sent and received are those of a
+process's role in the collective (:mod:`offbeat.trace.message_sizes`); on an inter-communicator, where the
+sizes of the two groups are not recorded for each call, both are the message size.
+"""
 
 from __future__ import annotations
 
+import importlib
+import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pyarrow.parquet as parquet
 
 import offbeat
 from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
-from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.options import check
+from offbeat.study.collectives import PROPERTIES
+from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.record_table import COLUMNS, pieces
+from offbeat.trace.run import check
 
-Writer = Callable[..., None]
-"""(trace, path, ranks=, on_progress=)."""
+OTF2_NAME = "traces"
+"""The archive's name: its anchor file is ``traces.otf2``, as with Score-P."""
+
+_OPERATIONS = {name.upper() for name, row in PROPERTIES.items() if not row.is_of_neighbours}
+"""OTF2's collective operations: it has none of neighbourhood collectives."""
+
+
+def _write_otf2(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
+    """Write an archive into a new folder. Raises :class:`BadInput` and OSError."""
+    library = _otf2_library()
+    unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise BadInput(f"{path} exists; an OTF2 archive is a separate folder: give the name of a new one")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_archive(library, trace, unfinished, ranks, on_progress)
+        unfinished.replace(path)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write_archive(
+    library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, on_progress: Progress | None
+) -> None:
+    archive = library.writer.Writer(str(folder), archive_name=OTF2_NAME, timer_resolution=10**9)
+    try:
+        archive_of = _Archive(library, trace, archive)
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
+            archive_of.write(piece)
+        # The library takes the time of the export for the time of the first event.
+        archive._realtime_timestamp = min(header.began_unix_ns for header in trace.headers) / 1e9
+        archive.close()
+    except importlib.import_module("_otf2").Error as error:
+        archive._handle = None  # else it closes, and fails, once more
+        raise OSError(f"the OTF2 library could not write to the end ({error}); is the disk full?") from error
+
+
+def _otf2_library() -> Any:
+    try:
+        return importlib.import_module("otf2")
+    except ImportError as error:
+        raise BadInput(
+            "OTF2 needs the Python package otf2, which is not installed: 'pip install otf2' (available for"
+            " CPython up to 3.11 on x86-64), or export to perfetto, parquet or csv"
+        ) from error
+
+
+_CALL = ["communicator_index", "sequence", "round"]
+
+
+class _Archive:
+    """Writes events to an archive, and creates definitions on demand."""
+
+    def __init__(self, library: Any, trace: Trace, archive: Any) -> None:
+        self._library, self._trace, self._archive = library, trace, archive
+        self._definitions = archive.definitions
+        self._paradigm = library.Paradigm.MPI
+        self._region = cache(self._new_region)
+        self._location = cache(self._new_location)
+        self._group = cache(self._new_group)
+        self._communicator = cache(self._new_communicator)
+        self._place = cache(self._place_of)
+        self._requests: dict[tuple[int, ...], int] = {}
+        self._next_request = 0
+        self._totals = _totals(trace)
+        self._hosts = {header.rank: header.host for header in trace.headers}
+        self._left: dict[tuple[int, int], int] = {}
+        self._machine = self._definitions.system_tree_node("machine", class_name="machine")
+        self._site = self._definitions.attribute(
+            "call site", description="where the collective was called", type=library.Type.STRING
+        )
+        self._sequence = self._definitions.attribute(
+            "sequence", description="number of the call on its communicator", type=library.Type.UINT64
+        )
+        everyone = tuple(self._location(rank, 0) for rank in range(trace.size))
+        self._definitions.group(
+            "ranks", group_type=library.GroupType.COMM_LOCATIONS, paradigm=self._paradigm, members=everyone
+        )
+
+    def write(self, piece: pl.DataFrame) -> None:
+        """Write the events of a frame, of one rank and lane in their order."""
+        for row in piece.iter_rows(named=True):
+            location = (row["rank"], row["lane"])
+            writer = self._archive.event_writer_from_location(self._location(*location))
+            name = row["function"]
+            if row["moment"] == "completion":
+                name = f"MPI_{(row['completed_by'] or 'wait').capitalize()}"
+            region = self._region(name)
+            about = {self._site: row["site"], self._sequence: row["sequence"]}
+            # A function that completes several requests is one region per request; all but the first one
+            # have a duration of 0 at its end.
+            enter = max(row["enter_ns"], self._left.get(location, 0))
+            leave = max(row["exit_ns"], enter)
+            self._left[location] = leave
+            writer.enter(enter, region, attributes=about)
+            self._collective(writer, row, enter, leave)
+            writer.leave(leave, region)
+
+    def _collective(self, writer: Any, row: dict[str, Any], enter: int, leave: int) -> None:
+        collective = collective_name(row["collective"]).upper()
+        if collective not in _OPERATIONS or row["communicator_index"] < 0:
+            return
+        operation = getattr(self._library.CollectiveOp, collective)
+        communicator = self._communicator(row["communicator_index"])
+        root = row["root"] if row["root"] >= 0 else self._library.enums.Undefined.UINT32.value
+        if row["moment"] == "call":
+            if row["function"].endswith("_init"):
+                return
+            writer.mpi_collective_begin(enter)
+            writer.mpi_collective_end(leave, operation, communicator, root, *self._exchanged(row))
+            return
+        key = (row["rank"], row["communicator_index"], row["sequence"], row["round"])
+        if row["moment"] == "completion":
+            request = self._requests.pop(key, None)
+            if request is not None:
+                writer.non_blocking_collective_complete(
+                    leave, operation, communicator, root, *self._exchanged(row), request
+                )
+            return
+        self._next_request += 1
+        self._requests[key] = self._next_request
+        writer.non_blocking_collective_request(leave, self._next_request)
+
+    def _exchanged(self, row: dict[str, Any]) -> tuple[int, int]:
+        """The bytes that the process of a row sends and receives in its call."""
+        index = row["communicator_index"]
+        place = self._place(index, row["rank"])
+        if self._trace.communicators.all[index].is_inter or place < 0:
+            return row["bytes"], row["bytes"]
+        call = (index, row["sequence"], row["round"])
+        return exchanged(
+            Role(
+                collective=collective_name(row["collective"]),
+                place=place,
+                processes=row["processes"],
+                root=row["root"],
+                block_bytes=row["bytes"],
+                vector_bytes=row["sent_bytes"],
+                total_bytes=self._totals.get(call, row["bytes"] * row["processes"]),
+                in_place=row["in_place"],
+            )
+        )
+
+    def _place_of(self, index: int, rank: int) -> int:
+        """A world rank's rank in a communicator, -1 if unknown."""
+        places = np.flatnonzero(self._trace.communicators.all[index].members == rank)
+        return int(places[0]) if len(places) else -1
+
+    def _new_region(self, name: str) -> Any:
+        return self._definitions.region(
+            name, paradigm=self._paradigm, region_role=self._library.RegionRole.FUNCTION
+        )
+
+    def _new_location(self, rank: int, lane: int) -> Any:
+        return self._definitions.location(f"rank {rank} lane {lane}", group=self._group(rank))
+
+    def _new_group(self, rank: int) -> Any:
+        """The process of a rank, on its node."""
+        host = self._hosts.get(rank) or "not traced"
+        node = self._definitions.system_tree_node(host, class_name="node", parent=self._machine)
+        return self._definitions.location_group(f"rank {rank}", system_tree_parent=node)
+
+    def _new_communicator(self, index: int) -> Any:
+        one = self._trace.communicators.all[index]
+        group = self._definitions.group(
+            f"{one.label} #{index}",
+            group_type=self._library.GroupType.COMM_GROUP,
+            paradigm=self._paradigm,
+            members=tuple(self._location(int(rank), 0) for rank in one.members if rank >= 0),
+        )
+        return self._definitions.comm(one.label, group=group)
+
+
+def _totals(trace: Trace) -> dict[tuple[int, ...], int]:
+    """The sum of all processes' blocks of each uneven call, by communicator, sequence and round."""
+    if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
+        return {}
+    parts = [_uneven(piece) for piece in pieces(trace)]
+    if not parts:
+        return {}
+    summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
+    return {tuple(call): total for *call, total in summed.iter_rows()}
+
+
+def _uneven(piece: pl.DataFrame) -> pl.DataFrame:
+    names = [f"MPI_{name.capitalize()}{large}" for name in UNEVEN for large in ("", "_c")]
+    chosen = piece.filter(
+        pl.col("collective").is_in(names)
+        & (pl.col("moment") != "completion")
+        & ~pl.col("function").str.contains("_init")
+    )
+    return chosen.group_by(_CALL).agg(pl.col("bytes").sum())
+
+
+Writer = Callable[[Trace, Path, Sequence[int] | None, Progress | None], None]
+"""Writes the records of some ranks (None: all) to a path. Raises OSError."""
 
 
 def ranks_of(text: str, trace: Trace) -> list[int] | None:
@@ -41,58 +248,62 @@ def ranks_of(text: str, trace: Trace) -> list[int] | None:
     return traced
 
 
-def empty() -> pl.DataFrame:
+def export(
+    trace: Trace,
+    path: Path,
+    to: str,
+    *,
+    ranks: Sequence[int] | None = None,
+    on_progress: Progress | None = None,
+) -> None:
+    """Write the records of some ranks (None: all) in one of EXPORTS. Raises :class:`BadInput` on failure."""
+    _, write = EXPORTS[to]
+    try:
+        write(trace, path, ranks, on_progress)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def _empty() -> pl.DataFrame:
     """A table with all columns and no rows."""
     return pl.DataFrame(schema={name: dtype for name, (dtype, _) in COLUMNS.items()})
 
 
-def export_csv(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+def _write_csv(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
+    """A CSV file in UTF-8: a header, then one record per line."""
+    with atomic_writer(path) as stream:
+        stream.write(_empty().write_csv().encode())
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
+            stream.write(piece.write_csv(include_header=False).encode())
+
+
+def _write_parquet(
+    trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    """Write a CSV file in UTF-8: a header, then one record per line. Raises :class:`BadInput` on failure."""
-    try:
-        with atomic_writer(path) as stream:
-            stream.write(empty().write_csv().encode())
-            for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-                stream.write(piece.write_csv(include_header=False).encode())
-    except OSError as error:
-        raise write_error(path, error) from error
-
-
-def export_parquet(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
-) -> None:
-    """Write a Parquet file; the notes on the trace are in its metadata (``offbeat.words``).
-
-    Raises :class:`BadInput` on failure.
-    """
-    schema = empty().to_arrow().schema
+    """A Parquet file, with the notes on the trace in its metadata."""
+    schema = _empty().to_arrow().schema
     headers = {
         b"offbeat.trace": str(trace.directory).encode(),
         b"offbeat.words": "\n".join(trace.notes).encode(),
     }
-    try:
-        with (
-            atomic_writer(path) as stream,
-            parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
-        ):
-            for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-                writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
-    except OSError as error:
-        raise write_error(path, error) from error
+    with (
+        atomic_writer(path) as stream,
+        parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
+    ):
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
+            writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
 
 
 Event = dict[str, Any]
 
 
-def export_perfetto(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+def _write_perfetto(
+    trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    """Write Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
+    """Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
 
     A rank is a process, a lane a thread. Every call is a complete event ("X"); the time between the issue of
     a call and its completion is an asynchronous pair ("b", "e"). Times are microseconds with three decimals.
-    Raises :class:`BadInput` on failure.
     """
     about = {
         "displayTimeUnit": "ns",
@@ -103,25 +314,14 @@ def export_perfetto(
             "notes": trace.notes,
         },
     }
-    try:
-        with atomic_writer(path) as stream:
-            stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
-            separator = b"\n"
-            for events in _all(trace, ranks, on_progress):
-                for event in events:
-                    stream.write(separator + msgspec.json.encode(event))
-                    separator = b",\n"
-            stream.write(b"\n]}\n")
-    except OSError as error:
-        raise write_error(path, error) from error
-
-
-def _all(
-    trace: Trace, ranks: Sequence[int] | None, on_progress: Progress | None
-) -> Iterator[Iterator[Event]]:
-    yield _names(trace, ranks)
-    for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-        yield _events(piece)
+    frames = pieces(trace, ranks=ranks, on_progress=on_progress)
+    with atomic_writer(path) as stream:
+        stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
+        separator = b"\n"
+        for event in chain(_names(trace, ranks), chain.from_iterable(map(_events, frames))):
+            stream.write(separator + msgspec.json.encode(event))
+            separator = b",\n"
+        stream.write(b"\n]}\n")
 
 
 def _names(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
@@ -148,11 +348,7 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
         arguments = {key: row[key] for key in _ARGUMENTS if row[key] not in ("", None)}
         if row["root"] >= 0:
             arguments["root"] = row["root"]
-        for key in ("in_place", "failed"):
-            if row[key]:
-                arguments[key] = True
-        if row["completed_by"]:
-            arguments["completed_by"] = row["completed_by"]
+        arguments |= {key: row[key] for key in ("in_place", "failed", "completed_by") if row[key]}
         if row["bound_ns"]:
             arguments["clock_bound_ns"] = row["bound_ns"]
         place = {"cat": "collective", "pid": row["rank"], "tid": row["lane"]}
@@ -176,9 +372,9 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
 
 
 EXPORTS: dict[str, tuple[str, Writer]] = {
-    "perfetto": (".perfetto.json", export_perfetto),
-    "otf2": (".otf2", export_otf2),
-    "parquet": (".parquet", export_parquet),
-    "csv": (".csv", export_csv),
+    "perfetto": (".perfetto.json", _write_perfetto),
+    "otf2": (".otf2", _write_otf2),
+    "parquet": (".parquet", _write_parquet),
+    "csv": (".csv", _write_csv),
 }
 """Format → file suffix and writer."""

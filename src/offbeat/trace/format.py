@@ -1,13 +1,17 @@
-"""The format of trace files as numpy types; it is documented in ``native/trace/format.h``.
+"""The format of trace files as numpy types, and the definitions in them.
 
-Every structure equals the C structure of the same name in that header, which a test verifies.
+``native/trace/format.h`` documents the format; every structure equals the C structure of the same name, which
+a test verifies.
 """
 
 from __future__ import annotations
 
-from struct import Struct
+import struct
+from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 MAGIC = b"OFFBEATT"
 VERSION = 3
@@ -63,9 +67,6 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 IS_PATH = 1 << 63
 """Flag in the ``address`` of a record that contains the id of a call path."""
 
-LOST_BY_BUDGET = -1
-"""``lost_because`` if OFFBEAT_TRACE_BYTES was reached; otherwise it is an errno value."""
-
 HEADER = np.dtype(
     {
         "names": [
@@ -90,13 +91,15 @@ HEADER = np.dtype(
     }
 )
 
+_OF_BOTH = [
+    *(("enter_ns", "<i8"), ("exit_ns", "<i8"), ("address", "<u8"), ("bytes", "<u8")),
+    ("communicator", "<u4"),
+]
+"""How records and messages begin."""
+
 RECORD = np.dtype(
     [
-        ("enter_ns", "<i8"),
-        ("exit_ns", "<i8"),
-        ("address", "<u8"),
-        ("bytes", "<u8"),
-        ("communicator", "<u4"),
+        *_OF_BOTH,
         ("sequence", "<u4"),
         ("round", "<u4"),
         ("root", "<i4"),
@@ -109,11 +112,7 @@ RECORD = np.dtype(
 
 MESSAGE = np.dtype(
     [
-        ("enter_ns", "<i8"),
-        ("exit_ns", "<i8"),
-        ("address", "<u8"),
-        ("bytes", "<u8"),
-        ("communicator", "<u4"),
+        *_OF_BOTH,
         ("request", "<u4"),
         ("round", "<u4"),
         ("peer", "<i4"),
@@ -126,21 +125,212 @@ MESSAGE = np.dtype(
     ]
 )
 
-DEFINITION = Struct("<IHH")
+DEFINITION = struct.Struct("<IHH")
 """bytes, kind, zero."""
 
 BODIES = {
-    FUNCTION: Struct("<HHHH"),  # id, mode, collective, name_bytes
-    COMMUNICATOR: Struct("<IIQIIIiHHIq"),  # id, parent, hash, ordinal, size, remote_size, rank, constructor,
+    FUNCTION: struct.Struct("<HHHH"),  # id, mode, collective, name_bytes
+    COMMUNICATOR: struct.Struct(
+        "<IIQIIIiHHIq"
+    ),  # id, parent, hash, ordinal, size, remote_size, rank, constructor,
     # topology, zero, created_ns
-    MEMBERS: Struct("<IIII"),  # communicator, is_remote, first, count
-    COMMUNICATOR_NAME: Struct("<II"),  # communicator, name_bytes
-    COMMUNICATOR_END: Struct("<IIqQ"),  # communicator, zero, ended_ns, sequences
-    DATATYPE: Struct("<HHIQ"),  # id, is_derived, name_bytes, size_bytes
-    OPERATION: Struct("<HHHH"),  # id, is_own, commutes, name_bytes
-    MAPPING: Struct("<QQQII"),  # start, end, offset, path_bytes, zero
-    CLOCK_POINT: Struct("<qqqdII"),  # local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before
-    NOTE: Struct("<qII"),  # at_ns, text_bytes, zero
-    PATH: Struct("<IHHII"),  # id, address_count, python_count, text_bytes, zero
+    MEMBERS: struct.Struct("<IIII"),  # communicator, is_remote, first, count
+    COMMUNICATOR_NAME: struct.Struct("<II"),  # communicator, name_bytes
+    COMMUNICATOR_END: struct.Struct("<IIqQ"),  # communicator, zero, ended_ns, sequences
+    DATATYPE: struct.Struct("<HHIQ"),  # id, is_derived, name_bytes, size_bytes
+    OPERATION: struct.Struct("<HHHH"),  # id, is_own, commutes, name_bytes
+    MAPPING: struct.Struct("<QQQII"),  # start, end, offset, path_bytes, zero
+    CLOCK_POINT: struct.Struct("<qqqdII"),  # local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before
+    NOTE: struct.Struct("<qII"),  # at_ns, text_bytes, zero
+    PATH: struct.Struct("<IHHII"),  # id, address_count, python_count, text_bytes, zero
 }
 """The fixed part of a definition's body by its kind; texts and ranks follow it."""
+
+
+MOST_MEMBERS = MOST_COMMUNICATORS = 2**24
+"""Plausible limits; definitions beyond them are damaged."""
+
+_MOST_CALLS = 2**32
+"""The sequence number of a call on its communicator has 32 bits."""
+
+
+class Function(Struct, frozen=True):
+    """An MPI function; ``collective`` is the name of its blocking variant."""
+
+    name: str
+    mode: int
+    collective: str
+
+
+class DefinedCommunicator(Struct):
+    """A communicator as one file defines it; ``members`` are parts (is_remote, first rank, world ranks).
+    ``calls`` is the number of calls on it until it was freed, recorded or not; -1 if it was not freed.
+    """
+
+    id: int
+    parent: int
+    hash: int
+    ordinal: int
+    size: int
+    remote_size: int
+    rank: int
+    constructor: int
+    name: str = ""
+    calls: int = -1
+    members: list[tuple[bool, int, NDArray[np.int32]]] = []
+
+
+class Mapping(Struct, frozen=True):
+    """Code in memory: addresses from ``start`` up to ``end`` are ``path`` from ``offset`` on."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+class PythonFrame(Struct, frozen=True):
+    """A frame of the Python interpreter."""
+
+    file: str
+    line: int
+    function: str
+
+
+class CallPath(Struct, frozen=True):
+    """Addresses to which a call and its callers return, and Python's frames, innermost first."""
+
+    addresses: tuple[int, ...]
+    python: tuple[PythonFrame, ...]
+
+
+class ClockPoint(Struct, frozen=True):
+    """The same moment on the local and on the shared clock; ``rate`` is the slope there, minus 1."""
+
+    local_ns: int
+    shared_ns: int
+    bound_ns: int
+    rate: float
+    is_shared: bool
+
+
+class Definitions(Struct):
+    """All definitions of one file by its own ids; ``invalid`` counts definitions that cannot be read.
+
+    Of datatypes and operations only the names are kept.
+    """
+
+    functions: dict[int, Function] = {}
+    communicators: dict[int, DefinedCommunicator] = {}
+    datatypes: dict[int, str] = {}
+    operations: dict[int, str] = {}
+    mappings: list[Mapping] = []
+    paths: dict[int, CallPath] = {}
+    points: list[ClockPoint] = []
+    notes: list[str] = []
+    invalid: int = 0
+
+
+def read_page(page: bytes, into: Definitions) -> None:
+    """Add the definitions of a page (without its header), which may be truncated."""
+    at = 0
+    while at + DEFINITION.size <= len(page):
+        length, kind, _ = DEFINITION.unpack_from(page, at)
+        if kind == 0:
+            return
+        body = BODIES.get(kind)
+        if length < DEFINITION.size or length % 8 or at + length > len(page):
+            into.invalid += 1
+            return
+        start = at + DEFINITION.size
+        at += length
+        if body is None:  # a kind that a later version of the format added
+            continue
+        if start + body.size > at:
+            into.invalid += 1
+            continue
+        _add(kind, body.unpack_from(page, start), page[start + body.size : at], into)
+
+
+def resolve_collectives(definitions: Definitions) -> None:
+    """Replace the numbers of collectives by their names, once all functions were read."""
+    names = {str(number): function.name for number, function in definitions.functions.items()}
+    for number, function in definitions.functions.items():
+        collective = names.get(function.collective, function.name)
+        definitions.functions[number] = _function(function.name, function.mode, collective)
+
+
+@lru_cache(maxsize=4096)
+def _function(name: str, mode: int, collective: str) -> Function:
+    """One object per function, shared by all files."""
+    return Function(name, mode, collective)
+
+
+def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
+    """Add a definition: the ``values`` of the fixed part of its body, and the ``rest`` of the body."""
+    if kind == FUNCTION:
+        number, mode, collective, length = values
+        into.functions[number] = Function(_text(rest[:length]), mode, str(collective))
+    elif kind == DATATYPE:
+        number, _, length, _ = values
+        into.datatypes[number] = _text(rest[:length])
+    elif kind == OPERATION:
+        number, _, _, length = values
+        into.operations[number] = _text(rest[:length])
+    elif kind == MAPPING:
+        start, end, offset, length, _ = values
+        into.mappings.append(Mapping(start, end, offset, _text(rest[:length])))
+    elif kind == CLOCK_POINT:
+        local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before = values
+        if replaces_before:
+            into.points.clear()
+        into.points.append(ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared)))
+    elif kind == PATH:
+        number, addresses, frames, length, _ = values
+        path = _path(addresses, frames, length, rest)
+        if path is None:
+            into.invalid += 1
+        else:
+            into.paths[number] = path
+    elif kind == NOTE:
+        into.notes.append(_text(rest[: values[1]]))
+    elif kind == COMMUNICATOR:
+        communicator = DefinedCommunicator(*values[:8])
+        size = communicator.size + communicator.remote_size
+        if 0 < size <= MOST_MEMBERS and communicator.id <= MOST_COMMUNICATORS:
+            into.communicators[communicator.id] = communicator
+        else:
+            into.invalid += 1
+    elif values[0] in into.communicators:
+        _add_to(into.communicators[values[0]], kind, values, rest, into)
+    else:
+        into.invalid += 1
+
+
+def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | None:
+    """A call path; None where the definition is damaged."""
+    text = _text(rest[8 * addresses : 8 * addresses + length]).split("\n")
+    if not addresses or 8 * addresses + length > len(rest) or len(text) != 3 * frames + 1:
+        return None
+    lines = [int(line) if line.isdecimal() and len(line) < 10 else 0 for line in text[1::3]]
+    python = tuple(map(PythonFrame, text[:-1:3], lines, text[2::3]))
+    return CallPath(struct.unpack_from(f"<{addresses}Q", rest), python)
+
+
+def _add_to(
+    communicator: DefinedCommunicator, kind: int, values: tuple, rest: bytes, into: Definitions
+) -> None:
+    """Add members, the name or the end of a communicator."""
+    if kind == MEMBERS:
+        _, is_remote, first, count = values
+        ranks = np.frombuffer(rest[: 4 * count], dtype="<i4")
+        into.invalid += len(ranks) < count
+        communicator.members.append((bool(is_remote), first, ranks))
+    elif kind == COMMUNICATOR_NAME:
+        communicator.name = _text(rest[: values[1]])
+    elif kind == COMMUNICATOR_END:
+        communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # without the call that freed it
+
+
+def _text(encoded: bytes) -> str:
+    return encoded.decode("utf-8", errors="replace")

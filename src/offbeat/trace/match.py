@@ -31,11 +31,10 @@ _AFTER_ALL = 2**33
 
 
 class MatchedCalls(Struct, kw_only=True, eq=False):
-    """Calls to which no event will be added.
+    """Calls to which no event will be added, (calls,).
 
-    ``starts`` has the index of each call's first event in ``events``, which are sorted: for each call the
-    calls (or issues), then the completions. ``communicator`` is that of each call, ``expected`` the number of
-    its traced ranks, (calls,).
+    ``starts`` has the index of each call's first event in ``events``, sorted by call, completions last;
+    ``communicator`` is that of each call, ``expected`` the number of its traced ranks.
     """
 
     events: EventBatch
@@ -45,9 +44,8 @@ class MatchedCalls(Struct, kw_only=True, eq=False):
 
 
 class Counts(Struct):
-    """Counts over a whole read: ``invalid`` records were ignored; ``without_clock`` is the upper limit of
-    records that were not read as their rank has no clock; ``incomplete`` calls were returned because of
-    :data:`MOST_PENDING`.
+    """Counts over a whole read: records, ignored records, at most how many records of ranks without a clock,
+    and calls that were returned incomplete because of :data:`MOST_PENDING`.
     """
 
     records: int = 0
@@ -82,7 +80,7 @@ class Matcher:
 
     def batches(self) -> Iterator[MatchedCalls]:
         """Every call of the trace once; the size of the parts decides which calls share a batch."""
-        pending = EventBatch.empty()
+        pending = EventBatch()
         for window in self._windows():
             events = EventBatch.concatenate([pending, *window])
             order = np.argsort(events.key, kind="stable")
@@ -97,11 +95,12 @@ class Matcher:
         while True:
             for lane in self._lanes:
                 while lane.needs_refill:
-                    lane.add(self._read(lane))
+                    parts = [lane.pending, self._read(lane)]
+                    lane.pending = EventBatch.concatenate(parts) if len(lane.pending) else parts[1]
             active = [lane for lane in self._lanes if len(lane.pending)]
             if not active:
                 return
-            until = min((lane.last_exit_ns for lane in active if lane.has_unread), default=None)
+            until = min((int(lane.pending.exit_ns.max()) for lane in active if lane.has_unread), default=None)
             yield [lane.take_until(until) for lane in active]
 
     def _read(self, lane: LaneReader) -> EventBatch:
@@ -117,14 +116,14 @@ class Matcher:
         """The events of complete calls and those of pending calls, both sorted."""
         keys, ranks = events.key[order], events.caller[order] >> PLACE_BITS
         channels, sequences = keys >> CHANNEL_BITS, (keys >> 1) & 0xFFFFFFFF
-        active = {lane.number for lane in self._lanes if lane.is_active}
+        active = {lane.number for lane in self._lanes if lane.has_unread or len(lane.pending)}
         self._watermarks.advance(channels, sequences, ranks, active)
         is_complete = sequences <= self._watermarks.of_channels()[channels]
         phases = events.flags[order] & form.PHASE
         if phases.any():
             is_complete &= ~self._awaits_completion(keys, phases, channels, ranks)
         if is_complete.all():
-            return events.select(order), EventBatch.empty()
+            return events.select(order), EventBatch()
         complete, pending = events.select(order[is_complete]), events.select(order[~is_complete])
         if len(pending) <= MOST_PENDING:
             return complete, pending
@@ -142,7 +141,7 @@ class Matcher:
         balance = issued.astype(np.int64) - (phases == form.COMPLETION)
         balance[self._watermarks.has_ended(channels, ranks)] = 0
         starts = _starts(keys)
-        return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff([*starts, len(keys)]))
+        return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff(starts, append=len(keys)))
 
     def _release_oldest(self, complete: EventBatch, pending: EventBatch) -> tuple[EventBatch, EventBatch]:
         """Move the older half of the pending calls to the complete ones."""
@@ -150,7 +149,7 @@ class Matcher:
         ends = np.maximum.reduceat(pending.exit_ns, starts)
         is_old = ends <= np.median(ends)
         self.counts.incomplete += int(np.count_nonzero(is_old))
-        old = np.repeat(is_old, np.diff([*starts, len(pending)]))
+        old = np.repeat(is_old, np.diff(starts, append=len(pending)))
         complete = EventBatch.concatenate([complete, pending.select(old)])
         return complete.select(np.argsort(complete.key, kind="stable")), pending.select(~old)
 
@@ -191,32 +190,33 @@ class _Watermarks:
         ]
         self._is_active = np.ones(len(trace.files), np.bool_)
         self._numbers: dict[tuple[int, int], int] = {}
-        self._files = np.concatenate([*self._members, np.empty(0, np.int32)])
-        self._last = np.full(len(self._files), -1, dtype=np.int64)
-        lengths = np.array([len(members) for members in self._members], dtype=np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self.communicators = np.arange(len(trace.communicators.all))
-        self.traced = np.array([np.count_nonzero(members >= 0) for members in self._members], dtype=np.int64)
+        self._files = np.empty(0, np.int32)
+        self._last = np.empty(0, np.int64)
+        self._starts = np.zeros(1, np.int64)
+        self.communicators = np.empty(0, np.int64)
+        self.traced = np.empty(0, np.int64)
+        self._add(range(len(trace.communicators.all)))
 
     def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The channels of persistent collectives, (n,), by communicator and sequence number, (n, 2)."""
-        requested = [(communicator, sequence) for communicator, sequence in pairs.tolist()]
+        requested = [tuple(pair) for pair in pairs.tolist()]
         new = [pair for pair in dict.fromkeys(requested) if pair not in self._numbers]
         if new:
-            self._add(new)
+            first = len(self.communicators)
+            self._numbers |= {pair: first + index for index, pair in enumerate(new)}
+            self._add([communicator for communicator, _ in new])
         return np.array([self._numbers[pair] for pair in requested], dtype=np.int64)
 
-    def _add(self, pairs: Sequence[tuple[int, int]]) -> None:
-        first = len(self.communicators)
-        self._numbers |= {pair: first + index for index, pair in enumerate(pairs)}
-        communicators = np.array([communicator for communicator, _ in pairs], dtype=np.int64)
+    def _add(self, communicators: Sequence[int]) -> None:
+        """Add a channel on each of some communicators."""
         members = [self._members[communicator] for communicator in communicators]
-        ends = self._starts[-1] + np.cumsum([len(one) for one in members])
+        lengths = np.array([len(one) for one in members], dtype=np.int64)
+        traced = np.array([np.count_nonzero(one >= 0) for one in members], dtype=np.int64)
         self._files = np.concatenate([self._files, *members])
         self._last = np.concatenate([self._last, np.full(len(self._files) - len(self._last), -1)])
-        self._starts = np.concatenate([self._starts, ends])
-        self.communicators = np.concatenate([self.communicators, self.communicators[communicators]])
-        self.traced = np.concatenate([self.traced, self.traced[communicators]])
+        self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
+        self.communicators = np.concatenate([self.communicators, np.array(communicators, dtype=np.int64)])
+        self.traced = np.concatenate([self.traced, traced])
 
     def advance(
         self,

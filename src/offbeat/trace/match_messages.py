@@ -11,7 +11,6 @@ wrongly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,14 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.communicators import Communicators
+from offbeat.trace.event_batches import Columns
 from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace
 
 _KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
 
 
-class Posts(Struct, kw_only=True, eq=False):
+class Posts(Columns, eq=False):
     """Sends or receives of all ranks, (n,) each; those of a rank are in the order in which it posted them.
 
     ``communicator`` is an index into the trace's communicators; ``source`` and ``destination`` are world
@@ -41,9 +41,6 @@ class Posts(Struct, kw_only=True, eq=False):
     is_partitioned: NDArray[np.int64]
     file: NDArray[np.int64]
     entry: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.tag)
 
     @property
     def keys(self) -> NDArray[np.int64]:
@@ -69,10 +66,10 @@ def match_messages(trace: Trace) -> MatchedMessages:
     sends, receives, unresolved = [], [], 0
     for number, file in enumerate(trace.files):
         posts, is_send, without_status = _posts(trace.communicators, number, file)
-        sends.append(_select(posts, is_send))
-        receives.append(_select(posts, ~is_send))
+        sends.append(posts.select(is_send))
+        receives.append(posts.select(~is_send))
         unresolved += without_status
-    all_sends, all_receives = _concatenated(sends), _concatenated(receives)
+    all_sends, all_receives = Posts.concatenate(sends), Posts.concatenate(receives)
     send, receive = match(all_sends.keys, all_receives.keys)
     return MatchedMessages(
         sends=all_sends, receives=all_receives, send=send, receive=receive, unresolved=unresolved
@@ -82,10 +79,7 @@ def match_messages(trace: Trace) -> MatchedMessages:
 def match(
     sends: NDArray[np.int64], receives: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows of two tables of keys, (n, columns) and (m, columns): the k-th rows of equal keys.
-
-    Returns the indices of the rows of each pair, ordered by those of the sends.
-    """
+    """Indices of the k-th rows of equal keys in two tables, (n, columns) and (m, columns), by sends."""
     _, numbers = np.unique(np.concatenate([sends, receives]), axis=0, return_inverse=True)
     numbers = numbers.reshape(-1)
     of_sends, of_receives = numbers[: len(sends)], numbers[len(sends) :]
@@ -143,7 +137,7 @@ def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[P
     happens = (stated["flags"] & (form.FAILED | form.CANCELLED)) == 0
     is_unresolved = (stated["peer"] == form.UNKNOWN) | (stated["tag"] == form.UNKNOWN)
     kept = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
-    return _select(posts, kept), is_send[kept], int(np.count_nonzero(happens & is_unresolved))
+    return posts.select(kept), is_send[kept], int(np.count_nonzero(happens & is_unresolved))
 
 
 def _with_status(messages: NDArray[Any], entries: NDArray[np.int64]) -> NDArray[Any]:
@@ -198,13 +192,3 @@ def _peer_group(
     # The members are those of both groups; this process's group comes first or last.
     is_first = 0 <= defined.rank < len(members) and members[defined.rank] == file.header.rank
     return members[defined.size :] if is_first else members[: defined.remote_size]
-
-
-def _select(posts: Posts, which: NDArray[np.bool_]) -> Posts:
-    return Posts(**{name: getattr(posts, name)[which] for name in Posts.__struct_fields__})
-
-
-def _concatenated(parts: Sequence[Posts]) -> Posts:
-    return Posts(
-        **{name: np.concatenate([getattr(one, name) for one in parts]) for name in Posts.__struct_fields__}
-    )

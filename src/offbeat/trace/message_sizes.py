@@ -43,8 +43,7 @@ UNEVEN = {
     for row in PROPERTIES.values()
     if row.has_uneven_counts and row.name not in SUMMED and not row.is_of_neighbours
 }
-"""Collectives whose records hold one block, which differs between processes: gatherv, scatterv,
-allgatherv."""
+"""Collectives whose records hold one block that differs by process: gatherv, scatterv, allgatherv."""
 
 
 class MessageSizes:
@@ -52,12 +51,12 @@ class MessageSizes:
 
     def __init__(self, file: RankFile) -> None:
         defined = file.definitions
-        names = {
-            number: collective_name(function.collective) for number, function in defined.functions.items()
-        }
-        last = max(names, default=0) + 1
-        self._is_summed = np.array([names.get(number, "") in SUMMED for number in range(last + 1)])
-        self._is_blocked = np.array([names.get(number, "") in BLOCKED for number in range(last + 1)])
+        self._is_summed, self._is_blocked = (
+            np.zeros(max(defined.functions, default=0) + 2, np.bool_) for _ in range(2)
+        )
+        for number, function in defined.functions.items():
+            self._is_summed[number] = collective_name(function.collective) in SUMMED
+            self._is_blocked[number] = collective_name(function.collective) in BLOCKED
         self._peers = np.ones(max(defined.communicators, default=0) + 2, np.int64)
         for number, one in defined.communicators.items():
             self._peers[number] = max(one.remote_size or one.size, 1)

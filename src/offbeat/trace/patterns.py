@@ -1,22 +1,26 @@
-"""Extracts arrival patterns (mean, median, a single call, clusters) and replays from a trace, and scales them
-to another number of processes.
+"""Arrival patterns (mean, median, a single call, clusters) and replays from a trace, also for another p.
+
+Clusters are found by k-means on centred delays. Their number is increased while a further one explains at
+least five percentage points more of the variance, and leaves less than half of the variance that as many
+clusters leave of normally distributed points with the same covariance (splitting any set explains some).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 import offbeat
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay
-from offbeat.pattern.shapes import MAX_PROCESSES
+from offbeat.pattern.shapes import check_processes
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
-from offbeat.trace.clusters import Cluster, clusters
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
@@ -71,29 +75,30 @@ def cluster_patterns(
     return patterns
 
 
-def scaled(pattern: Pattern, p: int) -> Pattern:
-    """A pattern for another number of processes.
+Recorded = TypeVar("Recorded", Pattern, Replay)
+
+
+def scaled(recorded: Recorded, p: int) -> Recorded:
+    """A pattern, or each call of a replay, for another number of processes.
 
     New rank j of p represents the old ranks from ⌊j·p₀/p⌋ to ⌊(j + 1)·p₀/p⌋ - 1: with more processes,
     neighbours share a delay; with fewer, a rank has the largest delay of those that it represents, so that a
     single late rank is preserved. Then delays are scaled to the old skew, unless all are equal. Raises
     :class:`BadInput` as :func:`scaled_delays` does.
     """
-    old = pattern.p
-    if p == old:
-        return pattern
-    delays = scaled_delays(pattern.delays_s, p)
-    header = pattern.header | {"scaled_from": f"p = {old}", "scaling": SCALING}
-    return Pattern(name=f"{pattern.name}-p{p}", delays_s=delays, header=header)
+    if p == recorded.p:
+        return recorded
+    return structs.replace(
+        recorded,
+        name=f"{recorded.name}-p{p}",
+        delays_s=scaled_delays(recorded.delays_s, p),
+        header=recorded.header | {"scaled_from": f"p = {recorded.p}", "scaling": SCALING},
+    )
 
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
-    """Delays (..., p₀) for p processes, (..., p), by the rule of :func:`scaled`.
-
-    Raises :class:`BadInput` for p < 1, and for more processes or delays than there can be.
-    """
-    if not 1 <= p <= MAX_PROCESSES:
-        raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
+    """Delays (..., p₀) for p processes, (..., p), as :func:`scaled`. Raises :class:`BadInput`."""
+    check_processes(p)
     old = delays_s.shape[-1]
     if (calls := delays_s.size // old) * p > MOST_DELAYS:
         raise BadInput(
@@ -165,18 +170,20 @@ def _calls(arrivals: Arrivals) -> str:
 def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
     """The recorded calls in their order as a replay, or at most ``most`` of them, evenly spaced.
 
-    Ranks that were not traced have the delay of the nearest traced rank. Raises :class:`BadInput` if no call
-    was recorded on all traced ranks.
+    Ranks that were not traced have the delay of the nearest traced one. Raises :class:`BadInput` if none was.
     """
     row, delays = arrivals.row, arrivals.delays_s
-    chosen = _evenly(len(delays), most)
+    taken = len(delays) if most is None else min(len(delays), most)
+    chosen = np.arange(taken) * len(delays) // max(taken, 1)
     traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
     if not len(traced) or not len(chosen):
         raise BadInput(
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
         )
     filled = delays[chosen][:, nearest(traced, row.processes)]
-    what = _which(len(chosen), row.whole)
+    what = f"{taken} of {counted(row.whole, 'call')}, evenly chosen"
+    if taken == row.whole:
+        what = f"all {counted(taken, 'call')}"
     return Replay(
         name=f"{file_stem_of(row)}-calls",
         delays_s=filled - filled.min(axis=1, keepdims=True),
@@ -184,27 +191,125 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
     )
 
 
-def scaled_replay(sequence: Replay, p: int) -> Replay:
-    """A replay for another number of processes: each call is scaled as by :func:`scaled`.
+LEAST_GAIN = 0.05
+LEAST_AGAINST_CLOUD = 0.5
+_SAMPLE, _STARTS, _ROUNDS = 2000, 4, 50
+_FAR, _FEW = 10.0, 0.01
+"""Outliers are ignored: norms above the first × the median, if at most the second share of the calls."""
 
-    Raises :class:`BadInput` as :func:`scaled_delays` does.
+Array = NDArray[np.float64]
+
+
+class Cluster(Struct, kw_only=True, eq=False):
+    """Similar calls: ``delays_s`` is their mean delay by rank, (p,).
+
+    ``share`` is their share of the calls, ``skew_share`` their share of the total skew, ``explained`` the
+    share of the variance of their delays that the mean explains. ``calls`` has the indices of the calls.
     """
-    if p == sequence.p:
-        return sequence
-    return Replay(
-        name=f"{sequence.name}-p{p}",
-        delays_s=scaled_delays(sequence.delays_s, p),
-        header=sequence.header | {"scaled_from": f"p = {sequence.p}", "scaling": SCALING},
+
+    delays_s: Array
+    share: float
+    skew_share: float
+    explained: float
+    calls: NDArray[np.int64]
+
+
+def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
+    """The typical patterns among calls, (calls, p), the most frequent first; at least one."""
+    random = np.random.default_rng(seed)
+    centred = delays_s - delays_s.mean(axis=1, keepdims=True)
+    typical = centred[~_far_off(centred)]
+    if len(typical) > _SAMPLE:
+        typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
+    centres = _best_number(typical, most, random)
+    of = _nearest(centred, centres)
+    found = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _far_off(centred: Array) -> NDArray[np.bool_]:
+    norms = np.sqrt((centred * centred).sum(axis=1))
+    far = norms > _FAR * np.median(norms)
+    return far if far.sum() <= _FEW * len(norms) else np.zeros(len(norms), np.bool_)
+
+
+def _best_number(points: Array, most: int, random: np.random.Generator) -> Array:
+    """The centres, (k, p), for the best number of clusters."""
+    best = points.mean(axis=0, keepdims=True)
+    total, left = _square(points), _square(points - best)
+    if total == 0 or left <= LEAST_GAIN * total:
+        return best
+    cloud = _cloud(points, random)
+    for number in range(2, min(most, len(points)) + 1):
+        centres, remaining = _k_means(points, number, random)
+        _, of_cloud = _k_means(cloud, number, random)
+        worth = left - remaining >= LEAST_GAIN * total
+        if worth and remaining < LEAST_AGAINST_CLOUD * of_cloud:
+            best, left = centres, remaining
+        elif not worth:
+            break
+    return best
+
+
+def _cloud(points: Array, random: np.random.Generator) -> Array:
+    """As many normally distributed points of the same mean and covariance."""
+    middle = points.mean(axis=0)
+    _, scales, axes = np.linalg.svd(points - middle, full_matrices=False)
+    drawn = random.standard_normal((len(points), len(scales)))
+    return middle + drawn * (scales / np.sqrt(len(points))) @ axes
+
+
+def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
+    """Centres and the remaining sum of squares: the best of several starts by k-means++."""
+    best, least = points[:number], np.inf
+    for _ in range(_STARTS):
+        centres = _spread_out(points, number, random)
+        for _ in range(_ROUNDS):
+            of = _nearest(points, centres)
+            moved = np.array(
+                [
+                    points[of == one].mean(axis=0) if (of == one).any() else centres[one]
+                    for one in range(number)
+                ]
+            )
+            if np.array_equal(moved, centres):
+                break
+            centres = moved
+        left = _square(points - centres[_nearest(points, centres)])
+        if left < least:
+            best, least = centres, left
+    return best, float(least)
+
+
+def _spread_out(points: Array, number: int, random: np.random.Generator) -> Array:
+    """Starting centres that are far from each other (k-means++)."""
+    centres = [points[random.integers(len(points))]]
+    for _ in range(number - 1):
+        away = np.min([((points - one) ** 2).sum(axis=1) for one in centres], axis=0)
+        total = away.sum()
+        place = random.choice(len(points), p=away / total) if total > 0 else random.integers(len(points))
+        centres.append(points[place])
+    return np.array(centres)
+
+
+def _nearest(points: Array, centres: Array) -> NDArray[np.int64]:
+    """The nearest centre of each point, (n,)."""
+    squares = (centres * centres).sum(axis=1) - 2 * points @ centres.T
+    return np.argmin(squares, axis=1)
+
+
+def _cluster(delays_s: Array, centred: Array, calls: NDArray[np.int64]) -> Cluster:
+    own = centred[calls]
+    total, skew = _square(own), delays_s.max(axis=1)
+    left = _square(own - own.mean(axis=0))
+    return Cluster(
+        delays_s=delays_s[calls].mean(axis=0),
+        share=len(calls) / len(delays_s),
+        skew_share=float(skew[calls].sum() / skew.sum()) if skew.sum() > 0 else len(calls) / len(delays_s),
+        explained=1.0 - left / total if total > 0 else 1.0,
+        calls=calls,
     )
 
 
-def _evenly(count: int, most: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """At most ``most`` numbers below ``count``, evenly spaced from 0."""
-    taken = count if most is None else min(count, most)
-    return np.arange(taken, dtype=np.int64) * count // max(taken, 1)
-
-
-def _which(taken: int, recorded: int) -> str:
-    if taken == recorded:
-        return f"all {counted(recorded, 'call')}"
-    return f"{taken} of {counted(recorded, 'call')}, evenly chosen"
+def _square(values: Array) -> float:
+    return float((values * values).sum())

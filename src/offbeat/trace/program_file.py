@@ -12,6 +12,7 @@ import io
 import mmap
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,13 @@ _NAMESPACES = (
     *("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_class_type", "DW_TAG_structure_type"),
     *("DW_TAG_union_type", "DW_TAG_interface_type"),
 )
+_FUNCTION_TAGS = ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
+_BLOCK_TAGS = ("DW_TAG_lexical_block", "DW_TAG_try_block", "DW_TAG_catch_block")
 _DEBUG_FOLDER = Path("/usr/lib/debug/.build-id")
 
 
 class Place(Struct, frozen=True):
-    """A place in a source: ``function`` is mangled, ``file`` is the path that the compiler was given,
-    ``line`` is 0 if unknown.
-    """
+    """A place in a source: a mangled function, the file as the compiler was given it, line 0 if unknown."""
 
     function: str
     file: str = ""
@@ -54,7 +55,6 @@ class ProgramFile:
         self._loads: list[tuple[int, int, int]] = []
         self._symbols: list[_Symbols] = []
         self._lines: _Lines | None = None
-        self._known: dict[int, list[Place]] = {}
         try:
             self._open(path)
         except Exception:  # elftools raises many kinds of errors for damaged files
@@ -83,14 +83,7 @@ class ProgramFile:
         return offset
 
     def places(self, address: int) -> list[Place]:
-        """The source places of an address: the innermost inlined function first, the function that contains
-        the code last; empty if unknown.
-        """
-        if address not in self._known:
-            self._known[address] = self._places(address)
-        return self._known[address]
-
-    def _places(self, address: int) -> list[Place]:
+        """The source places of an address, the innermost inlined function first; empty if unknown."""
         symbol = next((name for table in self._symbols if (name := table.at(address))), "")
         found = self._lines.places(address) if self._lines is not None else []
         if found and (not found[-1].function or demangled(symbol) != symbol):  # the symbol has the namespace
@@ -200,8 +193,6 @@ class _Lines:
         self._dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         self._spent_s = 0.0
         self._due = 0.0
-        self._aranges: Any = None
-        self._has_aranges: bool | None = None
         self._units: list[tuple[int, int, Any]] | None = None
         self._of_unit: dict[int, _UnitLines] = {}
 
@@ -217,16 +208,17 @@ class _Lines:
         finally:
             self._spent_s += time.thread_time() - began
 
+    @cached_property
+    def _aranges(self) -> Any:
+        return self._dwarf.get_aranges()
+
     def _check(self) -> None:
         if time.thread_time() > self._due:
             raise _TooLong
 
     def _unit(self, address: int) -> Any:
         """The compile unit of an address, by .debug_aranges or else by the ranges of all units."""
-        if self._has_aranges is None:
-            self._aranges = self._dwarf.get_aranges()
-            self._has_aranges = self._aranges is not None
-        offset = self._aranges.cu_offset_at_addr(address) if self._has_aranges else None
+        offset = self._aranges.cu_offset_at_addr(address) if self._aranges is not None else None
         if offset is not None:
             return self._dwarf.get_CU_at(offset)
         if self._units is None:
@@ -262,26 +254,18 @@ class _Lines:
             raise _TooLong
         for entry in above.iter_children():
             self._check()
-            if entry.tag in _NAMESPACES:
-                found = self._around(entry, address, depth + 1, is_within_any)
-                if found:
-                    return found
-            elif entry.tag in (
-                "DW_TAG_subprogram",
-                "DW_TAG_inlined_subroutine",
-                "DW_TAG_lexical_block",
-                "DW_TAG_try_block",
-                "DW_TAG_catch_block",
-            ):
-                ranges = list(self._ranges(entry))
-                if any(begin <= address < end for begin, end in ranges):
-                    inside = self._around(entry, address, depth + 1, is_within_any)
-                    is_function = entry.tag in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
-                    return [entry, *inside] if is_function else inside
-                if is_within_any and entry.tag == "DW_TAG_subprogram" and entry.has_children:
-                    inside = self._around(entry, address, depth + 1, is_within_any)
-                    if inside:
-                        return inside
+            is_code = entry.tag in _FUNCTION_TAGS or entry.tag in _BLOCK_TAGS
+            contains = is_code and any(begin <= address < end for begin, end in self._ranges(entry))
+            may_contain = entry.tag in _NAMESPACES or (
+                is_within_any and entry.tag == "DW_TAG_subprogram" and entry.has_children
+            )
+            if not contains and not may_contain:
+                continue
+            inside = self._around(entry, address, depth + 1, is_within_any)
+            if contains and entry.tag in _FUNCTION_TAGS:
+                return [entry, *inside]
+            if contains or inside:
+                return inside
         return []
 
     def _ranges(self, entry: Any) -> Iterator[tuple[int, int]]:
@@ -359,9 +343,7 @@ class _UnitLines:
 
 
 def _name(entry: Any) -> str:
-    """The linkage name of a function if it contains a namespace, else its source name; either may be in the
-    abstract origin of the entry.
-    """
+    """The linkage name of a function if it contains a namespace, else its source name, also of its origin."""
     plain = ""
     for _ in range(8):
         for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.reading import raise_too_large, size_limit
 from offbeat.trace import format as form
-from offbeat.trace.definitions import Definitions, read_page, resolve_collectives
+from offbeat.trace.format import Definitions, read_page, resolve_collectives
 from offbeat.units import counted
 
 ENDINGS = {
@@ -37,9 +37,7 @@ MOST_BYTES = 2**40
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The header of a file; times are on the local clock, from which those of records differ by at most
-    ``stamps_wrong_ns``.
-    """
+    """The header of a file; times are on the local clock, records' times within ``stamps_wrong_ns`` of it."""
 
     rank: int
     size: int
@@ -63,11 +61,8 @@ class Header(Struct, frozen=True, kw_only=True):
 
 
 class RankFile(Struct, kw_only=True, eq=False):
-    """The file of one rank. ``lanes`` maps each lane to the numbers of its record pages in order, and
-    ``message_lanes`` to those of its message pages.
-
-    A lane holds the records of one of the threads that call MPI concurrently. Records and messages are read
-    on request and not retained.
+    """The file of one rank. ``lanes`` maps each lane, the records of one thread, to the numbers of its record
+    pages in order, ``message_lanes`` to those of its message pages; they are read on request.
     """
 
     path: Path
@@ -194,9 +189,7 @@ def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], N
 
 
 def _allocated_pages(path: Path, pages: int) -> Iterator[tuple[int, int]]:
-    """Ranges of pages, first and end, outside of the holes of a sparse file, which may seem to be very
-    large.
-    """
+    """Ranges of pages, first and end, outside of the holes of a sparse file."""
     at, size = 0, pages * form.PAGE_BYTES
     with path.open("rb") as file:
         while at < size:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from offbeat.errors import BadInput
+from offbeat.progress_bar import ProgressBar
 from offbeat.trace import format as form
 from offbeat.trace.call_sites import AddressResolver, CallSites
 from offbeat.trace.clock import Clocks
 from offbeat.trace.communicators import Communicators
-from offbeat.trace.definitions import Function
+from offbeat.trace.format import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
 from offbeat.units import counted
 
@@ -37,7 +39,6 @@ class Trace:
         self.notes += self.clocks.notes
         self.functions = _functions(files)
         self._function_numbers = {function.name: place for place, function in enumerate(self.functions)}
-        self._hosts = {file.header.rank: file.header.host for file in files}
         self.sites = CallSites()
         self._resolvers: dict[int, AddressResolver] = {}
 
@@ -61,15 +62,8 @@ class Trace:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.every for file in self.files), 1)
 
-    def host_of(self, rank: int) -> str:
-        """The node of a world rank; empty if its file is missing."""
-        return self._hosts.get(rank, "")
-
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
-        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids.
-
-        The last entry is behind the largest id; larger ids can be clipped to it.
-        """
+        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids and behind."""
         defined = file.definitions.functions
         table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
         for number, function in defined.items():
@@ -172,11 +166,26 @@ def spans(ranks: Sequence[int], most: int = 6) -> str:
             parts[-1][-1:] = [rank] if len(parts[-1]) > 1 else [parts[-1][0], rank]
         else:
             parts.append([rank])
-    words = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts]
-    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
+    ranges = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts]
+    return ", ".join(ranges[:most]) + (", ..." if len(ranges) > most else "")
 
 
 def _functions(files: Sequence[RankFile]) -> list[Function]:
     """The functions of all files, each name once."""
     by_name = {function.name: function for file in files for function in file.definitions.functions.values()}
     return [by_name[name] for name in sorted(by_name)]
+
+
+class ReadProgress(ProgressBar):
+    """Shows how many records were read; a context manager."""
+
+    def __init__(self, doing: str, console: Console | None = None) -> None:
+        super().__init__(doing, console, counts=False)
+        self._doing = doing
+
+    def show_records(self, done: int, most: int) -> None:
+        """Show the number of records so far and its upper limit."""
+        rate = done / max(self.elapsed_s(), 1e-9) / 1e6
+        text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
+        self.update(done=done, total=max(most, 1), detail=text)
+        self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")

@@ -35,8 +35,6 @@ class Candidate(Struct, kw_only=True):
 
     collective: str
     processes: int
-    least_bytes: int
-    most_bytes: int
     rows: list[CallSiteStats]
     why_not: str = ""
 
@@ -58,7 +56,8 @@ class Candidate(Struct, kw_only=True):
     @property
     def name(self) -> str:
         """``MPI_Alltoall at 32 KiB on 64 processes``."""
-        size = f" at {size_text(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
+        least, most = min(row.least_bytes for row in self.rows), max(row.most_bytes for row in self.rows)
+        size = f" at {size_text(least, most)}" if most else ""
         on = f" on {self.processes} processes" if self.processes else ""
         return f"{self.collective}{size}{on}"
 
@@ -66,8 +65,7 @@ class Candidate(Struct, kw_only=True):
 def candidates(summary: Summary) -> list[Candidate]:
     """Every collective, number of processes and size class, in descending order of operation time.
 
-    Includes collectives whose algorithm cannot be chosen; excludes constructors, initialisations and
-    communicators with a single process.
+    Without constructors, initialisations and communicators with a single process.
     """
     by_key: dict[tuple[str, int, int, str], Candidate] = {}
     for row in summary.rows:
@@ -77,24 +75,10 @@ def candidates(summary: Summary) -> list[Candidate]:
         name = row.collective if not why_not else row.function
         one = by_key.setdefault(
             (name, row.processes, row.key[3], why_not),
-            Candidate(
-                collective=name,
-                processes=row.processes,
-                least_bytes=row.least_bytes,
-                most_bytes=row.most_bytes,
-                rows=[],
-                why_not=why_not,
-            ),
+            Candidate(collective=name, processes=row.processes, rows=[], why_not=why_not),
         )
         one.rows.append(row)
-        one.least_bytes = min(one.least_bytes, row.least_bytes)
-        one.most_bytes = max(one.most_bytes, row.most_bytes)
     return sorted(by_key.values(), key=lambda one: -one.operation_s)
-
-
-def tunable(summary: Summary) -> list[Candidate]:
-    """The candidates whose algorithm can be chosen; the one to tune first is the first."""
-    return [one for one in candidates(summary) if not one.why_not]
 
 
 def reason_not_tunable(row: CallSiteStats) -> str:
@@ -116,7 +100,9 @@ def sentence(summary: Summary) -> str:
             _larger(ranked[0], summary) if ranked else ""
         )
     first = to_tune[0]
-    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first) + _sampling(summary)
+    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first)
+    if summary.sampling:
+        text += " The trace was sampled: in the whole run, these calls may take more."
     return text + (_larger(ranked[0], summary) if ranked[0].why_not else "")
 
 
@@ -124,7 +110,9 @@ def _first(one: Candidate, summary: Summary) -> str:
     calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
     subject = "the operation takes" if one.is_compared else "it takes"
     percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
-    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{_mean_last_delay(one)})"
+    mean_s, each = _mean(one, "last_delay"), " each" if calls > 1 else ""
+    after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
+    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
         return f"There is little to gain from tuning. {one.name} would be the first: {reason},"
     return f"Tune {one.name} first: {reason},"
@@ -135,7 +123,7 @@ def _waiting(one: Candidate, summary: Summary) -> str:
     if not one.is_compared:
         return " on a single traced rank: how much of it is waiting for other ranks is unknown."
     share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
-    skew = _skew_s(one)
+    skew = _mean(one, "skew")
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return " and hardly any time is spent waiting for late ranks."
     if share < _LITTLE and waited < _LITTLE and not summary.sampling:
@@ -162,27 +150,9 @@ def _clock_caveat(one: Candidate) -> str:
     )
 
 
-def _sampling(summary: Summary) -> str:
-    """A caveat if only some calls were recorded."""
-    if not summary.sampling:
-        return ""
-    return " The trace was sampled: in the whole run, these calls may take more."
-
-
 def _larger(one: Candidate, summary: Summary) -> str:
     share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
-
-
-def _mean_last_delay(one: Candidate) -> str:
-    mean_s = _mean(one, "last_delay")
-    each = " each" if sum(row.calls for row in one.rows) > 1 else ""
-    return "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
-
-
-def _skew_s(one: Candidate) -> float:
-    """The mean skew over all calls, in seconds."""
-    return _mean(one, "skew")
 
 
 def _mean(one: Candidate, name: str) -> float:
@@ -206,10 +176,9 @@ def choose_row(
 ) -> CallSiteStats:
     """The row that matches all arguments; without arguments, the recommended one.
 
-    ``site`` matches a part of a call site's label, ``collective`` an MPI name in any case, with or without
-    ``MPI_``, ``communicator`` the label of a communicator of the row. Of several matching rows, those whose
-    algorithm can be chosen are preferred, then the one with the most operation time. Raises
-    :class:`BadInput` without a matching row, and lists the rows.
+    ``site`` is a part of a call site's label, ``collective`` an MPI name in any case. Of several rows, those
+    whose algorithm can be chosen are preferred, then that with the most operation time. Raises
+    :class:`BadInput` without a row, and lists the rows.
     """
     if not (collective or site or communicator or size is not None):
         return _first_to_tune(summary)
@@ -235,7 +204,8 @@ def tuning_order(summary: Summary) -> list[CallSiteStats]:
     """The rows whose algorithm can be chosen, by candidate, then in descending order of operation time."""
     return [
         row
-        for candidate in tunable(summary)
+        for candidate in candidates(summary)
+        if not candidate.why_not
         for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
     ]
 

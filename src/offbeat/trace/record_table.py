@@ -179,13 +179,16 @@ class _OfRank:
     def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
         """Records of one lane, without invalid ones."""
         records = records[self._is_sound(records)]
-        functions = self.file.definitions.functions
-        values = self._what(lane, records) | self._when(records) | self._how(records)
-        values |= {
-            "collective": _texts(
-                records["function"], {place: one.collective for place, one in functions.items()}
-            ),
-            "sequence": records["sequence"],
+        definitions, flags = self.file.definitions, records["flags"]
+        collectives = {place: one.collective for place, one in definitions.functions.items()}
+        values = self._what(lane, records) | self._when(records)
+        values |= {name: records[name] for name in ("sequence", "root")} | {
+            "collective": _texts(records["function"], collectives),
+            "bytes": self._sizes.sizes(records),
+            "sent_bytes": self._sizes.sent(records),
+            "operation": _texts(records["operation"], definitions.operations),
+            "commutes": (flags & form.COMMUTES) != 0,
+            "in_place": (flags & form.IN_PLACE) != 0,
         }
         return _typed(values, COLUMNS)
 
@@ -226,7 +229,7 @@ class _OfRank:
         within = self._within(entries)
         sites = self._sites.numbers(entries["address"])
         functions = {place: one.name for place, one in definitions.functions.items()}
-        datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
+        datatypes = {place: name or f"derived {place}" for place, name in definitions.datatypes.items()}
         return {
             "rank": np.full(len(entries), header.rank, dtype=np.int32),
             "host": [header.host] * len(entries),
@@ -250,19 +253,6 @@ class _OfRank:
             "enter_ns": self._clock.shared_ns(records["enter_ns"]) - origin,
             "exit_ns": self._clock.shared_ns(records["exit_ns"]) - origin,
             "bound_ns": self._clock.bound_ns(records["enter_ns"]),
-        }
-
-    def _how(self, records: NDArray[Any]) -> dict[str, Any]:
-        """The columns on the arguments of a collective."""
-        flags = records["flags"]
-        operations = {place: one.name for place, one in self.file.definitions.operations.items()}
-        return {
-            "bytes": self._sizes.sizes(records),
-            "sent_bytes": self._sizes.sent(records),
-            "operation": _texts(records["operation"], operations),
-            "commutes": (flags & form.COMMUTES) != 0,
-            "root": records["root"],
-            "in_place": (flags & form.IN_PLACE) != 0,
         }
 
 

@@ -1,15 +1,17 @@
-"""Starts a program with the tracer preloaded in front of its MPI library, and otherwise unchanged."""
+"""Starts a program with the tracer preloaded in front of its MPI library, and otherwise unchanged.
+
+OFFBEAT_TRACE_* variables are checked before: the tracer runs a program untraced if it cannot parse one.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,13 +19,108 @@ from typing import Self
 
 from msgspec import Struct
 
+from offbeat.campaign.lock import Lock
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
-from offbeat.trace.options import DIR, PREFIX, check
+from offbeat.study.collectives import PROPERTIES
+from offbeat.trace.format import PAGE_BYTES
 from offbeat.trace.read import SUFFIX
+from offbeat.units import parse_size
+
+COLLECTIVES = (*PROPERTIES, "constructors")
+"""Names in OFFBEAT_TRACE_COLLECTIVES."""
+
+FEWEST_BYTES = 3 * PAGE_BYTES
+MOST_RANGES = 64
+MOST_DEPTH = 16
+_MOST_NUMBER = 2**31 - 1
+DIR = "OFFBEAT_TRACE_DIR"
+RANKS = "OFFBEAT_TRACE_RANKS"
+PREFIX = DIR.removesuffix("DIR")
+
+_RANGE = re.compile(r"(\d{1,18})(-(\d{1,18})?)?")
+_WINDOW = re.compile(r"(\d+(?:\.\d*)?|\.\d+)-((?:\d+(?:\.\d*)?|\.\d+)?)")
+
+
+def option(name: str) -> str:
+    """The option of ``offbeat trace run`` that sets a variable: ``--comm-sizes``."""
+    return "--" + name.removeprefix(PREFIX).lower().replace("_", "-")
+
+
+def check(variables: Mapping[str, str], options: Collection[str] = ()) -> None:
+    """Raise :class:`BadInput` for a value that the tracer cannot parse; other variables are ignored.
+
+    The message names the variable, or the command line option for variables in ``options``.
+    """
+    for name, value in variables.items():
+        if name.startswith(PREFIX) and value:
+            test = _CHECKS.get(name)
+            if test is None:
+                raise BadInput(f"{name} is not a variable of the tracer, which are {', '.join(_CHECKS)}")
+            fix = test(value)
+            if fix:
+                setting = f"{option(name)} {value}" if name in options else f"{name}={value}"
+                raise BadInput(f"{setting} is invalid; {fix}")
+
+
+def _ranges(value: str) -> str:
+    parts = value.split(",")
+    for part in parts:
+        match = _RANGE.fullmatch(part)
+        if match is None or (match[3] and int(match[3]) < int(match[1])):
+            return "it should be numbers and ranges like 0-3,8,16-"
+    return f"there are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
+
+
+def _whole_number(least: int, most: int, fix: str) -> Callable[[str], str]:
+    """A check for whole numbers from ``least`` to ``most``."""
+
+    def check_number(value: str) -> str:
+        is_sound = value.isdecimal() and len(value) <= len(str(most)) and least <= int(value) <= most
+        return "" if is_sound else f"it should be a whole number{fix}"
+
+    return check_number
+
+
+def _collectives(value: str) -> str:
+    unknown = [word for word in value.split(",") if word.lower() not in COLLECTIVES]
+    return f"{unknown[0]!r} is not one of {', '.join(COLLECTIVES)}" if unknown else ""
+
+
+def _window(value: str) -> str:
+    match = _WINDOW.fullmatch(value)
+    if match is None or float(match[1]) > 1e9 or (match[2] and float(match[2]) <= float(match[1])):
+        return "it should be seconds since MPI_Init, from the first to the last, like 10-60 or 2.5-"
+    return ""
+
+
+def _bytes(value: str) -> str:
+    try:
+        size = parse_size(value)
+    except BadInput as error:
+        return str(error)
+    if re.fullmatch(r"\d+ *[A-Za-z]*", value) and size >= FEWEST_BYTES:
+        return ""
+    return "it should be a size of 192 KiB or more, like 100 MB or 1GiB"
+
+
+_CHECKS = {
+    DIR: lambda value: "",
+    RANKS: _ranges,
+    "OFFBEAT_TRACE_EVERY": _whole_number(1, _MOST_NUMBER, ", 1 or more"),
+    "OFFBEAT_TRACE_COLLECTIVES": _collectives,
+    "OFFBEAT_TRACE_COMM_SIZES": _ranges,
+    "OFFBEAT_TRACE_WINDOW": _window,
+    "OFFBEAT_TRACE_BYTES": _bytes,
+    "OFFBEAT_TRACE_DEPTH": _whole_number(0, MOST_DEPTH, f" from 0 to {MOST_DEPTH}"),
+    "OFFBEAT_TRACE_SYNC_LEVEL": _whole_number(
+        3, _MOST_NUMBER, ", 3 or more: the MPI standard defines 0, 1 and 2"
+    ),
+}
+
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
@@ -47,16 +144,18 @@ def prepare(
     library: Path,
     environ: Mapping[str, str] = os.environ,
 ) -> PreparedCommand:
-    """The command that runs ``arguments`` (a launcher with a program, or a program alone) with the tracer.
+    """The command that runs ``arguments``, with or without a launcher, with the tracer.
 
-    ``options`` are tracer variables without their prefix. The launcher gets its own options for forwarding
-    variables to all processes. Raises :class:`BadInput` as :func:`check_options` does, and for a folder that
-    cannot be created.
+    ``options`` are tracer variables without their prefix. Raises :class:`BadInput` as :func:`check_options`
+    does, and for a folder that cannot be created.
     """
     check_options(folder, options, environ)
     requested = tracer_variables(options, environ)
     requested[DIR] = str(folder.absolute())
-    _create(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
     before = environ.get("LD_PRELOAD", "")
     variables = requested | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     if not is_launcher(arguments):  # srun and a program without launcher use the environment
@@ -75,9 +174,7 @@ def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str
 def check_command(arguments: Sequence[str]) -> None:
     """Raise :class:`BadInput` for a command that cannot be started, or that sets LD_PRELOAD itself."""
     if arguments[0].startswith("-"):
-        raise BadInput(
-            f"there is no option {arguments[0]}; options stand before '--', and the command behind it"
-        )
+        raise BadInput(f"there is no option {arguments[0]}; options come before '--', the command after it")
     if shutil.which(arguments[0]) is None:
         problem = "it is not executable" if Path(arguments[0]).exists() else "there is no such program"
         raise BadInput(f"cannot start {arguments[0]}: {problem}")
@@ -105,10 +202,7 @@ def find_installation(requested: str, arguments: Sequence[str]) -> Installation:
 
 
 def tracer_library(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
-    """The tracer for a library; ``echo`` prints a line if it must be built.
-
-    Raises :class:`RunFailed`, and :class:`BadInput` for a path that LD_PRELOAD cannot contain.
-    """
+    """The tracer for a library. Raises :class:`RunFailed`, and :class:`BadInput` for a path with blanks."""
     cache = driver_path(installation).parents[1]
     if re.search(r"[\s:]", str(cache)):
         raise BadInput(
@@ -125,9 +219,17 @@ def tracer_library(installation: Installation, echo: Callable[[str], None] | Non
 def run(command: PreparedCommand) -> int:
     """Run a command; returns its exit status, negative for the signal that ended it.
 
-    The program inherits all open files of this process. Signals that this process receives are forwarded to
-    it, unless they were sent to the whole process group.
+    Signals that this process receives are forwarded, unless they were sent to the whole process group. Raises
+    :class:`RunFailed` if another run is writing into the folder.
     """
+    lock = Lock(command.folder)
+    try:
+        return _run(command)
+    finally:
+        lock.release()
+
+
+def _run(command: PreparedCommand) -> int:
     with _signals_blocked() as restore:
         try:
             process = subprocess.Popen(
@@ -184,34 +286,6 @@ def _forwarded_signals() -> list[signal.Signals]:
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder of a trace. Raises :class:`BadInput` if another run holds the lock.
-
-    Without effect on a file system that does not support locks.
-    """
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(
-                f"another run is writing into {folder}; give another folder with --output"
-            ) from None
-        except OSError:
-            pass
-        yield
-    finally:
-        os.close(place)
-
-
-def _create(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
-
-
 _DELIVERY_S = 0.02
 """Time after which a signal to a process group has been delivered to all its processes."""
 
@@ -219,10 +293,9 @@ _DELIVERY_S = 0.02
 class GroupSignalProbe:
     """An idle child process that detects signals sent to our whole process group, such as a Ctrl-C.
 
-    The program has received such signals already, and they must not be forwarded: launchers abort at a
-    second Ctrl-C. The child runs a program of another name, because a signal may be sent by name. It inherits
-    the mask of blocked signals, so that they stay pending. If it cannot be started, every signal is
-    forwarded: duplicates are preferable to loss. A context manager.
+    The program has received such signals already, and launchers abort at a second Ctrl-C. The child runs a
+    program of another name, because a signal may be sent by name, and inherits the mask of blocked signals,
+    so that they stay pending. If it cannot be started, every signal is forwarded. A context manager.
     """
 
     def __init__(self) -> None:
@@ -231,8 +304,7 @@ class GroupSignalProbe:
     def received(self, number: int) -> bool:
         """Whether the child received a signal that we received; to be called once per signal.
 
-        If so, all signals pending for the child are removed from ours as well, because the program has
-        received them too.
+        If so, all signals pending for the child, which the program has received, are removed from ours.
         """
         time.sleep(_DELIVERY_S)
         pending = self._pending()

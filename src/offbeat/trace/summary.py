@@ -1,19 +1,29 @@
-"""The summary of a trace: how the time in collectives divides into waiting and the operation."""
+"""The summary of a trace, also as tables: how the time in collectives divides into waiting and operation."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from offbeat.drawing.tables import Table
 from offbeat.trace.call_aggregates import CallAggregates
-from offbeat.trace.call_site_stats import CallSiteStats, StatsBuilder
+from offbeat.trace.call_site_stats import (
+    LEAST_EXPLAINED,
+    SHARES,
+    CallSiteStats,
+    StatsBuilder,
+    Straggler,
+    is_mixed,
+    size_text,
+)
 from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.read import Progress, Trace
-from offbeat.units import counted
+from offbeat.units import counted, format_size, format_time
 
 
 class Summary(Struct, kw_only=True, eq=False):
@@ -56,10 +66,7 @@ class Summary(Struct, kw_only=True, eq=False):
 def summarise(
     trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
 ) -> Summary:
-    """Read a trace once and summarise it; memory does not grow with its length.
-
-    At most ``most_records`` are in memory; the result does not depend on it.
-    """
+    """Read a trace once and summarise it, with at most ``most_records`` in memory."""
     matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
     aggregates = CallAggregates(trace.communicators, trace.every)
     without_arrivals = 0
@@ -85,16 +92,14 @@ def summarise(
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         group_rows=builder.per_group(),
-        notes=[*trace.notes, *_notes(matcher.counts, rows, without_arrivals), *_caveats(trace, sampling)],
+        notes=[*trace.notes, *_notes(trace, matcher.counts, rows, without_arrivals, sampling)],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
     )
 
 
 def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
-    """Time from MPI_Init to the end, or to the last record if the process did not end normally: summed over
-    ranks, and summed over the lanes of all ranks.
-    """
+    """Time from MPI_Init to the end, or to the last record: summed over ranks, and over all their lanes."""
     total = of_threads = 0
     for number, file in enumerate(trace.files):
         clock, header = trace.clocks.of_file[number], file.header
@@ -109,8 +114,10 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
     return total / 1e9, of_threads / 1e9
 
 
-def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> list[str]:
-    """Notes on records and calls that were ignored or are incomplete."""
+def _notes(
+    trace: Trace, counts: Counts, rows: list[CallSiteStats], without_arrivals: int, sampling: list[str]
+) -> list[str]:
+    """Notes on records and calls that were ignored or are incomplete, abnormal ends, and sampling."""
     notes = []
     if counts.invalid:
         notes.append(f"{counted(counts.invalid, 'invalid record')}: ignored")
@@ -132,12 +139,6 @@ def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> 
             f"{counted(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
             " in arrivals and delays"
         )
-    return notes
-
-
-def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
-    """Notes on processes that did not end normally, and on sampling."""
-    notes = []
     if any(not file.header.ended_ns for file in trace.files):
         notes.append("the run time of a rank that did not end normally counts to its last record only")
     if sampling:
@@ -147,14 +148,12 @@ def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
 
 def as_plain(summary: Summary) -> dict[str, Any]:
     """A summary for JSON, NaN as null."""
-    renamed = {"rows": "rows", "group_rows": "families", "notes": "words"}
-    fields = [name for name in Summary.__struct_fields__ if name not in ("labels", "rows", "group_rows")]
+    left_out = ("labels", "rows", "group_rows", "notes")
     return {
-        **{renamed.get(name, name): getattr(summary, name) for name in fields},
-        **{
-            renamed[name]: [_plain_row(row) for row in getattr(summary, name)]
-            for name in ("rows", "group_rows")
-        },
+        **{name: getattr(summary, name) for name in Summary.__struct_fields__ if name not in left_out},
+        "words": summary.notes,
+        "rows": [_plain_row(row) for row in summary.rows],
+        "families": [_plain_row(row) for row in summary.group_rows],
     }
 
 
@@ -166,3 +165,194 @@ def _plain_row(row: CallSiteStats) -> dict[str, Any]:
     plain["operation_s"] = row.operation_s
     plain["delays_s"] = [None if math.isnan(delay) else delay for delay in row.delays_s.tolist()]
     return plain
+
+
+NOTHING_KNOWN = "–"
+MOST_ROWS = 20
+
+
+def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
+    """Time, skews and delays, stragglers: ``most`` rows each (0: all), by groups unless ``apart``."""
+    rows = summary.rows if apart else summary.group_rows
+    shown = rows[:most] if most else rows
+    left = len(rows) - len(shown)
+    rest = sum(row.spent_s for row in rows[len(shown) :])
+    notes = [
+        "share: of the run time, summed over ranks; waited: in the call before the last arrival; operation:"
+        " the rest of the call"
+    ]
+    if summary.thread_run_s > summary.run_s:
+        threads = summary.thread_run_s / summary.run_s
+        notes.append(
+            f"{threads:.3g} threads of each rank call MPI concurrently: shares are of the run time of all"
+            " threads"
+        )
+    notes.append(
+        "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
+        " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
+    )
+    if left:
+        notes.append(
+            f"{counted(left, 'further row')} with {format_time(rest)} together, summed over ranks; all with"
+            " --rows 0"
+        )
+    if any(row.communicators > 1 for row in shown):
+        notes.append(
+            "N × MPI_Comm_split: calls on a group of N communicators (same parent, size, constructor and"
+            " name, with the same ranks or without common ranks); ranks are those within each communicator;"
+            " --apart shows communicators with different ranks separately"
+        )
+    return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
+
+
+def head(summary: Summary) -> list[str]:
+    """Lines about the run: program, nodes, library, and the share of collectives."""
+    nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
+    traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
+    processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
+    program = Path(summary.program).name or "a program"
+    lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
+    if summary.run_s > 0:
+        share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
+        is_known = any(row.is_compared for row in summary.rows)
+        lines.append(
+            f"{summary.records} records; collectives take {share:.1%} of the run time"
+            + (f", waiting for late ranks {waited:.1%}" if is_known else "")
+        )
+    else:
+        lines.append(f"{summary.records} records")
+    bound = (
+        "all ranks read the same clock"
+        if summary.bound_s == 0
+        else f"error at most {format_time(summary.bound_s)}"
+    )
+    return [*lines, f"times between ranks: {bound}"]
+
+
+def library_name(library: str) -> str:
+    """The version text of the MPI library up to the first comma or line break: ``Open MPI v4.1.4``."""
+    return " ".join(library.partition("\n")[0].partition(",")[0].split()) or "an unknown library"
+
+
+def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Table:
+    headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
+    run_s = summary.thread_run_s if summary.thread_run_s > 0 else math.nan
+    return Table(
+        title="Where the time goes",
+        headings=[*headings, "waited", "operation"],
+        rows=[
+            [
+                str(number),
+                row.site,
+                _function(row),
+                row.communicator,
+                str(row.processes) if row.processes else NOTHING_KNOWN,
+                size_text(row.least_bytes, row.most_bytes),
+                str(row.calls),
+                _amount(row.all_bytes),
+                _share(row.share),
+                _share(row.waited_s / run_s if row.is_compared else math.nan),
+                _share(row.operation_s / run_s if row.is_compared else math.nan),
+            ]
+            for number, row in enumerate(rows, 1)
+        ],
+        texts=(1, 2, 3),
+        notes=notes,
+        spare=(3, 7),
+    )
+
+
+def _delays(rows: list[CallSiteStats]) -> Table:
+    several = [
+        (number, row)
+        for number, row in enumerate(rows, 1)
+        if row.processes != 1 and row.whole and row.is_compared
+    ]
+    headings = ["#", "call site", "function", "size", "d*", "d̂", "d* − d̂"]
+    quantiles = [f"{share:.0%}" for share in SHARES]
+    return Table(
+        title="How far apart ranks arrive, and how long the operation takes",
+        headings=[*headings, *(f"skew {q}" for q in quantiles)],
+        rows=[
+            [
+                str(number),
+                row.site,
+                row.function,
+                size_text(row.least_bytes, row.most_bytes),
+                format_time(row.total_delay.mean_s),
+                format_time(row.last_delay.mean_s),
+                format_time(row.skew.mean_s),
+                *(format_time(skew_s, 2) for skew_s in row.skew.quantiles_s),
+            ]
+            for number, row in several
+        ],
+        texts=(1, 2),
+        spare=(1, 2, 8, 10),
+        notes=[
+            "d*: last exit − first arrival, d̂: last exit − last arrival, means over calls; their difference"
+            " is the skew; the error of its quantiles is below 5%"
+        ],
+    )
+
+
+def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
+    headings = ["#", "call site", "function", "stability", "latest ranks", "latest nodes"]
+    cells = [
+        [
+            str(number),
+            row.site,
+            row.function,
+            stability_text(row),
+            straggler_text(row.latest_ranks),
+            straggler_text(row.latest_nodes),
+        ]
+        for number, row in enumerate(rows, 1)
+        if row.processes != 1 and row.latest_ranks
+    ]
+    shown = len(headings) if several_nodes else len(headings) - 1
+    notes = [
+        "mean delay relative to the first arrival, and the share of the calls in which it was the last;"
+        " stability: the share of the variance of delays that is the same in every call"
+    ]
+    if mixed := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
+        several = f"rows {', '.join(mixed)}" if len(mixed) > 1 else f"row {mixed[0]}"
+        notes.append(
+            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of the arrivals;"
+            " 'offbeat trace pattern --what clusters' finds the typical patterns"
+        )
+    return Table(
+        title="Who is late",
+        headings=headings[:shown],
+        rows=[row[:shown] for row in cells],
+        texts=(1, 2, 4, 5),
+        spare=(1, 2),
+        notes=notes,
+    )
+
+
+def _function(row: CallSiteStats) -> str:
+    failed = f" ({row.failed} failed)" if row.failed else ""
+    kind = f" {row.kind}" if row.kind == "persistent" else ""
+    return f"{row.function}{kind}{failed}"
+
+
+def stability_text(row: CallSiteStats) -> str:
+    """``0.93``, or a dash."""
+    return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
+
+
+def straggler_text(late: list[Straggler]) -> str:
+    """``17: 42 µs (100%), 3: 5 µs (0%)``: rank or node, mean delay, share of calls in which it was last."""
+    return ", ".join(f"{one.name}: {format_time(one.delay_s, 2)} ({one.last_share:.0%})" for one in late)
+
+
+def _share(value: float) -> str:
+    return NOTHING_KNOWN if math.isnan(value) else f"{value:.1%}"
+
+
+def _amount(size_bytes: int) -> str:
+    """Bytes, rounded for tables: ``1.25 GB``."""
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}"
+    return format_size(size_bytes)

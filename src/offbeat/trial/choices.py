@@ -22,16 +22,18 @@ from offbeat.tuning.write import plan_for, write
 from offbeat.units import format_size
 
 
-class PlannedChoice(Struct, frozen=True, kw_only=True):
+class TrialChoice(Struct, frozen=True, kw_only=True):
     """A choice and its tuning plan, None if all decisions are left to the library.
 
-    ``same_as`` names an earlier choice with the same rules, which is run in its place.
+    ``same_as`` names an earlier choice with the same rules, which is run in its place. ``tuning`` are the
+    files of the plan once they are written.
     """
 
     name: str
     plan: TuningPlan | None = None
     same_as: str = ""
     notes: list[str] = []
+    tuning: TuningFiles | None = None
 
     @property
     def rules(self) -> list[Rule]:
@@ -46,14 +48,6 @@ class PlannedChoice(Struct, frozen=True, kw_only=True):
             for rule in self.rules
         ]
 
-
-class TriedChoice(Struct, frozen=True, kw_only=True):
-    """A choice that is run, and its tuning files; None for the library's own decisions."""
-
-    name: str
-    tuning: TuningFiles | None = None
-    notes: list[str] = []
-
     def algorithm(self, calls: TracedCalls, launched: int) -> str:
         """The algorithm that its files set for some calls of a program with ``launched`` processes."""
         if self.tuning is None:
@@ -64,10 +58,7 @@ class TriedChoice(Struct, frozen=True, kw_only=True):
         return rule.algorithm.name if rule is not None else DEFAULT
 
     def variables(self, p: int | None) -> Mapping[str, str]:
-        """The environment variables that enable the tuning files in a launch of p processes.
-
-        Raises :class:`BadInput` if they depend on p and p is unknown.
-        """
+        """Variables that enable the tuning files for p processes. Raises :class:`BadInput` if p is needed."""
         if self.tuning is None:
             return {}
         if self.tuning.by_processes and p is None:
@@ -85,14 +76,11 @@ def planned_choices(
     *,
     include_scenarios: bool = False,
     predicted: Mapping[str, Sequence[Choice]] | None = None,
-) -> list[PlannedChoice]:
-    """The library's own decisions, the ``predicted`` fastest choices, the no-delay choice, and that of
-    ``rule``.
-
-    ``predicted`` maps the condition of a prediction to the choices under it. Raises :class:`BadInput` for
-    results without selectable algorithms for this installation.
+) -> list[TrialChoice]:
+    """The library's own decisions, the predicted fastest choices by their condition, the no-delay choice, and
+    that of ``rule``. Raises :class:`BadInput` for results without selectable algorithms.
     """
-    planned = [PlannedChoice(name=DEFAULT)]
+    planned = [TrialChoice(name=DEFAULT)]
     chosen = dict(predicted or {})
     for name in dict.fromkeys((NO_DELAY, rule)):
         if name not in chosen:
@@ -107,22 +95,22 @@ def planned_choices(
 
 
 def write_tuning_files(
-    choices: Sequence[PlannedChoice], installation: Installation, folder: Path
-) -> Iterator[TriedChoice]:
+    choices: Sequence[TrialChoice], installation: Installation, folder: Path
+) -> Iterator[TrialChoice]:
     """Write the tuning files of every choice that is run to ``folder``."""
     for one in choices:
         if one.same_as:
             continue
         if one.plan is None:
-            yield TriedChoice(name=one.name, notes=one.notes)
+            yield one
             continue
         place = folder / file_name(one.name)
         files = write(one.plan, installation, place)
         write_manifest(files, one.name, installation, place)
-        yield TriedChoice(name=one.name, tuning=files, notes=files.notes)
+        yield msgspec.structs.replace(one, tuning=files)
 
 
-def check_processes(choices: Sequence[PlannedChoice], p: int | None) -> None:
+def check_processes(choices: Sequence[TrialChoice], p: int | None) -> None:
     """Raise :class:`BadInput` if p is known and no choice has rules for p processes."""
     rules = [rule for one in choices for rule in one.rules]
     if p is None or not rules or any(rule.p_low <= p for rule in rules):
@@ -139,7 +127,7 @@ def file_name(choice: str) -> str:
     return re.sub(r"[^\w.-]+", "-", choice)
 
 
-def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> PlannedChoice:
+def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> TrialChoice:
     """The choice of one rule; without a plan if all decisions are left to the library."""
     if not chosen:
         raise BadInput(
@@ -149,5 +137,5 @@ def _plan(results: Results, installation: Installation, rule: str, chosen: Seque
     try:
         plan, _ = plan_for(results, chosen, str(installation.mpirun))
     except RunFailed as reason:  # the library's own decisions are the best: there are no rules
-        return PlannedChoice(name=rule, notes=[str(reason)])
-    return PlannedChoice(name=rule, plan=plan, notes=plan.notes)
+        return TrialChoice(name=rule, notes=[str(reason)])
+    return TrialChoice(name=rule, plan=plan, notes=plan.notes)

@@ -1,24 +1,238 @@
-"""A trial: rounds in which each choice runs once, in random order."""
+"""A trial: rounds in which each choice runs once, in random order, in a folder from which the trial resumes:
+
+- ``trial.json``: the command, the library, and the rules of each choice;
+- ``runs.jsonl``: one line per finished run;
+- ``output/``: the output of each run;
+- ``tuning/``: the tuning files of each choice;
+- ``offbeat.lock``: locked while a trial runs in the folder.
+
+A run is the program with the variables of a choice; its output is written to a file, and its time measured.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import re
-from collections.abc import Sequence
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from rich.console import Console
 
+from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 from offbeat.campaign.progress import CampaignProgress
 from offbeat.campaign.steps import StepListener, run_steps
-from offbeat.errors import RunFailed
-from offbeat.mpi.environment import process_count
-from offbeat.trial import launch
-from offbeat.trial.choices import TriedChoice, file_name
-from offbeat.trial.journal import Journal, Run, Turn
-from offbeat.trial.launch import Command
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.environment import forward_variables, is_launcher, process_count
+from offbeat.mpi.installation import Installation
+from offbeat.trial.choices import TrialChoice, file_name
 from offbeat.units import format_time
+
+TRIAL, RUNS, OUTPUT, TUNING = "trial.json", "runs.jsonl", "output", "tuning"
+SCHEMA_VERSION = 1
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """A choice with its rules as text; ``same_as`` names the choice that is run in its place."""
+
+    name: str
+    same_as: str
+    rules: list[str]
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """The settings that all runs of a trial share; runs with other settings are not comparable."""
+
+    command: list[str]
+    library: str
+    folder: str
+    time: str
+    seed: int
+    choices: list[Setting]
+    schema_version: int = SCHEMA_VERSION
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A finished run. ``time_s`` is the compared time: the wall time, or the number found in its output."""
+
+    number: int
+    round: int
+    choice: str
+    status: int
+    wall_s: float
+    time_s: float | None
+    began: str
+    output: str
+
+
+class Turn(NamedTuple):
+    """One of the runs that a trial consists of: a choice in a round, which counts from 0."""
+
+    round: int
+    choice: str
+
+    def __str__(self) -> str:
+        return f"round {self.round + 1}: {self.choice}"
+
+
+FORMAT = CampaignFormat[Settings, Run](
+    holds="a trial",
+    created_by="'offbeat try'",
+    head=TRIAL,
+    version_key="schema_version",
+    version=SCHEMA_VERSION,
+    head_type=Settings,
+    settings_of=lambda settings: settings,
+    labels={"choices": "the choices by the results", "folder": "working directory"},
+    records=RUNS,
+    record_type=Run,
+    step_of=lambda run: None if run.time_s is None else Turn(run.round, run.choice),
+    folders=(OUTPUT,),
+)
+
+
+class Journal(CampaignDirectory[Settings, Run]):
+    """The runs of one folder. ``done`` has the successful runs with a time, by their turn."""
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        """Create the folder, or resume in it; raises as :class:`CampaignDirectory` does."""
+        super().__init__(FORMAT, directory, settings)
+
+    def next_output(self, choice: str) -> tuple[int, Path]:
+        """The number of the next run, and a new file for its output."""
+        number = max((run.number for run in self.records), default=0) + 1
+        return number, self.directory / OUTPUT / f"{number:03}-{choice}.txt"
+
+
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
+_TERMINATION_S = 10.0
+_TAIL = 3
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """The user's command line, and its MPI library."""
+
+    argv: list[str]
+    installation: Installation
+
+    def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the environment that give these variables to every process."""
+        if is_launcher(self.argv):
+            return forward_variables(self.argv, variables, self.installation), dict(os.environ)
+        return list(self.argv), dict(os.environ) | dict(variables)
+
+
+def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[int, float]:
+    """Run to the end, with both output streams in a file; returns the exit status and the wall time in s.
+
+    The program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
+    :class:`RunFailed` if the file cannot be written.
+    """
+    argv, environment = command.with_variables(variables)
+    try:
+        stream = output.open("wb")
+    except OSError as error:
+        raise RunFailed(f"cannot write {output}: {error.strerror or error}") from error
+    with stream:
+        began = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                argv,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                preexec_fn=_end_with_parent,
+            )
+        except OSError as error:
+            raise BadInput(f"cannot start {argv[0]}: {error.strerror or error}") from error
+        with _terminated_on_exit(process):
+            status = process.wait()
+        return status, time.monotonic() - began
+
+
+def time_in(output: Path, pattern: re.Pattern[str]) -> float:
+    """The last match of a pattern in a run's output as a number: its first group, or the whole match.
+
+    Raises :class:`RunFailed` without a match, or if it is no positive number.
+    """
+    found = list(pattern.finditer(output.read_text(encoding="utf-8", errors="replace")))
+    if not found:
+        raise RunFailed(f"--time {pattern.pattern}: no match in the output of the program, see {output}")
+    text = found[-1][1 if pattern.groups else 0] or ""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise RunFailed(
+            f"--time {pattern.pattern} matched {text!r} in {output}, which is not a time; put"
+            " parentheses around the number, as in 'time: ([0-9.]+)'"
+        )
+    return value
+
+
+def parse_pattern(text: str) -> re.Pattern[str] | None:
+    """The regular expression of ``--time``; None for none. Raises :class:`BadInput`."""
+    try:
+        return re.compile(text, re.MULTILINE) if text else None
+    except re.error as error:
+        raise BadInput(f"--time {text}: not a regular expression: {error}") from None
+
+
+def last_output_lines(output: Path) -> str:
+    """The last lines of a run's output, for a message."""
+    lines = [
+        line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
+    ]
+    return " / ".join(line.strip()[:200] for line in lines[-_TAIL:])
+
+
+def exit_text(status: int) -> str:
+    """``ended with status 3``, or ``was ended by SIGKILL``."""
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def _end_with_parent() -> None:
+    """In the child process: have the kernel end it when its parent ends."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
+
+
+@contextmanager
+def _terminated_on_exit(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(_TERMINATION_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def check_command(argv: Sequence[str]) -> None:
+    """Raise :class:`BadInput` for an empty command."""
+    if not argv or not argv[0].strip():
+        raise BadInput("there is no command to try; give it after --, such as '-- mpirun -n 4 ./app'")
 
 
 def order(names: Sequence[str], number: int, seed: int) -> list[str]:
@@ -30,7 +244,7 @@ def order(names: Sequence[str], number: int, seed: int) -> list[str]:
 def run_all(
     journal: Journal,
     command: Command,
-    choices: Sequence[TriedChoice],
+    choices: Sequence[TrialChoice],
     rounds: int,
     seed: int,
     pattern: re.Pattern[str] | None,
@@ -47,14 +261,14 @@ def run_all(
     def run_once(turn: Turn) -> Run:
         place, output = journal.next_output(file_name(turn.choice))
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        ended = launch.run(command, variables[turn.choice], output)
+        status, wall_s = run(command, variables[turn.choice], output)
         return Run(
             number=place,
             round=turn.round,
             choice=turn.choice,
-            status=ended.status,
-            wall_s=ended.wall_s,
-            time_s=_time(ended.status, ended.wall_s, output, pattern)[0],
+            status=status,
+            wall_s=wall_s,
+            time_s=_time(status, wall_s, output, pattern)[0],
             began=began,
             output=str(output.relative_to(journal.directory)),
         )
@@ -79,15 +293,15 @@ def _time(
 ) -> tuple[float | None, str]:
     """The time of a run, or the reason why there is none."""
     if status != 0:
-        lines = launch.last_output_lines(output)
+        lines = last_output_lines(output)
         return None, (
-            f"the program {launch.exit_text(status)}"
+            f"the program {exit_text(status)}"
             f"{f' after printing: {lines}' if lines else ''}; its whole output is in {output}"
         )
     if pattern is None:
         return wall_s, ""
     try:
-        return launch.time_in(output, pattern), ""
+        return time_in(output, pattern), ""
     except RunFailed as reason:
         return None, str(reason)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+from offbeat.drawing.tables import Table
 from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trial.choices import PlannedChoice
+from offbeat.trial.choices import TrialChoice
 from offbeat.trial.comparison import Comparison, Verdict, mean_s
-from offbeat.units import counted, format_time
+from offbeat.units import counted, enumeration, format_time
 
 MOST_RULES = 6
 
 
-def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
+def tried_lines(choices: Sequence[TrialChoice]) -> list[str]:
     """One line per choice."""
     lines = []
     for one in choices:
@@ -30,12 +31,12 @@ def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
     return lines
 
 
-def notes(choices: Sequence[PlannedChoice]) -> list[str]:
+def notes(choices: Sequence[TrialChoice]) -> list[str]:
     """The notes on the choices, each once."""
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
-def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> list[list[str]]:
+def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> Table:
     """A row per choice: number of runs, mean, range, and mean ratio to the default."""
     lines = []
     for name, own in times_s.items():
@@ -43,7 +44,8 @@ def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> lis
         middle = format_time(mean_s(own), 4) if own else NOTHING
         span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
         lines.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
-    return lines
+    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
+    return Table(title="", headings=headings, rows=lines)
 
 
 def verdict_sentences(
@@ -58,7 +60,8 @@ def verdict_sentences(
         if same:
             return ["All choices have the same rules: there is nothing to compare."]
         return ["No round was completed: there is nothing to compare."]
-    name = _with_same(verdict.fastest, same)
+    also = [other for other, stands in same.items() if stands == verdict.fastest]
+    name = verdict.fastest + (f" (with the same rules: {', '.join(also)})" if also else "")
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
         return [
@@ -75,52 +78,37 @@ def verdict_sentences(
     doubtful = [one.other for one in verdict.comparisons if not one.is_certain]
     return [
         f"No choice is significantly the fastest: {name} had the smallest mean, but the difference from"
-        f" {' and '.join(doubtful)} is not significant. {each}.",
+        f" {enumeration(doubtful)} is not significant. {each}.",
         "To measure more rounds, give a larger --rounds: the trial resumes.",
     ]
 
 
-def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> list[list[str]]:
+def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> Table:
     """A row per choice: expected without delays, expected with the traced arrivals, measured, and ratios."""
     main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
-    made = []
+    rows = []
     for name, own in times_s.items():
         one = by_name.get(name)
         if one is None or not own:
             continue
         measured = mean_s(own)
         expected = one.run_s.get(main_condition)
-        expected_change = prediction.change(one)
-        made.append(
+        change = prediction.change(one) if name != DEFAULT else None
+        rows.append(
             [
                 name,
                 format_time(one.run_s["no_delay"].time_s, 4) if "no_delay" in one.run_s else NOTHING,
                 format_time(expected.time_s, 4) if expected else NOTHING,
                 format_time(measured, 4),
                 cost(expected.time_s / measured - 1) if expected else NOTHING,
-                _share(expected_change.time_s if expected_change and name != DEFAULT else None),
+                cost(change.time_s) if change else NOTHING,
                 _against(own, times_s.get(DEFAULT, [])),
             ]
         )
-    return made
-
-
-def expectation_headings(prediction: Prediction) -> list[str]:
-    """The headings of :func:`expectation_rows`."""
-    return [
-        "choice",
-        "expected,\nno_delay",
-        f"expected,\n{prediction.main_condition}",
-        "measured",
-        "expected /\nmeasured",
-        "expected\nchange",
-        "measured\nchange",
-    ]
-
-
-def _share(change: float | None) -> str:
-    return NOTHING if change is None else cost(change)
+    headings = ["choice", "expected,\nno_delay", f"expected,\n{main_condition}", "measured"]
+    headings += ["expected /\nmeasured", "expected\nchange", "measured\nchange"]
+    return Table(title="", headings=headings, rows=rows)
 
 
 def _comparison(one: Comparison, rounds: int) -> str:
@@ -140,26 +128,16 @@ def _change(ratio: float) -> str:
 
 
 def chance_words(chance: float) -> str:
-    """A p-value as text: ``by chance in 1 of 40 trials if both were equally fast``."""
+    """A p-value as text: ``by chance in 2.5% of trials if both were equally fast``."""
     if math.isnan(chance):
         return "significance unknown"
     if chance >= 0.5:
-        return "not significant (p > 0.5)"
-    if chance < 1e-6:
-        return "by chance in fewer than 1 of a million trials if both were equally fast"
-    often = 1 / chance
-    digits = max(0, math.floor(math.log10(often)) - 1)
-    rounded = round(often, -digits)
-    number = f"{rounded:,.0f}" if often >= 10 else f"{often:.1f}".removesuffix(".0")
-    return f"by chance in 1 of {number} trials if both were equally fast"
+        return "not significant: p ≥ 0.5"
+    share = "less than 0.0001%" if chance < 1e-6 else f"{100 * chance:.2g}%"
+    return f"by chance in {share} of trials if both were equally fast"
 
 
 def _against(own: Sequence[float], default: Sequence[float]) -> str:
     if not own or not default or own is default:
         return NOTHING
     return cost(mean_s(own) / mean_s(default) - 1)
-
-
-def _with_same(name: str, same: Mapping[str, str]) -> str:
-    also = [other for other, stands in same.items() if stands == name]
-    return f"{name} (and {' and '.join(also)}, which has the same rules)" if also else name

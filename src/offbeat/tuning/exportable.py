@@ -6,95 +6,79 @@ an algorithm in it must be correct for all of them. Algorithms that are wrong fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.libraries import LIBRARIES
-from offbeat.results.plan import CONFIGURATION
-from offbeat.select.choose import Choice
+from offbeat.select.choose import Choice, Selection
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.select.table import Configuration
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
-from offbeat.study.case import columns_of
-from offbeat.units import counted
+from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall, in_words, kinds_of
+from offbeat.study.case import CONFIGURATION, columns_of
+from offbeat.units import counted, listed
 
 if TYPE_CHECKING:
-    from offbeat.select.choose import Choice, Selection
     from offbeat.tuning.plan import TuningPlan
 
 
-class SafeChoices(Struct, frozen=True, kw_only=True):
-    """Choices without algorithms that are wrong for a legal call.
-
-    ``notes`` list the replaced algorithms, a failing call and the slowdown; ``insisted`` the algorithms that
-    remain although they are wrong for a legal call.
-    """
-
-    choices: list[Choice]
-    notes: list[str]
-    insisted: list[str]
+WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
+"""The calls, one of each kind, for which an algorithm would be wrong under the rule of a choice."""
 
 
-class WrongCallLookup:
-    """The calls for which an algorithm would be wrong under the rule of one choice."""
+def wrong_calls_of(
+    choices: Iterable[Choice],
+    verdicts: Sequence[Verdict],
+    family: str,
+    limited_to_measured_p: Collection[tuple[str, str]],
+) -> WrongCallsOf:
+    """The lookup for some choices; the library's default has no wrong calls."""
+    ps: dict[str, set[int]] = {}
+    for choice in choices:
+        ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
+    library = LIBRARIES.get(family)
+    guarded = library.guarded_calls if library else ()
 
-    def __init__(
-        self,
-        choices: Iterable[Choice],
-        known: Mapping[tuple[str, str], Algorithm],
-        verdicts: Sequence[Verdict],
-        family: str,
-        limited_to_measured_p: Collection[tuple[str, str]],
-    ) -> None:
-        self._ps: dict[str, set[int]] = {}
-        for choice in choices:
-            self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
-        self._known = known
-        self._verdicts = verdicts
-        self._library = LIBRARIES.get(family)
-        self._limited = limited_to_measured_p
-
-    def of(self, choice: Choice, algorithm: str) -> list[WrongCall]:
-        """The calls, one of each kind; none for the library's default."""
-        configuration = choice.configuration
+    def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
+        collective, p = choice.configuration.collective, choice.configuration.p
         if algorithm == DEFAULT:
             return []
-        low, high = processes_covered(configuration.p, self._ps[configuration.collective])
-        if (configuration.collective, algorithm) in self._limited:
-            low = high = configuration.p
-        if self._library and self._library.applies_to_smaller:
+        low, high = processes_covered(p, ps[collective])
+        if (collective, algorithm) in limited_to_measured_p:
+            low = high = p
+        if library and library.applies_to_smaller:
             low = 1
-        wrong = wrong_between(configuration.collective, algorithm, low, high, self._verdicts)
-        guarded = self._library.guarded_calls if self._library else ()
+        wrong = wrong_between(collective, algorithm, low, high, verdicts)
         return [call for call in wrong if call.kind not in guarded]
+
+    return wrong_calls
 
 
 def replace_unsafe(
-    choices: Sequence[Choice], wrongs: WrongCallLookup, allowed: Collection[str]
-) -> SafeChoices:
+    choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed: Collection[str]
+) -> tuple[list[Choice], list[str], list[str]]:
     """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
     kinds.
 
     Other algorithms are replaced by the best by score that is right, or by the library's default if that is
-    better or no other algorithm is left.
+    better or no other algorithm is left. Also returns notes on them, each with a failing call, and sentences
+    on the algorithms that remain although they are wrong for a legal call.
     """
     safe: list[Choice] = []
     left_out: dict[tuple[str, str], list[str]] = {}
     causes: dict[tuple[str, str], list[WrongCall]] = {}
     insisted: dict[str, None] = {}
     for choice in choices:
-        wrong = wrongs.of(choice, choice.algorithm)
+        wrong = wrong_calls(choice, choice.algorithm)
         failing = [call for call in wrong if call.kind not in allowed]
         if not failing:
             safe.append(choice)
             if wrong:
                 insisted[_insisted(choice, wrong)] = None
             continue
-        instead = _replacement(choice, wrongs, allowed)
+        instead = _replacement(choice, wrong_calls, allowed)
         safe.append(instead)
         key = (choice.configuration.collective, choice.algorithm)
         causes.setdefault(key, failing)
@@ -106,16 +90,15 @@ def replace_unsafe(
         for key, configurations in left_out.items()
         for collective, algorithm in [key]
     ]
-    return SafeChoices(choices=safe, notes=notes, insisted=list(insisted))
+    return safe, notes, list(insisted)
 
 
-def _replacement(choice: Choice, wrongs: WrongCallLookup, allowed: Collection[str]) -> Choice:
-    """The choice with the best algorithm by score that is right for every call that is not of an allowed
-    kind."""
+def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[str]) -> Choice:
+    """The best algorithm by score that is right for every call that is not of an allowed kind."""
     right = [
         name
         for name in sorted(choice.scores, key=lambda name: (choice.scores[name], name))
-        if all(call.kind in allowed for call in wrongs.of(choice, name))
+        if all(call.kind in allowed for call in wrong_calls(choice, name))
     ]
     default = choice.reference_scores.get(DEFAULT)
     best = right[0] if right else DEFAULT
@@ -126,7 +109,6 @@ def _replacement(choice: Choice, wrongs: WrongCallLookup, allowed: Collection[st
 
 
 def _cost(before: Choice, after: Choice) -> str:
-    """The replacement in a configuration, and its slowdown."""
     score = {**before.reference_scores, **before.scores}.get(after.algorithm)
     name = "the library's default" if after.algorithm == DEFAULT else after.algorithm
     if score is None:
@@ -159,20 +141,18 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
     if selection.choices and not complete:
         raise RunFailed(
             f"nothing is exported because no configuration is complete: {study.sentence} To export what there"
-            " is all the"
-            " same, give --partial"
+            " is all the same, give --partial"
         )
     choices = [
-        _left_to_library(choice.configuration) if choice.not_measured else choice
+        Choice(configuration=choice.configuration, algorithm=DEFAULT) if choice.not_measured else choice
         for choice in selection.choices
     ]
     not_begun: list[dict[str, Any]] = [
         columns_of(dict(zip(CONFIGURATION, configuration, strict=True))) for configuration in study.not_begun
     ]
-    libraries = dict.fromkeys(choice.configuration.library for choice in selection.choices)
     return choices + [
-        _left_to_library(Configuration(library=library, **fields))
-        for library in list(libraries)[:1]
+        Choice(configuration=Configuration(library=library, **fields), algorithm=DEFAULT)
+        for library in [choice.configuration.library for choice in selection.choices[:1]]
         for fields in not_begun
     ]
 
@@ -194,28 +174,8 @@ def _omitted(choices: Sequence[Choice]) -> str:
     configurations = [str(choice.configuration) for choice in choices if choice.not_measured]
     if not configurations:
         return "Configurations that are not started are left to the library."
-    shown = ", ".join(configurations[:3]) + (
-        f" and {len(configurations) - 3} more" if len(configurations) > 3 else ""
-    )
+    are = "is" if len(configurations) == 1 else "are"
     return (
-        f"{counted(len(configurations), 'partial configuration')}"
-        f" {'is' if len(configurations) == 1 else 'are'} left to the library"
-        f" ({shown}); --partial exports them too."
-    )
-
-
-def _left_to_library(configuration: Configuration) -> Choice:
-    """A choice that leaves a configuration to the library."""
-    return Choice(
-        configuration=configuration,
-        rule="",
-        algorithm=DEFAULT,
-        no_delay_winner=None,
-        winners={},
-        good={},
-        scores={},
-        certainty=None,
-        cost_of_no_delay_winner=None,
-        cost_of_default=None,
-        warnings=[],
+        f"{counted(len(configurations), 'partial configuration')} {are} left to the library"
+        f" ({listed(configurations)}); --partial exports them too."
     )

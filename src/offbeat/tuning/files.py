@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -93,10 +94,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
 
 
 def write_file(directory: Path, name: str, text: str) -> Path:
-    """Write ``text`` to ``directory``/``name`` atomically and return the absolute path.
-
-    Creates the directory. Raises :class:`BadInput` if the file cannot be written.
-    """
+    """Write a file atomically, and return its absolute path. Raises :class:`BadInput`."""
     path = directory.absolute() / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +105,12 @@ def write_file(directory: Path, name: str, text: str) -> Path:
             " write to with --output"
         ) from error
     return path
+
+
+def usage_lines(launcher: str, options: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Lines for a terminal or job script, each of which makes a launch use the files."""
+    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
+    return [f"{launcher} {shlex.join(options)} -n P ./application", f"export {exports}"]
 
 
 MANIFEST = "tuning.json"
@@ -155,10 +159,7 @@ def write_manifest(files: TuningFiles, rule: str, installation: Installation, di
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a folder of tuning files.
-
-    Raises :class:`BadInput` if there is none, or if it is damaged.
-    """
+    """The manifest of tuning files; raises :class:`BadInput` if it is missing or damaged."""
     path = directory / MANIFEST
     try:
         manifest = decode_json(read_file(path), Manifest, dec_hook=_path)

@@ -1,4 +1,4 @@
-"""Tuning files for Intel MPI 2021: I_MPI_ADJUST_X variables, in one shell file per measured number of
+"""Tuning files for Intel MPI 2021: I_MPI_ADJUST_X variables, a shell file for each measured number of
 processes.
 
 How the library reads such a variable, as observed in a debugger with 2021.18 (its manual promises more):
@@ -6,15 +6,12 @@ How the library reads such a variable, as observed in a debugger with 2021.18 (i
 - An entry ``preset:low-high`` applies up to ``high``; its lower end is ignored, and the last entry applies to
   everything above. So the entries must ascend without a gap.
 - Conditions on sizes and on processes (``@low-high``) exclude each other: of several sizes for the same
-  processes only the last is used. So there is a file for each number of processes, without conditions on
-  them.
-- Preset 0 is the library's built-in decision. It is the closest to "not set" that a part of a variable can
-  express, but not the same: without the variable the library reads its tuning file for the machine, which can
-  choose otherwise.
+  processes only the last is used. So there is a file for each number of processes.
+- Preset 0 is the library's built-in decision: the closest to "not set" that a part of a variable can express.
+  Without the variable the library reads its tuning file for the machine, which can choose otherwise.
 
 Sizes are bytes per process, but the sum over all processes for reduce_scatter; alltoallv and barrier use the
-last entry for every size. For scan and exscan, whose presets all run the same code, the use of sizes cannot
-be observed.
+last entry for every size. The presets of scan and exscan all run the same code.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ BY_TOTAL = ("reduce_scatter",)
 """Collectives whose message size is the sum over all processes."""
 
 
-def write(plan: TuningPlan, installation: Installation | None, directory: Path) -> TuningFiles:
+def write(plan: TuningPlan, installation: Installation, directory: Path) -> TuningFiles:
     """Write the files of ``plan`` into ``directory``: a shell file to source for each range of processes."""
     rules, variables, notes = _compatible(plan)
     entries, files, usage = [], [], []
@@ -77,12 +74,10 @@ def _compatible(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]
             )
             notes += more
         every += rules
-    compatible, variables, more = rule_layout.compatible_rules(every, _launch_parameters)
+    compatible, variables, more = rule_layout.compatible_rules(
+        every, lambda rule: {name: value for name, value in rule.settings.items() if name != _variable(rule)}
+    )
     return compatible, variables, notes + more
-
-
-def _launch_parameters(rule: Rule) -> dict[str, str]:
-    return {name: value for name, value in rule.settings.items() if name != _variable(rule)}
 
 
 def _variable(rule: Rule) -> str:
@@ -101,7 +96,6 @@ def preset_of(rule: Rule) -> str:
 
 
 def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
-    """The variables for launches of a row's processes."""
     environment: dict[str, str] = {}
     for collective in COLLECTIVES:
         rules = [rule for rule in row.rules if rule.collective == collective]
@@ -123,10 +117,7 @@ def _measured(row: rule_layout.ProcessRow) -> int:
 
 
 def exported(path: Path) -> dict[str, str]:
-    """The variables that sourcing one of the files sets.
-
-    Raises :class:`BadInput` for a line that is neither a comment nor an export.
-    """
+    """The variables that sourcing one of the files sets; raises :class:`BadInput` for other lines."""
     variables: dict[str, str] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -150,18 +141,12 @@ def exported(path: Path) -> dict[str, str]:
 
 def entries_text(sized: list[rule_layout.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
-    entries = []
-    free_from = 0
-    for segment in sized:
-        if segment.low > LARGEST:
-            break
-        if segment.low > free_from:
-            entries.append(f"{BUILT_IN}:{free_from}-{segment.low - 1}")
-        entries.append(f"{preset_of(segment.rule)}:{segment.low}-{min(segment.high, LARGEST)}")
-        free_from = segment.high + 1
-    if free_from <= LARGEST:
-        entries.append(f"{BUILT_IN}:{free_from}-{LARGEST}")
-    return ";".join(entries)
+    ranges = rule_layout.with_gaps(sized)
+    return ";".join(
+        f"{preset_of(rule) if rule else BUILT_IN}:{low}-{min(high, LARGEST)}"
+        for low, high, rule in ranges
+        if low <= LARGEST
+    )
 
 
 def _span(row: rule_layout.ProcessRow, to: str) -> str:

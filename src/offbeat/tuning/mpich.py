@@ -13,7 +13,6 @@ belongs to the version from which it was derived.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.mpich import FALLBACK_VARIABLE
 from offbeat.tuning import rule_layout
-from offbeat.tuning.files import TuningFiles, write_file
+from offbeat.tuning.files import TuningFiles, usage_lines, write_file
 from offbeat.tuning.mpich_algorithms import (
     NOT_IN_PLACE,
     PARAMETERS,
@@ -75,10 +74,7 @@ class TreeRule(Struct, frozen=True, kw_only=True):
 
 
 def write(plan: TuningPlan, installation: Installation, directory: Path) -> TuningFiles:
-    """Write the selection trees of ``plan`` for ``installation`` into ``directory``.
-
-    Raises :class:`BadInput` if the installation's library contains no default trees.
-    """
+    """Write the trees of a plan. Raises :class:`BadInput` if the library contains no default trees."""
     embedded = read(installation.library)
     tree_rules, notes = _expressible(plan, embedded)
     tree_rules, variables, more = _compatible(tree_rules)
@@ -93,11 +89,12 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     if compositions != (embedded.compositions or {}):
         files.append(_write_tree(directory, COMPOSITION_FILE, compositions, embedded))
         environment[COMPOSITION_VARIABLE] = str(files[1])
+    options = [word for name, value in environment.items() for word in ("-genv", name, value)]
     return TuningFiles(
         files=files,
         environment=environment,
-        launch_options=[word for name, value in environment.items() for word in ("-genv", name, value)],
-        usage=_usage(environment),
+        launch_options=options,
+        usage=usage_lines("mpiexec", options, environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
         rules=[entry.rule for own in tree_rules.values() for entry in own],
         every_size=[collective for collective in tree_rules if not SIZE_CONDITION.get(collective)],
@@ -107,14 +104,6 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
             if all(NOT_IN_PLACE in entry.leaves.leaf.guards for entry in own)
         ],
     )
-
-
-def _usage(environment: dict[str, str]) -> list[str]:
-    options = [word for name, value in environment.items() for word in ("-genv", name, value)]
-    return [
-        f"mpiexec {shlex.join(options)} -n P ./application",
-        "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()),
-    ]
 
 
 def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[TreeRule]], list[str]]:
@@ -135,7 +124,7 @@ def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[T
                     f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                     f" default: {rule.algorithm.name} {reason}."
                 )
-    return {collective: own for collective, own in tree_rules.items() if own}, notes
+    return tree_rules, notes
 
 
 def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
@@ -188,7 +177,6 @@ def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
 
 
 def _tune(trees: Tree, collective: str, rule_leaves: Sequence[tuple[Rule, Leaf]]) -> None:
-    """Add rules with their leaves to the tree of one collective."""
     key = f"collective={collective}"
     trees[key] = tuned(trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, ""))
 
@@ -198,7 +186,11 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
     nested = [(entry.rule, entry.leaves.nonblocking) for entry in tree_rules]
     rule_leaves = [(rule, leaf) for rule, leaf in nested if leaf is not None]
     forced = sorted(
-        {entry.rule.algorithm.name for entry in tree_rules if entry.leaves.by_variable and _is_nb(entry.rule)}
+        {
+            entry.rule.algorithm.name
+            for entry in tree_rules
+            if entry.leaves.by_variable and entry.rule.settings.get(variable(collective)) == "nb"
+        }
     )
     notes = []
     if rule_leaves:
@@ -211,18 +203,12 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
     if forced:
         notes.append(
             f"{collective} by {', '.join(forced)} calls a nonblocking collective whose algorithm can only be"
-            f" set for the whole launch: MPI_I{collective} uses it for every size and number of"
-            " processes."
+            f" set for the whole launch: MPI_I{collective} uses it for every size and number of processes."
         )
     return notes
 
 
-def _is_nb(rule: Rule) -> bool:
-    return rule.settings.get(variable(rule.collective)) == "nb"
-
-
 def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
-    """Rules with their leaves as branches of a tree."""
     leaf_of = {id(rule): leaf for rule, leaf in rule_leaves}
     condition = SIZE_CONDITION.get(collective, "")
     by_total = condition == "total_msg_size"

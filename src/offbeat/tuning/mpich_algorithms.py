@@ -1,11 +1,10 @@
 """MPICH's algorithms as its selection trees name them: guards, parameters, and names.
 
 Measured algorithms are identified by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees
-call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently
-if it does not apply; one that is named in a tree is run anyway, and aborts the program. The guards below are
-the restrictions that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are those read
-by its tree parser (csel_container.c) with the defaults of the control variables; a parameter that is omitted
-in the tree has no default but uninitialised memory.
+call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm that does not apply is replaced silently
+if it is forced by variable, but run if it is named in a tree, and aborts the program. The guards are the
+restrictions that MPICH lists (its src/mpi/coll/coll_algorithms.txt), parameters those read by its tree parser
+(csel_container.c); one that is omitted in the tree has no default but uninitialised memory.
 """
 
 from __future__ import annotations
@@ -17,23 +16,11 @@ from msgspec import Struct
 from offbeat.tuning.mpich_tree import COUNT_AT_LEAST_POW2, Leaf
 from offbeat.tuning.plan import Rule
 
-SIZE_CONDITION = {
-    "allreduce": "avg_msg_size",
-    "bcast": "avg_msg_size",
-    "reduce": "avg_msg_size",
-    "alltoall": "avg_msg_size",
-    "iallreduce": "avg_msg_size",
-    "ibcast": "avg_msg_size",
-    "ireduce": "avg_msg_size",
-    "ialltoall": "avg_msg_size",
-    "allgather": "total_msg_size",
-    "allgatherv": "total_msg_size",
-    "reduce_scatter": "total_msg_size",
-    "reduce_scatter_block": "total_msg_size",
-    "iallgather": "total_msg_size",
-    "iallgatherv": "total_msg_size",
-    "ireduce_scatter": "total_msg_size",
-}
+_AVERAGE = ("allreduce", "bcast", "reduce", "alltoall")
+_TOTAL = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
+
+SIZE_CONDITION = dict.fromkeys([*_AVERAGE, *(f"i{name}" for name in _AVERAGE)], "avg_msg_size")
+SIZE_CONDITION |= dict.fromkeys([*_TOTAL, *(f"i{name}" for name in _TOTAL[:-1])], "total_msg_size")
 """The condition on the message size that a collective can have: bytes per process (avg) or of all processes
 (total).
 
@@ -59,19 +46,13 @@ GUARDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("barrier", "smp"): (PARENT,),
     ("bcast", "smp"): (PARENT,),
     ("bcast", "scatter_recursive_doubling_allgather"): (POW2,),
-    ("ibcast", "sched_smp"): (PARENT,),
-    ("ibcast", "sched_scatter_recursive_doubling_allgather"): (POW2,),
     ("allgather", "recursive_doubling"): (POW2,),
-    ("iallgather", "sched_recursive_doubling"): (POW2,),
     ("allgatherv", "recursive_doubling"): (POW2,),
-    ("iallgatherv", "sched_recursive_doubling"): (POW2,),
     ("alltoall", "brucks"): (NOT_IN_PLACE,),
     ("alltoall", "k_brucks"): (NOT_IN_PLACE,),
     ("alltoall", "pairwise"): (NOT_IN_PLACE,),
     ("alltoall", "scattered"): (NOT_IN_PLACE,),
     ("alltoall", "pairwise_sendrecv_replace"): (IN_PLACE,),
-    ("ialltoall", "sched_brucks"): (NOT_IN_PLACE,),
-    ("ialltoall", "sched_pairwise"): (NOT_IN_PLACE,),
     ("ialltoall", "sched_permuted_sendrecv"): (NOT_IN_PLACE,),
     ("ialltoall", "sched_inplace"): (IN_PLACE,),
     ("ialltoall", "tsp_ring"): (NOT_IN_PLACE,),
@@ -86,45 +67,57 @@ GUARDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("ialltoallv", "tsp_inplace"): (IN_PLACE,),
     ("reduce", "smp"): (PARENT, COMMUTATIVE),
     ("reduce", "reduce_scatter_gather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
-    ("ireduce", "sched_smp"): (PARENT, COMMUTATIVE),
-    ("ireduce", "sched_reduce_scatter_gather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
     ("ireduce", "tsp_tree"): (COMMUTATIVE,),
     ("allreduce", "smp"): (PARENT, COMMUTATIVE),
     ("allreduce", "reduce_scatter_allgather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
     ("allreduce", "ring"): (COMMUTATIVE,),
     ("allreduce", "k_reduce_scatter_allgather"): (COMMUTATIVE,),
-    ("iallreduce", "sched_smp"): (PARENT, COMMUTATIVE),
-    ("iallreduce", "sched_reduce_scatter_allgather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
     ("iallreduce", "tsp_ring"): (COMMUTATIVE,),
     ("iallreduce", "tsp_recexch_reduce_scatter_recexch_allgatherv"): (COMMUTATIVE,),
     ("reduce_scatter", "noncommutative"): (POW2, REGULAR),
     ("reduce_scatter", "pairwise"): (COMMUTATIVE,),
     ("reduce_scatter", "recursive_halving"): (COMMUTATIVE,),
-    ("ireduce_scatter", "sched_noncommutative"): (POW2, REGULAR),
-    ("ireduce_scatter", "sched_pairwise"): (COMMUTATIVE,),
-    ("ireduce_scatter", "sched_recursive_halving"): (COMMUTATIVE,),
     ("ireduce_scatter", "tsp_recexch"): (COMMUTATIVE,),
     ("reduce_scatter_block", "noncommutative"): (POW2,),
     ("reduce_scatter_block", "pairwise"): (COMMUTATIVE,),
     ("reduce_scatter_block", "recursive_halving"): (COMMUTATIVE,),
-    ("ireduce_scatter_block", "sched_noncommutative"): (POW2,),
-    ("ireduce_scatter_block", "sched_pairwise"): (COMMUTATIVE,),
-    ("ireduce_scatter_block", "sched_recursive_halving"): (COMMUTATIVE,),
     ("ireduce_scatter_block", "tsp_recexch"): (COMMUTATIVE,),
     ("scan", "smp"): (CONSECUTIVE,),
-    ("iscan", "sched_smp"): (CONSECUTIVE,),
 }
-"""(collective, algorithm) → the conditions under which it applies; none for the others."""
+GUARDS |= {
+    (f"i{collective}", f"sched_{name}"): guards
+    for (collective, name), guards in GUARDS.items()
+    if not collective.startswith("i")
+}
+"""(collective, algorithm) → the conditions under which it applies; none for the others. A schedule of a
+nonblocking collective has those of the blocking algorithm of its name."""
 
-_BCAST_TREE = {
-    "tree_type": ("BCAST_TREE_TYPE", "kary"),
-    "k": ("BCAST_TREE_KVAL", "2"),
-    "is_non_blocking": ("BCAST_IS_NON_BLOCKING", "1"),
-    "topo_overhead": ("BCAST_TOPO_OVERHEAD", "200"),
-    "topo_diff_groups": ("BCAST_TOPO_DIFF_GROUPS", "2800"),
-    "topo_diff_switches": ("BCAST_TOPO_DIFF_SWITCHES", "1900"),
-    "topo_same_switches": ("BCAST_TOPO_SAME_SWITCHES", "1600"),
+_TREE_VARIABLES = {
+    "tree_type": "TREE_TYPE",
+    "k": "TREE_KVAL",
+    "chunk_size": "TREE_PIPELINE_CHUNK_SIZE",
+    "buffer_per_child": "TREE_BUFFER_PER_CHILD",
+    "is_non_blocking": "IS_NON_BLOCKING",
+    "recv_pre_posted": "RECV_PRE_POST",
+    "topo_overhead": "TOPO_OVERHEAD",
+    "topo_diff_groups": "TOPO_DIFF_GROUPS",
+    "topo_diff_switches": "TOPO_DIFF_SWITCHES",
+    "topo_same_switches": "TOPO_SAME_SWITCHES",
 }
+_TOPOLOGY = {
+    "topo_overhead": "200",
+    "topo_diff_groups": "2800",
+    "topo_diff_switches": "1900",
+    "topo_same_switches": "1600",
+}
+
+
+def _tree(collective: str, **defaults: str) -> dict[str, tuple[str, str]]:
+    """The parameters of an algorithm on a tree, by their defaults."""
+    variables = {name: f"{collective.upper()}_{own}" for name, own in _TREE_VARIABLES.items()}
+    return {name: (variables[name], default) for name, default in defaults.items()}
+
+
 _IALLREDUCE_RECEXCH = {"k": ("IALLREDUCE_RECEXCH_KVAL", "2")}
 _ALLREDUCE_RECEXCH = {
     "k": ("ALLREDUCE_RECEXCH_KVAL", "2"),
@@ -136,54 +129,29 @@ _ALLGATHER_RECEXCH = {
 }
 
 PARAMETERS: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
-    ("bcast", "tree"): _BCAST_TREE,
-    ("bcast", "pipelined_tree"): {
-        "tree_type": ("BCAST_TREE_TYPE", "kary"),
-        "k": ("BCAST_TREE_KVAL", "2"),
-        "is_non_blocking": ("BCAST_IS_NON_BLOCKING", "1"),
-        "chunk_size": ("BCAST_TREE_PIPELINE_CHUNK_SIZE", "8192"),
-        "recv_pre_posted": ("BCAST_RECV_PRE_POST", "0"),
-    },
-    ("ibcast", "tsp_tree"): {
-        "tree_type": ("IBCAST_TREE_TYPE", "kary"),
-        "k": ("IBCAST_TREE_KVAL", "2"),
-        "chunk_size": ("IBCAST_TREE_PIPELINE_CHUNK_SIZE", "0"),
-    },
+    ("bcast", "tree"): _tree("bcast", tree_type="kary", k="2", is_non_blocking="1", **_TOPOLOGY),
+    ("bcast", "pipelined_tree"): _tree(
+        "bcast", tree_type="kary", k="2", is_non_blocking="1", chunk_size="8192", recv_pre_posted="0"
+    ),
+    ("ibcast", "tsp_tree"): _tree("ibcast", tree_type="kary", k="2", chunk_size="0"),
     ("ibcast", "tsp_ring"): {"chunk_size": ("IBCAST_RING_CHUNK_SIZE", "0")},
     ("ibcast", "tsp_scatterv_recexch_allgatherv"): {
         "scatterv_k": ("IBCAST_SCATTERV_KVAL", "2"),
         "allgatherv_k": ("IBCAST_ALLGATHERV_RECEXCH_KVAL", "2"),
     },
-    ("ireduce", "tsp_tree"): {
-        "tree_type": ("IREDUCE_TREE_TYPE", "kary"),
-        "k": ("IREDUCE_TREE_KVAL", "2"),
-        "chunk_size": ("IREDUCE_TREE_PIPELINE_CHUNK_SIZE", "-1"),
-        "buffer_per_child": ("IREDUCE_TREE_BUFFER_PER_CHILD", "0"),
-        "topo_overhead": ("IREDUCE_TOPO_OVERHEAD", "200"),
-        "topo_diff_groups": ("IREDUCE_TOPO_DIFF_GROUPS", "2800"),
-        "topo_diff_switches": ("IREDUCE_TOPO_DIFF_SWITCHES", "1900"),
-        "topo_same_switches": ("IREDUCE_TOPO_SAME_SWITCHES", "1600"),
-    },
-    ("iallreduce", "tsp_tree"): {
-        "tree_type": ("IALLREDUCE_TREE_TYPE", "kary"),
-        "k": ("IALLREDUCE_TREE_KVAL", "2"),
-        "chunk_size": ("IALLREDUCE_TREE_PIPELINE_CHUNK_SIZE", "0"),
-        "buffer_per_child": ("IALLREDUCE_TREE_BUFFER_PER_CHILD", "0"),
-    },
+    ("ireduce", "tsp_tree"): _tree(
+        "ireduce", tree_type="kary", k="2", chunk_size="-1", buffer_per_child="0", **_TOPOLOGY
+    ),
+    ("iallreduce", "tsp_tree"): _tree(
+        "iallreduce", tree_type="kary", k="2", chunk_size="0", buffer_per_child="0"
+    ),
     ("iallreduce", "tsp_recexch_single_buffer"): _IALLREDUCE_RECEXCH,
     ("iallreduce", "tsp_recexch_multiple_buffer"): _IALLREDUCE_RECEXCH,
     ("iallreduce", "tsp_recexch_reduce_scatter_recexch_allgatherv"): _IALLREDUCE_RECEXCH,
     ("allreduce", "recursive_multiplying"): {"k": ("ALLREDUCE_RECURSIVE_MULTIPLYING_KVAL", "2")},
-    ("allreduce", "tree"): {
-        "tree_type": ("ALLREDUCE_TREE_TYPE", "knomial_1"),
-        "k": ("ALLREDUCE_TREE_KVAL", "2"),
-        "chunk_size": ("ALLREDUCE_TREE_PIPELINE_CHUNK_SIZE", "0"),
-        "buffer_per_child": ("ALLREDUCE_TREE_BUFFER_PER_CHILD", "0"),
-        "topo_overhead": ("ALLREDUCE_TOPO_OVERHEAD", "200"),
-        "topo_diff_groups": ("ALLREDUCE_TOPO_DIFF_GROUPS", "2800"),
-        "topo_diff_switches": ("ALLREDUCE_TOPO_DIFF_SWITCHES", "1900"),
-        "topo_same_switches": ("ALLREDUCE_TOPO_SAME_SWITCHES", "1600"),
-    },
+    ("allreduce", "tree"): _tree(
+        "allreduce", tree_type="knomial_1", k="2", chunk_size="0", buffer_per_child="0", **_TOPOLOGY
+    ),
     ("allreduce", "recexch"): _ALLREDUCE_RECEXCH,
     ("allreduce", "k_reduce_scatter_allgather"): _ALLREDUCE_RECEXCH,
     ("allgather", "k_brucks"): {"k": ("ALLGATHER_BRUCKS_KVAL", "2")},
@@ -239,10 +207,7 @@ class TreeLeaves(Struct, frozen=True, kw_only=True):
 
 
 def tree_leaves(rule: Rule, names: frozenset[str]) -> TreeLeaves:
-    """Translate a rule's settings; ``names`` are the algorithms that the library knows.
-
-    Raises :class:`InexpressibleError` for an algorithm that a tree cannot hold.
-    """
+    """The leaves of a rule among the known ``names``; raises :class:`InexpressibleError`."""
     settings = rule.settings
     collective = rule.collective
     value = settings.get(variable(collective), "")
@@ -290,8 +255,7 @@ def _leaf(
 
 
 def _ran_without_pow2(collective: str, rule: Rule) -> bool:
-    """Later versions lifted bcast's restriction: an algorithm that ran on another number of processes has
-    none."""
+    """Whether an algorithm of bcast ran on any p: later versions lifted its restriction."""
     return collective == "bcast" and rule.p & (rule.p - 1) != 0
 
 

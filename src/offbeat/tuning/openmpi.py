@@ -5,15 +5,13 @@ last entry that is not larger than the value it looks up, and the first one for 
 means its own decision. So every list begins with an entry of algorithm 0, and every range is closed by one. A
 file with any error is ignored as a whole, silently.
 
-The library's definition of the message size depends on the collective (its decision functions,
-coll_tuned_decision_dynamic.c): see :data:`COLLECTIVES`. Two collectives must not depend on it: in gather and
-scatter each process computes it from arguments that are insignificant on some processes; the processes then
-choose differently, and the program hangs or computes wrong results.
+What the message size is depends on the collective (coll_tuned_decision_dynamic.c): see :data:`COLLECTIVES`.
+In gather and scatter each process computes it from arguments that are insignificant on some processes; if a
+choice depended on it, the program would hang or compute wrong results.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
 from offbeat.tuning import openmpi_han, rule_layout
-from offbeat.tuning.files import TuningFiles, write_file
+from offbeat.tuning.files import TuningFiles, usage_lines, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
 
@@ -79,8 +77,7 @@ FILE_NAME = "openmpi.rules"
 
 
 class Tuned(Struct, frozen=True, kw_only=True):
-    """The parameters of an algorithm in a rules file: number, fan-out, segment size in bytes, concurrent
-    requests."""
+    """The parameters of an algorithm in a rules file; ``requests`` are those at once."""
 
     number: int
     fanout: int
@@ -91,24 +88,20 @@ class Tuned(Struct, frozen=True, kw_only=True):
 BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
 """Algorithm 0: the library's default."""
 
-NO_END = 2**63
-"""The upper end of an unbounded range."""
-
 
 def write(
-    plan: TuningPlan, installation: Installation | None, directory: Path, format_version: int = 1
+    plan: TuningPlan, installation: Installation, directory: Path, format_version: int = 1
 ) -> TuningFiles:
     """Write the rules file of ``plan`` into ``directory``.
 
     ``format_version`` 2 also holds the number of requests at once, which version 1 cannot; it needs Open MPI
-    5.0.7 or later. Raises :class:`BadInput` when the installation (or, without one, the measured version) is
-    older.
+    5.0.7 or later. Raises :class:`BadInput` when the installation is older.
     """
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
     every_size = [collective for collective in rules if COLLECTIVES[collective].size in WHY_ONE]
     files, mca = list[Path](), dict[str, str]()
-    by_han = _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules, plan.several_nodes)
+    by_han = installation.is_at_least(5) and openmpi_han.needed(rules, plan.several_nodes)
     by_tuned = openmpi_han.for_tuned(rules)
     if by_tuned or not by_han:
         files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
@@ -124,7 +117,7 @@ def write(
         files=files,
         environment=environment,
         launch_options=options,
-        usage=_usage(environment, options),
+        usage=usage_lines("mpirun", options, environment),
         notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
         rules=[rule for own in rules.values() for rule in own],
         every_size=every_size,
@@ -132,38 +125,22 @@ def write(
     )
 
 
-def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
-    return [
-        f"mpirun {shlex.join(options)} -n P ./application",
-        "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()),
-    ]
-
-
-def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
+def _refuse_old(plan: TuningPlan, installation: Installation, format_version: int) -> None:
     by_han = [rule for own in plan.rules.values() for rule in own if is_of_han(rule.settings)]
-    if by_han and not _is_at_least(plan, installation, (5,)):
-        target = installation.name if installation else plan.library
+    if by_han and not installation.is_at_least(5):
         raise BadInput(
             f"{by_han[0].algorithm.name}, chosen for {by_han[0].collective}, is an algorithm of Open MPI's"
-            f" component han, which {target} never uses; it decides from Open MPI 5 on"
+            f" component han, which {installation.name} never uses; it decides from Open MPI 5 on"
         )
     if format_version == 1:
         return
     if format_version != 2:
         raise BadInput(f"--format {format_version}: Open MPI's rules file has the formats 1 and 2")
-    if not _is_at_least(plan, installation, FIRST_WITH_VERSION_2):
-        target = installation.name if installation else plan.library
+    if not installation.is_at_least(*FIRST_WITH_VERSION_2):
         raise BadInput(
-            f"--format 2: {target} would ignore the file silently; it is understood from 5.0.7 on."
+            f"--format 2: {installation.name} would ignore the file silently; it is understood from 5.0.7 on."
             " Use --format 1"
         )
-
-
-def _is_at_least(plan: TuningPlan, installation: Installation | None, version: tuple[int, ...]) -> bool:
-    if installation is not None:
-        return installation.is_at_least(*version)
-    numbers = plan.version.split(".")
-    return all(n.isdigit() for n in numbers) and tuple(int(n) for n in numbers) >= version
 
 
 def tuned_of(rule: Rule) -> Tuned:
@@ -258,55 +235,44 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
     """One block of lines for each communicator size of a collective, guards included."""
     kind = COLLECTIVES[collective].size
     blocks: list[list[str]] = []
-    free_from = 0
-    for row in rule_layout.process_rows(rules):
-        if row.p_low > free_from:
-            blocks.append(_closing_block(free_from, format_version))
-        for low, high in rule_layout.steps(row) if kind == "total" else [(row.p_low, row.p_high)]:
+    rows = ((row.p_low, row.p_high, row) for row in rule_layout.process_rows(rules))
+    for p_low, p_high, row in rule_layout.with_gaps(rows):
+        if row is None:
+            blocks.append(_closing_block(p_low, format_version))
+            continue
+        for low, high in rule_layout.steps(row) if kind == "total" else [(p_low, p_high)]:
             if kind in WHY_ONE:
-                sized = [rule_layout.Segment(low=0, high=NO_END, rule=row.rules[0])]
+                sized = [rule_layout.Segment(low=0, high=rule_layout.NO_END, rule=row.rules[0])]
             else:
                 sized = rule_layout.segments(
                     row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1))
                 )
             blocks.append(_block(low, high, sized, format_version))
-        free_from = row.p_high + 1
-    blocks.append(_closing_block(free_from, format_version))
     return blocks
 
 
 def _closing_block(p_low: int, format_version: int) -> list[str]:
     """The lines that leave communicators of ``p_low`` processes and more to the library's default."""
-    return [
-        f"{p_low} # processes and more: the library's decision",
-        "1",
-        _line(0, BY_LIBRARY, "", format_version),
-    ]
+    return [f"{p_low} # processes and more: the library's decision", "1", _line(0, None, format_version)]
 
 
 def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
-    """The lines for communicators of ``p_low`` processes and more."""
-    lines: list[str] = []
-    free_from = 0
-    for segment in sized:
-        if segment.low > free_from:
-            lines.append(_line(free_from, BY_LIBRARY, "", format_version))
-        lines.append(_line(segment.low, tuned_of(segment.rule), segment.rule.algorithm.name, format_version))
-        free_from = segment.high + 1
-    if sized[-1].high != NO_END:
-        lines.append(_line(free_from, BY_LIBRARY, "", format_version))
+    ranges = rule_layout.with_gaps(sized)
+    lines = [_line(low, rule, format_version) for low, _, rule in ranges if low <= rule_layout.NO_END]
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
 
 
-def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
+def _line(size: int, rule: Rule | None, format_version: int) -> str:
+    """The line from a size on; without a rule, the library's default."""
+    tuned = tuned_of(rule) if rule else BY_LIBRARY
     fields = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
     fields += [tuned.requests] if format_version == 2 else []
-    return " ".join(map(str, fields)) + (f" # {name}" if name else "")
+    return " ".join(map(str, fields)) + (f" # {rule.algorithm.name}" if rule else "")
 
 
 def _notes(
-    plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]], by_han: bool
+    plan: TuningPlan, installation: Installation, rules: dict[str, list[Rule]], by_han: bool
 ) -> list[str]:
     """Caveats for the user of the files; ``rules`` are those in the rules file of ``tuned``."""
     notes = []
@@ -319,14 +285,12 @@ def _notes(
         notes.append(
             "With processes on several nodes, Open MPI 5 lets its component han decide:"
             f" {openmpi_han.FILE_NAME} lists the calls that go to the component tuned instead, and the"
-            " algorithms"
-            " that han uses itself; all others are decided as without a file."
+            " algorithms that han uses itself; all others are decided as without a file."
         )
-    elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:
+    elif installation.is_at_least(5) and not plan.several_nodes:
         notes.append(
-            "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies"
-            " only to"
-            " communicators inside one node."
+            "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies only"
+            " to communicators inside one node."
         )
     return notes
 

@@ -65,33 +65,20 @@ def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], o
 
 def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, Steps]]:
     """First number of processes and the sizes from there on, in ascending order."""
-    rows: list[tuple[int, Steps]] = []
-    free_from = 1
-    for row in rule_layout.process_rows(rules):
-        if row.p_low > free_from:
-            rows.append((free_from, [(0, "han")]))
-        rows.append((row.p_low, [(0, _component(row.rules[0]))] if every_size else _sizes(row.rules)))
-        free_from = row.p_high + 1
-    return [*rows, (free_from, [(0, "han")])]
+    ranges = ((row.p_low, row.p_high, row.rules) for row in rule_layout.process_rows(rules))
+    return [(p_low, _sizes(own or [], every_size)) for p_low, _, own in rule_layout.with_gaps(ranges, 1)]
 
 
-def _sizes(rules: Sequence[Rule]) -> Steps:
+def _sizes(rules: Sequence[Rule], every_size: bool) -> Steps:
     """The component of each range of sizes: ``han`` where no rule holds."""
-    steps: Steps = []
-    free_from = 0
-    for segment in rule_layout.segments(rules, _component):
-        if segment.low > free_from:
-            steps.append((free_from, "han"))
-        steps.append((segment.low, _component(segment.rule)))
-        free_from = segment.high + 1
-    return [*steps, (free_from, "han")]
+    if every_size and rules:
+        return [(0, _component(rules[0]))]
+    sized = rule_layout.segments(rules, _component)
+    return [(low, _component(rule) if rule else "han") for low, _, rule in rule_layout.with_gaps(sized)]
 
 
 def _component(rule: Rule) -> str:
-    """The component that runs the collective, with its algorithm if that is one of ``han``.
-
-    Raises :class:`BadInput` for an algorithm of ``han`` without a number.
-    """
+    """The component, with the number of han's own algorithm; raises :class:`BadInput` without one."""
     if not is_of_han(rule.settings):
         return "tuned"
     number = rule.settings.get(algorithm_of_han_variable(rule.collective), "")

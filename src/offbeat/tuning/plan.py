@@ -8,22 +8,20 @@ extended by the ranges of :mod:`offbeat.select.coverage`. All other calls are le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES, title_of, titles
+from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning.exportable import WrongCallLookup, replace_unsafe
+from offbeat.tuning.exportable import replace_unsafe, wrong_calls_of
 from offbeat.units import format_size
-
-if TYPE_CHECKING:
-    from offbeat.select.choose import Choice
 
 CLEARLY_BETTER = 0.05
 """A configuration is left to the library if its default scores better than the choice by more than this
@@ -109,15 +107,13 @@ def plan(
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
 ) -> TuningPlan:
-    """Create the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
-    ``algorithms``.
+    """Create the plan of ``choices`` among the study's ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
-    the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
-    set, ``beyond`` how far the smallest and the largest size cover others (:mod:`offbeat.select.coverage`). A
-    tuning file cannot distinguish operations, data types, roots or placements: if configurations that differ
-    only in these have different choices, the algorithm chosen most often is used (if there are several, the
-    one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
+    the study's provenance, ``environment`` the variables that the study set, ``beyond`` how far the smallest
+    and the largest size cover others (:mod:`offbeat.select.coverage`). If configurations that a tuning file
+    cannot distinguish have different choices, the algorithm chosen most often is used (if there are several,
+    the one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
     such calls are of ``allowed`` kinds (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the
     library settings of a chosen algorithm are unknown, as they are for imported measurements.
     """
@@ -126,11 +122,10 @@ def plan(
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
     limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
-    safe = replace_unsafe(choices, WrongCallLookup(choices, known, verdicts, family, limited), allowed)
-    remaining, notes = _leave_to_better_default(safe.choices)
-    notes = safe.notes + notes
+    wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
+    safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
+    remaining, notes = _leave_to_better_default(safe)
     chosen, more = _one_per_size(remaining)
-    notes += more
     scores = {
         (one.configuration.collective, one.configuration.p, one.configuration.bytes): one.scores
         for one in choices
@@ -138,11 +133,9 @@ def plan(
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         configurations = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        coverage = _Coverage(
-            scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
-            beyond=beyond,
-        )
-        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, coverage)
+        own_scores = {(p, size): scores[own, p, size] for own, p, size in chosen if own == collective}
+        factors = partial(_factors, configurations=configurations, scores=own_scores, beyond=beyond)
+        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, factors)
         if collective_rules:
             rules[collective] = collective_rules
     return TuningPlan(
@@ -150,8 +143,8 @@ def plan(
         version=_version(library or {}),
         rules=rules,
         several_nodes=any(choice.configuration.nodes > 1 for choice in choices),
-        notes=notes,
-        insisted=safe.insisted,
+        notes=[*replaced, *notes, *more],
+        insisted=insisted,
         beyond=beyond,
     )
 
@@ -184,9 +177,8 @@ def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int],
     """One algorithm for each collective, p and size, and a sentence for every disagreement."""
     configurations: dict[tuple[str, int, int], list[Choice]] = {}
     for choice in choices:
-        configurations.setdefault(
-            (choice.configuration.collective, choice.configuration.p, choice.configuration.bytes), []
-        ).append(choice)
+        one = choice.configuration
+        configurations.setdefault((one.collective, one.p, one.bytes), []).append(choice)
     chosen: dict[tuple[str, int, int], str] = {}
     notes = []
     for key, rivals in configurations.items():
@@ -208,27 +200,21 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
     return sum(scores) / len(scores) if scores else float("inf")
 
 
-class _Coverage(Struct, frozen=True, kw_only=True):
-    """The range of the choices of one collective: the scores of its configurations (p, size), and the
-    factor."""
-
-    scores: dict[tuple[int, int], dict[str, float]]
-    beyond: float
-
-    def factors(
-        self, p: int, sizes: Sequence[int], configurations: Mapping[tuple[int, int], str]
-    ) -> tuple[float, float]:
-        """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
-        if len(sizes) < 2:
-            return self.beyond, self.beyond
-        ends = []
-        for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
-            at_last, at_neighbour = self.scores[p, last], self.scores[p, neighbour]
-            over = is_overtaken(
-                configurations[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond
-            )
-            ends.append(1.0 if over else self.beyond)
-        return ends[0], ends[1]
+def _factors(
+    p: int,
+    sizes: Sequence[int],
+    configurations: Mapping[tuple[int, int], str],
+    scores: Mapping[tuple[int, int], dict[str, float]],
+    beyond: float,
+) -> tuple[float, float]:
+    """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
+    if len(sizes) < 2:
+        return beyond, beyond
+    ends = []
+    for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
+        at_last, at_neighbour = (last, scores[p, last]), (neighbour, scores[p, neighbour])
+        ends.append(1.0 if is_overtaken(configurations[p, last], at_last, at_neighbour, beyond) else beyond)
+    return ends[0], ends[1]
 
 
 def _rules(
@@ -237,15 +223,14 @@ def _rules(
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
-    coverage: _Coverage,
+    factors: Callable[[int, Sequence[int]], tuple[float, float]],
 ) -> list[Rule]:
-    """The rules of one collective from its configurations (p, size) → algorithm, with the ranges that they
-    cover."""
+    """The rules of one collective from its configurations (p, size) → algorithm."""
     ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
         sizes = sorted(size for own, size in configurations if own == p)
-        held = size_ranges(sizes, *coverage.factors(p, sizes, configurations))
+        held = size_ranges(sizes, *factors(p, sizes))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
             name = configurations[p, size]
             if name == DEFAULT:

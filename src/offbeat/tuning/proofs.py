@@ -39,10 +39,7 @@ class Proofs(Struct, frozen=True, kw_only=True):
 
     @property
     def all_obeyed(self) -> bool:
-        """Whether no proof failed, and the files are those that were exported.
-
-        Rules with indistinguishable algorithms are not verified, but did not fail.
-        """
+        """Whether no proof failed, which ambiguous ones do not, and no file was changed."""
         return not self.changed_files and all(
             proof.outcome in (OBEYED, DIFFERS, INDISTINGUISHABLE) for proof in self.proofs
         )

@@ -31,19 +31,17 @@ from offbeat.tuning.write import is_simulated, measured_library
 
 
 def prove_files(
-    results: Results, manifest: Manifest, mpi: str, folder: Path, told: ProgressListener
+    results: Results, manifest: Manifest, mpi: str, folder: Path, listener: ProgressListener
 ) -> tuple[Proofs, TriedCalls]:
-    """Launch the library with its tuning files: probe every configuration that they change, and test legal
-    calls.
+    """Launch the library with its tuning files: probe what they change, and test legal calls.
 
-    ``told`` receives progress; ``mpi`` names another installation than the one that the files were written
-    for. Raises :class:`BadInput` if files are missing, if the installation is of another family, and for
-    imported measurements.
+    ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
+    if files are missing, if the installation is of another family, and for imported measurements.
     """
     installation = _installation(results, manifest, mpi)
     changed = manifest.changed_files()
     for path in changed:
-        told.warn(changed_file_warning(path))
+        listener.warn(f"{path} was changed since 'offbeat export' wrote it; its present content is verified")
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
     study = read_resolved(read_study_toml(results.directory / layout.STUDY))
     section = with_stored_hostfile(study.mpi, results.directory)
@@ -67,9 +65,9 @@ def prove_files(
                 study.repetitions.hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
-            proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), told)
+            proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), listener)
             hang_after = study.repetitions.hang_after
-            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, told.say))
+            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, listener.say))
         finally:
             launches.close()
     name = installation.name
@@ -77,11 +75,6 @@ def prove_files(
         Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
         TriedCalls(library=name, calls=tried),
     )
-
-
-def changed_file_warning(path: Path) -> str:
-    """The warning about a tuning file that differs from the exported one."""
-    return f"{path} was changed since 'offbeat export' wrote it; its present content is verified"
 
 
 def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
@@ -100,12 +93,12 @@ def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
     )
 
 
-def _proofs(verifier: Verifier, all_probes: Sequence[Probe], told: ProgressListener) -> list[Proof]:
-    told.begin(0, len(all_probes))
+def _proofs(verifier: Verifier, all_probes: Sequence[Probe], listener: ProgressListener) -> list[Proof]:
+    listener.begin(0, len(all_probes))
     proofs = []
-    for proof in verifier.prove(all_probes, told.say):
+    for proof in verifier.prove(all_probes, listener.say):
         proofs.append(proof)
-        told.finished(proof.case, proof.outcome)
+        listener.finished(proof.case, proof.outcome)
     return proofs
 
 
@@ -115,16 +108,16 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
     if missing:
         raise BadInput(f"the tuning file {missing[0]} is missing; write it again with 'offbeat export'")
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
+        is_imported = not is_simulated(measured_library(results.provenance))
+        origin = "its measurements were imported" if is_imported else "they were simulated"
         raise BadInput(
             f"{results.directory} has no evidence of which algorithms ran, so there is nothing to compare"
-            " with:"
-            f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
+            f" with: {origin}. A study of 'offbeat run --engine mpi' on this machine has it"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
             f"{manifest.mpirun} is missing, the launcher of {manifest.library} that the files are for; name"
-            " an"
-            " installation with --mpi, or write the files again with 'offbeat export'"
+            " an installation with --mpi, or write the files again with 'offbeat export'"
         )
     installation = choose(mpi or manifest.mpirun)
     families = {family_of(rule.algorithm) for rule in manifest.tuning.rules}
@@ -134,12 +127,6 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
             " name an installation of that family with --mpi, or none"
         )
     return installation
-
-
-def _origin(results: Results) -> str:
-    if is_simulated(measured_library(results.provenance)):
-        return "they were simulated"
-    return "its measurements were imported"
 
 
 def _scratch(folder: Path) -> TemporaryDirectory[str]:

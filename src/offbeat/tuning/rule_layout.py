@@ -12,8 +12,9 @@ cannot be used together (:func:`compatible_rules`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -27,6 +28,12 @@ COARSENESS = 32
 """Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
 
 
+NO_END = 2**63
+"""The upper end of an unbounded range."""
+
+ItemT = TypeVar("ItemT")
+
+
 class ProcessRow(Struct, frozen=True, kw_only=True):
     """The rules that hold for ``p_low`` to ``p_high`` processes (inclusive), ordered by size."""
 
@@ -35,9 +42,8 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
     rules: list[Rule]
 
 
-class Segment(Struct, frozen=True, kw_only=True):
-    """``rule`` holds for sizes ``low`` to ``high`` (inclusive), in the library's definition of message
-    size."""
+class Segment(NamedTuple):
+    """``rule`` holds for the library's message sizes ``low`` to ``high`` (inclusive)."""
 
     low: int
     high: int
@@ -56,9 +62,22 @@ def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
     return rows
 
 
+def with_gaps(
+    ranges: Iterable[tuple[int, int, ItemT]], first: int = 0
+) -> Iterator[tuple[int, int, ItemT | None]]:
+    """Ascending ranges (low, high, item) from ``first`` on, with the gaps before and between them and all
+    that follows the last range; the item of a gap is None."""
+    free_from = first
+    for low, high, item in ranges:
+        if low > free_from:
+            yield free_from, low - 1, None
+        yield low, high, item
+        free_from = high + 1
+    yield free_from, NO_END, None
+
+
 def steps(row: ProcessRow) -> list[tuple[int, int]]:
-    """Split a row's processes into groups that share thresholds: one group per number, unless there are very
-    many."""
+    """Split a row's processes into groups that share thresholds: one a number, unless there are many."""
     if row.p_high - row.p_low < EXACT_STEPS:
         return [(p, p) for p in range(row.p_low, row.p_high + 1)]
     groups = []
@@ -142,8 +161,7 @@ def compatible_rules(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.algorithm.name} needs"
                 f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
-                " launch has"
-                " one value only."
+                " launch has one value only."
             )
         else:
             variables |= dict(own)

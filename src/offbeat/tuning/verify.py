@@ -6,7 +6,9 @@ Every configuration that the files change is probed, and its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 import polars as pl
@@ -46,10 +48,10 @@ applies."""
 class Probe(Struct, frozen=True, kw_only=True):
     """One call to check: ``expected`` is the name of the algorithm that should run.
 
-    ``case`` has p, placement, size, operation, datatype and root; its pattern has no meaning. ``evidence`` is
-    what was observed when that algorithm was forced; empty for the library's default outside the tuned
-    ranges, which is first observed in an untuned launch. ``measured_bytes`` is the size of the configuration
-    that the rule comes from; ``at`` is where the rule is probed.
+    The pattern of ``case`` has no meaning. ``evidence`` is what was observed when that algorithm was forced;
+    empty for the library's default, which is first observed in an untuned launch. ``measured_bytes`` is the
+    size of the configuration that the rule comes from; ``at`` is where the rule is probed: :data:`MEASURED`
+    etc.
     """
 
     case: Case
@@ -152,11 +154,9 @@ class Proof(Struct, frozen=True, kw_only=True):
 
     ``outcome`` is ``obeyed``; ``disobeyed``: another algorithm ran; ``differs``: outside the tuned sizes
     another algorithm runs than without the files, in a library that cannot do otherwise; ``unseen``: what ran
-    was not observed, or there is no evidence to compare it with (``why`` has details); ``indistinguishable``:
-    what ran looks like the expected algorithm, but also like those in ``also``; or ``failed``: the launch
-    died, the call returned an error or a wrong result (``why``). ``at`` is where a rule was probed:
-    ``measured``, ``lower edge`` or ``upper edge``; ``outside`` where no rule applies; ``measured_bytes`` is
-    the size of the configuration that the rule comes from.
+    was not observed, or there is no evidence to compare it with; ``indistinguishable``: what ran looks like
+    the expected algorithm, but also like those in ``also``; or ``failed``: the launch died, the call returned
+    an error or a wrong result. ``why`` has details; the other fields are those of the :class:`Probe`.
     """
 
     case: Case
@@ -170,13 +170,13 @@ class Proof(Struct, frozen=True, kw_only=True):
 
 
 class Observation(Struct, frozen=True):
-    """The observation of one call: ``evidence``, or the reason ``why`` there is none; neither if nothing was
-    observed."""
+    """``evidence`` of one call, or the reason ``why`` there is none; neither if nothing was observed."""
 
     evidence: str = ""
     why: str = ""
 
 
+@dataclass
 class Verifier:
     """Launches with and without the tuning files, for one installation.
 
@@ -185,43 +185,34 @@ class Verifier:
     show messages where functions were observed, which does not mean that it disobeys.
     """
 
-    def __init__(
-        self,
-        tuning: TuningFiles,
-        installation: Installation,
-        launches: Launches,
-        steering: Steering,
-        verdicts: Sequence[Verdict],
-        timeout_s: float,
-        *,
-        is_measured: bool,
-    ) -> None:
-        self._tuning = tuning
-        self._launches = launches
-        self._steering = steering
-        self._installation = installation
-        self._verdicts = verdicts
-        self._timeout_s = timeout_s
-        self._is_measured = is_measured
-        self._variables: list[Variable] | None = None
+    tuning: TuningFiles
+    installation: Installation
+    launches: Launches
+    steering: Steering
+    verdicts: Sequence[Verdict]
+    timeout_s: float
+    is_measured: bool
 
     def prove(
         self, probes: Sequence[Probe], report: Callable[[str], None] = lambda _: None
     ) -> Iterator[Proof]:
         """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
         defaults = {
-            probe.case: self._observe(probe, self._where(probe, {}))
+            probe.case: self._observe(probe, launch_spec(probe.case, {}))
             for probe in _by_launch(probes)
             if probe.expected == DEFAULT
         }
         proofs = []
         for probe in _by_launch(probes):
             report(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            observed = self._observe(probe, self._where(probe, self._tuning.environment_for(probe.case.p)))
+            environment = self.tuning.environment_for(probe.case.p)
+            observed = self._observe(probe, launch_spec(probe.case, environment))
             expected = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
             proofs.append((probe, self._judge(probe, expected, observed)))
         for probe, proof in proofs:
-            yield self._compare_with_forced(probe, proof) if _may_fall_back(probe, proof) else proof
+            is_measured_size = probe.case.bytes == probe.measured_bytes
+            is_suspect = proof.outcome == DISOBEYED and not is_measured_size
+            yield self._compare_with_forced(probe, proof) if is_suspect else proof
 
     def _judge(self, probe: Probe, expected: Observation, observed: Observation) -> Proof:
         outcome, why, also = UNSEEN, observed.why, list[str]()
@@ -243,7 +234,7 @@ class Verifier:
         )
 
     def _can_be_compared(self, probe: Probe, expected: Observation, observed: Observation) -> bool:
-        same_installation = self._is_measured or probe.expected == DEFAULT
+        same_installation = self.is_measured or probe.expected == DEFAULT
         return same_installation or kind(observed.evidence) == kind(expected.evidence)
 
     def _compared(self, probe: Probe, expected: str, observed: str) -> tuple[str, list[str]]:
@@ -254,7 +245,8 @@ class Verifier:
         """
         case = probe.case
         if self._core(case, observed) != self._core(case, expected):
-            return self._other_algorithm(probe), []
+            is_allowed = probe.expected == DEFAULT and not self.tuning.exact_default
+            return DIFFERS if is_allowed else DISOBEYED, []
         if probe.expected == DEFAULT:
             return OBEYED, []
         same_core = self._with_the_same_core(probe, expected)
@@ -278,7 +270,7 @@ class Verifier:
         configuration = (probe.case.collective, probe.case.p, probe.measured_bytes)
         return [
             verdict
-            for verdict in self._verdicts
+            for verdict in self.verdicts
             if (verdict.collective, verdict.p, verdict.bytes) == configuration
             and verdict.status in KNOWN
             and verdict.algorithm not in (probe.expected, DEFAULT)
@@ -292,11 +284,8 @@ class Verifier:
         """
         if not functions(evidence):
             return identity(evidence)
-        own = self._steering.functions_of(case.collective, functions(evidence))
+        own = self.steering.functions_of(case.collective, functions(evidence))
         return " ".join(own) or part(evidence, FUNCTIONS)
-
-    def _other_algorithm(self, probe: Probe) -> str:
-        return DIFFERS if probe.expected == DEFAULT and not self._tuning.exact_default else DISOBEYED
 
     def _compare_with_forced(self, probe: Probe, proof: Proof) -> Proof:
         """Compare with what runs at this size when the algorithm is forced: it may fall back at this size."""
@@ -306,26 +295,25 @@ class Verifier:
         return self._judge(probe, forced, Observation(proof.evidence))
 
     def _where_forced(self, probe: Probe) -> LaunchSpec:
-        environment = self._steering.environment(self._installation)
+        environment = self.steering.environment(self.installation)
         if self._force_arguments(probe) is None:
-            environment = environment | self._steering.launch_environment(self._algorithm(probe))
-        case = probe.case
-        variables = tuple(sorted(environment.items()))
-        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+            environment = environment | self.steering.launch_environment(self._algorithm(probe))
+        return launch_spec(probe.case, environment, steerable=True)
 
     def _force_arguments(self, probe: Probe) -> list[str] | None:
-        """The arguments that force a rule's algorithm in a running launch; None if the launch itself forces
-        it."""
-        if self._variables is None:
-            regex = self._steering.variables_regex
-            environment = self._steering.environment(self._installation)
-            self._variables = self._launches.variables(regex, environment, self._timeout_s)
-        return self._steering.force_arguments(self._algorithm(probe), self._variables)
+        """The arguments that force a rule's algorithm; None if the launch itself forces it."""
+        return self.steering.force_arguments(self._algorithm(probe), self._variables)
+
+    @cached_property
+    def _variables(self) -> list[Variable]:
+        """The variables of the library."""
+        environment = self.steering.environment(self.installation)
+        return self.launches.variables(self.steering.variables_regex, environment, self.timeout_s)
 
     def _algorithm(self, probe: Probe) -> Algorithm:
         return next(
             rule.algorithm
-            for rule in self._tuning.rules
+            for rule in self.tuning.rules
             if (rule.collective, rule.algorithm.name) == (probe.case.collective, probe.expected)
         )
 
@@ -333,17 +321,17 @@ class Verifier:
         """Run one call; evidence of the kinds that were observed when the algorithm was forced."""
         call = call_arguments(probe.case)
         try:
-            driver = self._launches.get(where)
+            driver = self.launches.get(where)
             if force is not None:
-                self._launches.force(driver, force, self._timeout_s)
-            answer = driver.ask(Check(**call), timeout_s=self._timeout_s)
+                self.launches.force(driver, force, self.timeout_s)
+            answer = driver.ask(Check(**call), timeout_s=self.timeout_s)
             if answer.error:
                 return Observation(why=answer.error.splitlines()[0])
             if answer.wrong:
                 return Observation(why=f"{answer.wrong} elements of the result are wrong")
             return Observation(self._evidence(driver, probe, call))
         except DriverLost as error:
-            self._launches.drop()
+            self.launches.drop()
             return Observation(why=str(error))
         except Refused as refusal:
             return Observation(why=str(refusal))
@@ -351,27 +339,19 @@ class Verifier:
     def _evidence(self, driver: Driver, probe: Probe, call: CallArguments) -> str:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
-            return fingerprint(driver, call, p, self._timeout_s)
-        observed, _ = observe_evidence(driver, call, p, self._timeout_s)
+            return fingerprint(driver, call, p, self.timeout_s)
+        observed, _ = observe_evidence(driver, call, p, self.timeout_s)
         if part(probe.evidence, LATE) and not is_fingerprint(observed):
-            return with_fingerprint(observed, fingerprint(driver, call, p, self._timeout_s))
+            return with_fingerprint(observed, fingerprint(driver, call, p, self.timeout_s))
         return observed
 
-    def _where(self, probe: Probe, environment: dict[str, str]) -> LaunchSpec:
-        """A launch as by a user, with these variables."""
-        case = probe.case
-        variables = tuple(sorted(environment.items()))
-        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
 
-
-def _may_fall_back(probe: Probe, proof: Proof) -> bool:
-    """Whether another algorithm ran than at the measured size, at a size that was not measured."""
-    return proof.outcome == DISOBEYED and probe.case.bytes != probe.measured_bytes
+def launch_spec(case: Case, environment: Mapping[str, str], *, steerable: bool = False) -> LaunchSpec:
+    """A launch with these variables; unless ``steerable``, as by a user."""
+    variables = tuple(sorted(environment.items()))
+    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=steerable)
 
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
     """Probes ordered so that few launches are needed."""
-    return sorted(
-        probes,
-        key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn),
-    )
+    return sorted(probes, key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn))

@@ -115,7 +115,6 @@ def summary_lines(tried: TriedCalls) -> list[str]:
     if faulty:
         lines.append(
             f"{tried.library} itself gets {counted(len(faulty), 'legal call')} wrong without the files as"
-            " well:"
-            f" {faulty[0].call}: {faulty[0].without}."
+            f" well: {faulty[0].call}: {faulty[0].without}."
         )
     return lines

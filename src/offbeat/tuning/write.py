@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,15 +19,13 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import LIBRARIES, title_of
+from offbeat.results.read import Results
+from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import TuningPlan, plan
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-    from offbeat.select.choose import Choice
 
 Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
 
@@ -65,10 +62,7 @@ def plan_for(
 def plan_of(
     results: Results, choices: Sequence[Choice], allowed: Collection[str] = (), beyond: float = BEYOND
 ) -> TuningPlan:
-    """The plan of ``choices`` from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
-
-    Raises :class:`RunFailed` if nothing was selected and :class:`BadInput` for imported measurements.
-    """
+    """The plan of ``choices``; raises :class:`RunFailed` if it is empty, BadInput for imports."""
     tuning_plan = plan(
         choices,
         results.algorithms,
@@ -94,9 +88,8 @@ def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
     if not untested:
         return []
     return [
-        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come"
-        " from an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the"
-        " files."
+        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come from"
+        " an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the files."
     ]
 
 
@@ -169,8 +162,7 @@ def _measured(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Install
             return installation
     raise BadInput(
         f"the library that was measured, {tuning_plan.library}, was not found on this machine; name an"
-        f" installation"
-        " of it with --mpi PREFIX"
+        " installation of it with --mpi PREFIX"
     )
 
 
@@ -270,8 +262,7 @@ def _target_installation(family: str, requested: str) -> Installation:
             other = title_of(installation.family)
             raise BadInput(
                 f"{installation.name} is {other}, but these results simulate {family_name}: name an"
-                " installation"
-                f" of {family_name} with --mpi PREFIX"
+                f" installation of {family_name} with --mpi PREFIX"
             )
         return installation
     for installation in find.installations():

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     starts_on(duplicate);
     MPIX_Harmonize(MPI_COMM_SELF, &flag);
     if (argc > 1)
-        *(volatile char *)malloc((size_t)argc) = 1; /* a leak, to see that one is found */
+        *(volatile char *)malloc((size_t)argc) = 1; /* a leak, which valgrind must find */
     MPI_Finalize();
     if (rank == 0)
         puts("done");

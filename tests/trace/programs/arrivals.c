@@ -1,10 +1,10 @@
 /*
- * Each rank waits for its delay before MPI_Allreduce, and says when it really called: the truth about its
- * arrivals.
+ * Each rank waits for its delay before MPI_Allreduce, and records when it really called, so that its true
+ * arrivals are known.
  *
- * Usage: arrivals FOLDER CALLS DELAY_US... with a delay a rank. Rank 0 names a moment ahead, from which every
- * rank waits for its delay; FOLDER/RANK.txt has a line a call: the moment at which the rank was to call, and
- * readings of CLOCK_MONOTONIC just before the call and just after it.
+ * Usage: arrivals FOLDER CALLS DELAY_US... with one delay per rank. Rank 0 sets a time ahead, from which
+ * every rank waits for its delay; FOLDER/RANK.txt has a line per call: the time at which the rank should
+ * call, and readings of CLOCK_MONOTONIC just before the call and just after it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

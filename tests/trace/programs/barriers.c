@@ -1,8 +1,8 @@
 /*
- * Calls MPI_Barrier so often as its first argument says, each after a sleep of its second argument in
- * microseconds times the rank, and MPI_Allreduce of 8 bytes before every tenth of them; then ends as its
- * third argument says: finalize, exit, _exit, abort, kill, segv; with kill-one, rank 1 is killed and the
- * others wait for it in another MPI_Barrier.
+ * Arguments: COUNT SLEEP_US END. Calls MPI_Barrier COUNT times, each after a sleep of SLEEP_US times the rank
+ * in microseconds, and MPI_Allreduce of 8 bytes before every tenth barrier. Then ends by END: finalize, exit,
+ * _exit, abort, kill or segv; with kill-one, rank 1 is killed and the others wait for it in another
+ * MPI_Barrier.
  */
 #include <mpi.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-! Calls in procedures of modules, and in one that a procedure contains.
+! Calls in procedures of modules, and in a contained procedure.
 module grid
     implicit none
     include 'mpif.h'

@@ -1,4 +1,4 @@
-/* Calls through wrappers and through functions that the compiler puts into their callers. */
+/* Calls through wrappers and through functions that the compiler inlines into their callers. */
 #include <mpi.h>
 #include <time.h>
 
@@ -8,7 +8,7 @@ static inline __attribute__((always_inline)) int exchanged(int x) {
     return sum % 7;
 }
 
-/* A function of the linker's table that ends long before the next code that has none. */
+/* A function with a symbol that ends long before the next code, which has no symbol. */
 __attribute__((noinline)) int dot(int x) {
     int largest;
     MPI_Allreduce(&x, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -21,7 +21,7 @@ static void wait_ms(int is_late, int ms) {
         nanosleep(&time, NULL);
 }
 
-/* Rank 0 is late in one of them, rank 1 in the other. */
+/* Rank 0 is late in one of these functions, rank 1 in the other. */
 __attribute__((noinline)) int first(int x, int rank) {
     wait_ms(rank == 0, 2);
     return dot(x) + 1;

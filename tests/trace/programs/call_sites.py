@@ -1,4 +1,4 @@
-"""Collectives in functions and methods; prints where each is called, as Python's traceback has it."""
+"""Collectives in functions and methods; prints the call sites from Python's traceback."""
 
 import sys
 import traceback

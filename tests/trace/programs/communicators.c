@@ -1,4 +1,4 @@
-/* Makes communicators of every kind on four processes, some with the same members, and names some. */
+/* Creates communicators of every kind on four processes, some with the same members, and names some. */
 #include <mpi.h>
 
 int main(int argc, char **argv) {
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     MPI_Group_free(&odd_group);
     MPI_Group_free(&world);
     MPI_Comm_free(&second);
-    MPI_Comm_dup(MPI_COMM_WORLD, &second); /* its handle may be the freed one's */
+    MPI_Comm_dup(MPI_COMM_WORLD, &second); /* its handle may be that of the freed one */
     MPI_Barrier(second);
     MPI_Finalize();
     return 0;

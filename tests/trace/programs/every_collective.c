@@ -3,8 +3,8 @@
  * persistent (PERSISTENT), and all of that with large counts (LARGE). Every block is three integers, 12
  * bytes.
  *
- * ONE_SCATTER: a persistent MPI_Scatter is started once only. Intel MPI 2021.18 fails in the second one at
- * its root ("Invalid communicator"), whoever looks on.
+ * ONE_SCATTER: a persistent MPI_Scatter is started only once. Intel MPI 2021.18 fails in the second start at
+ * its root ("Invalid communicator"), traced or not.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Which MPI library runs, in worlds of which size; every kind of call goes through the tracer's names. */
+/* Prints the MPI library and the size of MPI_COMM_WORLD; makes every kind of call that the tracer wraps. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

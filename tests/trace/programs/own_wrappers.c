@@ -1,5 +1,5 @@
-/* A program with a profiler inside: its own MPI functions, which call those of the library by their second
- * names; and calls by the second name without a wrapper. */
+/* A program with its own profiler: MPI functions that call the PMPI functions of the library; and direct
+ * calls of PMPI functions. */
 #include <mpi.h>
 #include <stdio.h>
 

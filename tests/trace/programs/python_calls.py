@@ -1,4 +1,4 @@
-"""Which MPI library mpi4py runs with; calls what it does without where a library lacks it."""
+"""Prints the MPI library that mpi4py uses; calls the collectives that this library has."""
 
 from mpi4py import MPI
 

@@ -1,5 +1,5 @@
 ! The calls of same_calls.c: with USE_F08 by mpi_f08, with USE_MPI by the older module, else by mpif.h; with LARGE
-! (mpi_f08 alone has that) their counts are of MPI_COUNT_KIND.
+! (only with mpi_f08) their counts are of MPI_COUNT_KIND.
 #ifdef USE_F08
 #define COMM type(MPI_Comm)
 #define REQUEST type(MPI_Request)

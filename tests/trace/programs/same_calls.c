@@ -1,5 +1,6 @@
 /*
- * The calls of same_calls.F90, in C and (the same text) in C++: a tracer must see the same of all of them.
+ * The calls of same_calls.F90, in C and (the same text) in C++: a tracer must record the same for all of
+ * them.
  */
 #include <mpi.h>
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
- * Time steps that make their communicators anew: a copy of MPI_COMM_WORLD, halves of that copy, calls on
- * both, and all of them freed. The last process is late at the call on the copy, more so in every step.
+ * Time steps that re-create their communicators: a copy of MPI_COMM_WORLD, halves of that copy, calls on
+ * both; then all of them are freed. The last process is late at the call on the copy, by more in every step.
  * Usage: steps STEPS
  */
 #include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
 
+/* By more than a busy machine delays the others. */
 static void be_late(int step) {
-    const struct timespec time = {.tv_nsec = 500000L * (step + 1)};
+    const struct timespec time = {.tv_nsec = 2000000L * (step + 1)};
     nanosleep(&time, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Four threads a process call MPI_Allreduce 500 times, each on a communicator of its own. */
+/* Four threads of each process call MPI_Allreduce 500 times, each on its own communicator. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Checks of the clock made without MPI: rows as a driver would have answered them."""
+"""Checks of the clock without MPI: rows as a driver would have answered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ US = 1000
 """Nanoseconds."""
 
 
-def wanted(**changes: object) -> CheckSettings:
+def plan(**changes: object) -> CheckSettings:
     return CheckSettings(
         **({"library": "Open MPI 5.0.11", "p": 4, "methods": ["constraints", "offset"]} | changes)
     )
@@ -37,7 +37,7 @@ def machine(**changes: object) -> Machine:
     return Machine(**(usual | changes))
 
 
-def found(*refused: str) -> CheckedAlgorithms:
+def checked_algorithms(*refused: str) -> CheckedAlgorithms:
     names = [("barrier", "default"), ("barrier", "tree"), ("barrier", "double_ring")]
     names += [("reduce", "default"), ("reduce", "binomial"), ("reduce", "linear")]
     return CheckedAlgorithms(
@@ -123,7 +123,7 @@ def sync(method: str, processes: int, taken_us: Sequence[float], *, distorted: b
 
 
 def rows() -> list[Row]:
-    """A whole check: the harmonised start is good, double_ring makes linear look fast."""
+    """A complete check: the harmonised start is good, and double_ring makes linear look fast."""
     times_us = {
         ("binomial", HARMONIZE): 2.0,
         ("binomial", "default"): 2.2,
@@ -153,8 +153,8 @@ def rows() -> list[Row]:
 
 def keep(directory: Path, kept_rows: Sequence[Row] | None = None, **changes: object) -> Path:
     """A directory with a check; ``changes`` are of its machine."""
-    with CheckDirectory(directory, wanted()) as kept:
-        kept.update_head(machine=machine(**changes), algorithms=found("tree"))
+    with CheckDirectory(directory, plan()) as check_directory:
+        check_directory.update_head(machine=machine(**changes), algorithms=checked_algorithms("tree"))
         for row in rows() if kept_rows is None else kept_rows:
-            kept.append(row)
+            check_directory.append(row)
     return directory

@@ -1,4 +1,4 @@
-"""Made-up MPI installations: as values for launch commands, and as files that look like the real thing."""
+"""Made-up MPI installations: as values for launch commands, and as files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAUNCHERS = {
 
 
 def described(family: str, *version: int, prefix: str = "/opt/mpi", mpirun: str = "mpirun") -> Installation:
-    """An installation of which nothing exists."""
+    """An installation without any files."""
     short = ".".join(str(number) for number in version)
     return Installation(
         name=f"{family}-{short}",
@@ -53,7 +53,7 @@ def make(
     launcher: str = "mpirun",
     library: str = "libmpi.so.40",
 ) -> Path:
-    """Lay out a prefix with a library that loads, a header and a launcher that state what is asked for."""
+    """Lay out a prefix with a library that loads, a header and a launcher with the given versions."""
     for folder in ("bin", "lib", "include"):
         (prefix / folder).mkdir(parents=True, exist_ok=True)
     _compile(prefix / "lib" / library, LIBRARIES[family].format(*version) if says is None else says)
