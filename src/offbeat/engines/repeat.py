@@ -54,8 +54,8 @@ def read_samples(path: Path, p: int, partitions: int = 1) -> Samples:
     valid = raw[columns * repetitions :].astype(bool)
     shape = (repetitions, p) if partitions == 1 else (repetitions, p, partitions)
     return Samples(
-        arrivals_s=times[..., 0].reshape(shape) * NS,
-        exits_s=times[..., 1].reshape(shape) * NS,
+        arrivals_s=np.asarray(times[..., 0].reshape(shape) * NS, dtype=np.float64),
+        exits_s=np.asarray(times[..., 1].reshape(shape) * NS, dtype=np.float64),
         valid=valid,
         overshoot_s=float(times[valid, ..., 2].max(initial=0)) * NS,
         clock_bound_s=float(times[..., 3].max(initial=0)) * NS,
