@@ -15,7 +15,7 @@ Span block_of(const Rank &rank, int from) {
 
 /** The root requests the block of one rank after the other, and continues when the first segment of it is
  * there. The first segment may be the whole block; the second one is a message even if it is empty. */
-void linear_sync(Rank &rank, int64_t first_bytes) {
+void linear_sync_gather(Rank &rank, int64_t first_bytes) {
     const int64_t count = rank.call.count;
     const int64_t first = openmpi_segment(rank.call, first_bytes, count);
     const int root = rank.call.root;
@@ -38,7 +38,7 @@ void linear_sync(Rank &rank, int64_t first_bytes) {
 }
 
 /** The root receives from one rank after the other. */
-void linear(Rank &rank) {
+void linear_gather(Rank &rank) {
     const int root = rank.call.root;
     if (rank.id != root) {
         rank.send(root, rank.input());
@@ -53,12 +53,12 @@ void linear(Rank &rank) {
 }
 
 void openmpi_linear_sync(Rank &rank, const Parameters &parameters) {
-    linear_sync(rank, parameters["segment"]);
+    linear_sync_gather(rank, parameters["segment"]);
 }
 
 void simgrid_linear_sync(Rank &rank) {
     constexpr int64_t large = 92160;
-    linear_sync(rank, rank.call.bytes() > large ? 32768 : 1024);
+    linear_sync_gather(rank, rank.call.bytes() > large ? 32768 : 1024);
 }
 
 /** Where the blocks of a subtree are collected; the root's own block is copied first. */
@@ -70,7 +70,7 @@ SubtreeBlocks collected_blocks(Rank &rank, const RunTree &runs) {
 }
 
 /** Blocking receives, the smallest subtree first. */
-void binomial(Rank &rank) {
+void binomial_gather(Rank &rank) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = collected_blocks(rank, runs);
     for (size_t i = 0; i < runs.tree.children.size(); ++i)
@@ -80,7 +80,7 @@ void binomial(Rank &rank) {
 }
 
 /** MPICH's task graph on a k-nomial tree; `k`. */
-void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
+void mpich_nb_gather_tree(Rank &rank, const Parameters &parameters) {
     const RunTree runs = mpich_knomial_runs(rank, parameters["k"]);
     const SubtreeBlocks blocks = collected_blocks(rank, runs);
     Tasks tasks(rank);
@@ -142,14 +142,14 @@ void mvapich_two_level(Rank &rank) {
 
 std::vector<Algorithm> gather_algorithms() {
     return {
-        {"openmpi", "basic_linear", linear, scales},
-        {"openmpi", "binomial", binomial, scales},
+        {"openmpi", "basic_linear", linear_gather, scales},
+        {"openmpi", "binomial", binomial_gather, scales},
         {"openmpi", "linear_sync", openmpi_linear_sync, {{"segment", 0}}},
-        {"mpich", "binomial", binomial, scales},
-        {"mpich", "nb(sched_binomial)", binomial, scales},
-        {"mpich", "nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
-        {"simgrid", "ompi_basic_linear", linear, scales},
-        {"simgrid", "ompi_binomial", binomial, scales},
+        {"mpich", "binomial", binomial_gather, scales},
+        {"mpich", "nb(sched_binomial)", binomial_gather, scales},
+        {"mpich", "nb(tsp_tree)", mpich_nb_gather_tree, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_linear", linear_gather, scales},
+        {"simgrid", "ompi_binomial", binomial_gather, scales},
         {"simgrid", "ompi_linear_sync", simgrid_linear_sync},
         {"simgrid", "mvapich2_two_level", mvapich_two_level},
     };

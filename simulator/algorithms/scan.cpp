@@ -24,7 +24,7 @@ std::vector<Span> receive_from_lower_ranks(Rank &rank) {
 }
 
 /** Each rank waits for the previous rank. */
-void linear(Rank &rank) {
+void linear_scan(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     if (rank.id > 0) {
         const Span before = rank.scratch(rank.call.count);
@@ -187,7 +187,7 @@ void by_nodes(Rank &rank, bool scheduled) {
 /** SimGrid has one algorithm for each of both collectives, without a name. */
 std::vector<Algorithm> scan_algorithms() {
     return {
-        {"openmpi", "linear", linear, ordered | scales},
+        {"openmpi", "linear", linear_scan, ordered | scales},
         {"openmpi", "recursive_doubling", doubling, ordered | scales},
         {"mpich", "recursive_doubling", doubling, ordered | scales},
         {"mpich", "smp", fixed(by_nodes, false), ordered},

@@ -10,7 +10,7 @@ namespace {
 
 /** @param blocking_every  the root's sends to ranks that are multiples of this block; 1: all sends; 0: none.
  */
-void linear(Rank &rank, int64_t blocking_every) {
+void linear_scatter(Rank &rank, int64_t blocking_every) {
     const int root = rank.call.root;
     if (rank.id != root) {
         rank.recv(root, rank.output());
@@ -30,7 +30,7 @@ void linear(Rank &rank, int64_t blocking_every) {
 
 /** Sends to ranks that are multiples of `requests` block; 0 or 1: none. */
 void openmpi_linear_nb(Rank &rank, const Parameters &parameters) {
-    linear(rank, parameters["requests"] == 1 ? 0 : parameters["requests"]);
+    linear_scatter(rank, parameters["requests"] == 1 ? 0 : parameters["requests"]);
 }
 
 /** Where the blocks of a subtree are received; the root copies its own block first. */
@@ -43,7 +43,7 @@ SubtreeBlocks received_blocks(Rank &rank, const RunTree &runs) {
 
 /** Blocking sends. SimGrid and older versions of Open MPI begin with the smallest subtree, MPICH and Open MPI
  * 5 with the largest. */
-void binomial(Rank &rank, bool largest_first) {
+void binomial_scatter(Rank &rank, bool largest_first) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = received_blocks(rank, runs);
     if (!runs.tree.is_root())
@@ -56,7 +56,7 @@ void binomial(Rank &rank, bool largest_first) {
 }
 
 /** MPICH's task graph on a k-nomial tree; `k`. */
-void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
+void mpich_nb_scatter_tree(Rank &rank, const Parameters &parameters) {
     const RunTree runs = mpich_knomial_runs(rank, parameters["k"]);
     const SubtreeBlocks blocks = received_blocks(rank, runs);
     Tasks tasks(rank);
@@ -124,7 +124,7 @@ void two_level(Rank &rank, std::string_view name) {
         return;
     const Group node = same_node(rank);
     if (node.p == rank.p)
-        return linear(rank, 1);
+        return linear_scatter(rank, 1);
     const bool is_leader = node.me == 0;
     const int sender = leader_of(rank.call, root);
     Span all = rank.id == root ? rank.input() : Span{};
@@ -144,15 +144,15 @@ void two_level(Rank &rank, std::string_view name) {
 
 std::vector<Algorithm> scatter_algorithms() {
     return {
-        {"openmpi", "basic_linear", fixed(linear, 1), scales},
-        {"openmpi", "binomial", fixed(binomial, true), scales},
+        {"openmpi", "basic_linear", fixed(linear_scatter, 1), scales},
+        {"openmpi", "binomial", fixed(binomial_scatter, true), scales},
         {"openmpi", "linear_nb", openmpi_linear_nb, {{"requests", 0}}, scales},
-        {"mpich", "binomial", fixed(binomial, true), scales},
-        {"mpich", "nb(sched_binomial)", fixed(binomial, true), scales},
-        {"mpich", "nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
-        {"simgrid", "ompi_basic_linear", fixed(linear, 1), scales},
-        {"simgrid", "ompi_binomial", fixed(binomial, false), scales},
-        {"simgrid", "ompi_linear_nb", fixed(linear, 0), scales},
+        {"mpich", "binomial", fixed(binomial_scatter, true), scales},
+        {"mpich", "nb(sched_binomial)", fixed(binomial_scatter, true), scales},
+        {"mpich", "nb(tsp_tree)", mpich_nb_scatter_tree, {{"k", 2, 2}}, scales},
+        {"simgrid", "ompi_basic_linear", fixed(linear_scatter, 1), scales},
+        {"simgrid", "ompi_binomial", fixed(binomial_scatter, false), scales},
+        {"simgrid", "ompi_linear_nb", fixed(linear_scatter, 0), scales},
         {"simgrid", "mvapich2_two_level_direct", fixed(two_level, "ompi_basic_linear")},
         {"simgrid", "mvapich2_two_level_binomial", fixed(two_level, "ompi_binomial")},
     };
