@@ -7,7 +7,7 @@
 
 const offbeat_approach *const offbeat_approaches[] = {
     &offbeat_approach_single,         &offbeat_approach_many,
-#if MPI_VERSION >= 4
+#if OFFBEAT_HAS_PARTITIONED
     &offbeat_approach_library,
 #endif
     &offbeat_approach_passive_single, &offbeat_approach_passive_many, &offbeat_approach_active_single,

@@ -101,7 +101,7 @@ const offbeat_approach offbeat_approach_many = {
 
 /* --- the library's partitioned calls --- */
 
-#if MPI_VERSION >= 4
+#if OFFBEAT_HAS_PARTITIONED
 static int open_library(offbeat_transfer *transfer) {
     const offbeat_message *message = &transfer->message;
     OFFBEAT_TRY(allocate_requests(transfer, 1));

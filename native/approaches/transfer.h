@@ -7,6 +7,13 @@
 
 #include <stddef.h>
 
+/** Whether mpi.h declares the partitioned calls of MPI 4. Open MPI 5 has them, and states version 3.1. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define OFFBEAT_HAS_PARTITIONED 1
+#else
+#define OFFBEAT_HAS_PARTITIONED 0
+#endif
+
 /** Each approach uses some of these. */
 struct offbeat_transfer {
     const offbeat_approach *approach;
@@ -34,7 +41,7 @@ static inline unsigned char *offbeat_partition_data(const offbeat_transfer *tran
 }
 
 extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
-#if MPI_VERSION >= 4
+#if OFFBEAT_HAS_PARTITIONED
 extern const offbeat_approach offbeat_approach_library;
 #endif
 extern const offbeat_approach offbeat_approach_fence;

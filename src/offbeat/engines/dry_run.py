@@ -11,6 +11,7 @@ from offbeat.engines.run import check_algorithm_names, placed_groups, requested_
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
 from offbeat.pattern import replay as replay_file
+from offbeat.study.case import operation_label
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
@@ -45,7 +46,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         total += len(expanded)
         names = ", ".join(algorithm.name for algorithm in algorithms)
         table.add_row(
-            group.collective,
+            operation_label(group),
             str(group.p),
             format_size(group.bytes),
             names,

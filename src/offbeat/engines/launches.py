@@ -42,7 +42,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     """What distinguishes a launch: processes, their placement, and the variables that force algorithms.
 
     ``steerable`` adds what the library needs to obey forced algorithms; without it the library is launched as
-    its users would.
+    its users would. ``has_threads`` asks for MPI_THREAD_MULTIPLE.
     """
 
     p: int
@@ -50,6 +50,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     ppn: int
     environment: tuple[tuple[str, str], ...] = ()
     steerable: bool = True
+    has_threads: bool = False
 
 
 class Launches:
@@ -93,7 +94,7 @@ class Launches:
     def _create_command(self, spec: LaunchSpec) -> launch.LaunchCommand:
         return launch.command(
             self._installation,
-            [str(self._driver), "--samples", str(self.samples)],
+            [str(self._driver), *(["--threads"] if spec.has_threads else []), "--samples", str(self.samples)],
             spec.p,
             nodes=spec.nodes,
             ppn=spec.ppn,
@@ -153,9 +154,9 @@ class Launches:
             return str(error)
         return ""
 
-    def check_samples(self, repetitions: int, p: int) -> None:
+    def check_samples(self, repetitions: int, p: int, partitions: int = 1) -> None:
         """Raise RunFailed unless the sample file has the size that the launch reports."""
-        expected = sample_bytes(repetitions, p)
+        expected = sample_bytes(repetitions, p, partitions)
         try:
             with self.samples.open("rb") as file:
                 actual = os.fstat(file.fileno()).st_size

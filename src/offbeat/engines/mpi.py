@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
+from typing import TypedDict, cast
 
 import msgspec
 import numpy as np
@@ -25,13 +26,14 @@ from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.library import Steering, Variable
-from offbeat.mpi.protocol import Hello, Measure
+from offbeat.mpi.protocol import Hello, Measure, Measured, MeasurePartitioned, PartitionedMeasured
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, group_of
 from offbeat.study.evidence import functions, is_fingerprint, with_fingerprint
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
+from offbeat.units import counted
 
 START_TOLERANCE_S = 2e-6
 OVERSUBSCRIBED_START_TOLERANCE_S = 200e-6
@@ -53,6 +55,27 @@ MOST_LOSSES = 2
 
 NEW_LAUNCHES = 3
 """Extra launches for observations that show nothing; the count starts again once one of them has helped."""
+
+
+class Limits(TypedDict):
+    """Keys of the commands that measure."""
+
+    unrecorded: int
+    duration_ns: int
+    tolerance_ns: int
+    tolerance_bounds: int
+
+
+def nanoseconds(delays_s: NDArray[np.float64]) -> list[int]:
+    """Delays as the driver takes them."""
+    return [round(delay * 1e9) for delay in delays_s]
+
+
+def wrong_bytes(answer: PartitionedMeasured) -> str:
+    """Why a measurement of partitioned messages does not count; empty if all data were right."""
+    if not answer.wrong:
+        return ""
+    return f"{answer.wrong} bytes were wrong in {counted(answer.tried, 'message')}"
 
 
 class MpiEngine:
@@ -153,16 +176,7 @@ class MpiEngine:
         spec = self._spec(algorithm, case)
         calls = len(delays_s) if case.skew_policy == REPLAY else 0
         for_block = block_rule(rule)
-        command = Measure(
-            **call_arguments(case),
-            unrecorded=WARMUP_REPETITIONS,
-            duration_ns=int(max(for_block.time_cap, 0.1) * 1e9),
-            tolerance_ns=int(self.tolerance_s(spec, delays_s) * 1e9),
-            tolerance_bounds=TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
-            sequence=self.launches.sequence(delays_s) if calls else UNSET,
-            call=0 if calls else UNSET,
-            delays=UNSET if calls else [round(delay * 1e9) for delay in delays_s],
-        )
+        command = self._command(algorithm, case, delays_s, self._limits(spec, delays_s, for_block))
 
         def batch(repetitions: int, attempts: int) -> str:
             nonlocal command
@@ -170,7 +184,7 @@ class MpiEngine:
             try:
                 driver = self.launches.get(spec)
                 self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
-                answer = driver.ask(command, timeout_s=self._hang_after_s + for_block.time_cap)
+                reply = driver.ask(command, timeout_s=self._hang_after_s + for_block.time_cap)
             except DriverLost as lost:
                 self.launches.drop()
                 self._require_launches(case)
@@ -178,16 +192,49 @@ class MpiEngine:
             except Refused as refusal:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
-            self.launches.check_samples(answer.tried, case.p)
+            answer = cast("Measured | PartitionedMeasured", reply)
+            self.launches.check_samples(answer.tried, case.p, case.partitions)
             # the next batch follows without a pause, so it needs no warm-up
             command = msgspec.structs.replace(command, unrecorded=0)
+            if isinstance(answer, PartitionedMeasured):
+                return wrong_bytes(answer)
             if calls:
                 self.launches.check_sequence(answer.calls, delays_s)
                 command = msgspec.structs.replace(command, call=answer.next)
             return ""
 
         rounds = ROUNDS if rule.planned_blocks == 1 else 1
-        return repeat(batch, self.launches.samples, case.p, for_block, calls=calls, rounds=rounds)
+        return repeat(
+            batch,
+            self.launches.samples,
+            case.p,
+            for_block,
+            partitions=case.partitions,
+            calls=calls,
+            rounds=rounds,
+        )
+
+    def _command(
+        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], limits: Limits
+    ) -> Measure | MeasurePartitioned:
+        """The command that measures a block."""
+        calls = case.skew_policy == REPLAY
+        return Measure(
+            **call_arguments(case),
+            **limits,
+            sequence=self.launches.sequence(delays_s) if calls else UNSET,
+            call=0 if calls else UNSET,
+            delays=UNSET if calls else nanoseconds(delays_s),
+        )
+
+    def _limits(self, spec: LaunchSpec, delays_s: NDArray[np.float64], rule: RepetitionsSection) -> Limits:
+        """When a measurement of a block ends, and when a repetition is valid."""
+        return {
+            "unrecorded": WARMUP_REPETITIONS,
+            "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
+            "tolerance_ns": int(self.tolerance_s(spec, delays_s) * 1e9),
+            "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
+        }
 
     def tolerance_s(self, spec: LaunchSpec, delays_s: NDArray[np.float64]) -> float:
         """The largest allowed difference between a process's start and its planned start.
@@ -200,7 +247,11 @@ class MpiEngine:
             return float(self._start.tolerance)
         oversubscribed = self.launches.command(spec).oversubscribed
         floor = OVERSUBSCRIBED_START_TOLERANCE_S if oversubscribed else START_TOLERANCE_S
-        return max(floor, TOLERANCE_OF_SKEW * float(delays_s.max(axis=-1).mean()))
+        return max(floor, TOLERANCE_OF_SKEW * self._skew_s(delays_s))
+
+    def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
+        """The skew of a pattern, or the mean skew of a replay's calls."""
+        return float(delays_s.max(axis=-1).mean())
 
     def begin_round(self, number: int) -> None:
         """End the launch, so that variation between launches shows as variation between a case's blocks."""
@@ -417,7 +468,11 @@ def open_engine(
     *,
     logs: Path,
     scratch: Path,
+    kind: type[MpiEngine] | None = None,
 ) -> MpiEngine:
-    """An engine for an installation and its driver; the study's relative paths refer to ``base``."""
+    """An engine for an installation and its driver, of collectives unless ``kind`` says otherwise.
+
+    The study's relative paths refer to ``base``.
+    """
     launches = Launches(installation, driver, section, base, logs=logs, scratch=scratch, allocation=current())
-    return MpiEngine(installation, launches, section, start, hang_after_s)
+    return (kind or MpiEngine)(installation, launches, section, start, hang_after_s)

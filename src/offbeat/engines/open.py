@@ -12,6 +12,7 @@ import msgspec
 
 from offbeat.engines.base import Engine
 from offbeat.engines.mpi import MpiEngine, open_engine
+from offbeat.engines.partitioned import PartitionedEngine
 from offbeat.errors import BadInput
 from offbeat.mpi.build import build_native
 from offbeat.mpi.installation import Installation
@@ -100,6 +101,7 @@ def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) 
         loaded.base,
         logs=directory.absolute() / layout.LOGS,
         scratch=directory.absolute() / SCRATCH,
+        kind=PartitionedEngine if study.partitioned else MpiEngine,
     )
 
 

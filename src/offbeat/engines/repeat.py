@@ -79,9 +79,9 @@ def join(first: Samples, second: Samples) -> Samples:
     )
 
 
-def no_samples(p: int, failure: str = "") -> Samples:
+def no_samples(p: int, failure: str = "", partitions: int = 1) -> Samples:
     """The samples of a case without any repetition."""
-    empty = np.zeros((0, p))
+    empty = np.zeros((0, p) if partitions == 1 else (0, p, partitions))
     return Samples(arrivals_s=empty, exits_s=empty, valid=np.zeros(0, dtype=bool), failure=failure)
 
 
@@ -157,6 +157,7 @@ def repeat(
     rule: RepetitionsSection,
     clock: Callable[[], float] = time.monotonic,
     *,
+    partitions: int = 1,
     calls: int = 0,
     rounds: int = ROUNDS,
 ) -> Samples:
@@ -175,13 +176,13 @@ def repeat(
     round_length = calls or 1
     least_rounds = max(math.ceil(rule.minimum / round_length), min(rounds, rule.maximum) if calls else 0)
     minimum = least_rounds * round_length
-    samples, requested = _numbered(no_samples(p), calls), minimum
+    samples, requested = _numbered(no_samples(p, partitions=partitions), calls), minimum
     most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
         failure = batch(requested, requested * ATTEMPTS_PER_REPETITION)
         if failure:
-            return _numbered(join(samples, no_samples(p, failure)), calls)
-        samples = _numbered(join(samples, read_samples(path, p)), calls)
+            return _numbered(join(samples, no_samples(p, failure, partitions)), calls)
+        samples = _numbered(join(samples, read_samples(path, p, partitions)), calls)
         count = int(samples.valid.sum())
         if is_replayed_enough(samples, calls, rule, rounds) if calls else is_enough(samples, rule):
             return samples

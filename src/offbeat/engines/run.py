@@ -18,9 +18,9 @@ from offbeat.errors import RunFailed
 from offbeat.mpi.allocation import current
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, MEASURED, Algorithm, Verdict, proof_lines
-from offbeat.study.case import Case
+from offbeat.study.case import Case, operation_label
 from offbeat.study.cases import Group, cases, groups, order
-from offbeat.study.load import LoadedStudy, check_algorithms
+from offbeat.study.load import LoadedStudy, check_algorithms, requested_names
 from offbeat.study.script import job_end_s
 
 
@@ -122,7 +122,7 @@ def _measure_in_rounds(
             if out_of_time(longest_s):
                 return
             began, before = time.monotonic(), rounds.blocks_left(case)
-            listener.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
+            listener.say(f"{operation_label(case)} {case.bytes} B {case.algorithm} {case.pattern}")
             status = session.measure(case, rounds.engine)
             left += rounds.blocks_left(case) - before
             longest_s = max(longest_s, time.monotonic() - began)
@@ -149,15 +149,15 @@ def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]
 def check_algorithm_names(loaded: LoadedStudy, engine: Engine) -> None:
     """Raise BadInput, with the study's lines, for algorithms that the library does not have, and for
     hierarchical algorithms that suit none of the study's placements."""
-    sections = loaded.study.collective
+    requests = list(requested_names(loaded.study))
     known = {
-        name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names
+        name: [one.name for one in engine.algorithms(name)] for _, names, _ in requests for name in names
     }
     placements = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
     unsuited: dict[str, list[str]] = {}
-    for section in sections:
-        for name in section.names:
-            for requested in section.algorithms:
+    for _, names, algorithms in requests:
+        for name in names:
+            for requested in algorithms:
                 algorithm = engine.find_algorithm(name, requested)
                 if algorithm is not None and requested not in known[name]:
                     known[name].append(requested)

@@ -24,7 +24,7 @@ from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.read import read_cases
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm
-from offbeat.study.case import Case
+from offbeat.study.case import Case, delay_s
 from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
 from offbeat.units import counted
@@ -222,6 +222,8 @@ class NoDelayRuntimes:
             return 0.0
         if case.skew_policy == "fixed":
             return case.skew_factor
+        if case.skew_policy == "rate":
+            return delay_s(case.skew_factor, case.bytes, case.partitions)
         runtimes = self._runtimes.get(repr(group_of(case)), {})
         if case.skew_policy == "own":
             return case.skew_factor * _own(case, runtimes)

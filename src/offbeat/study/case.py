@@ -92,9 +92,24 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
     threads: int = 1
 
 
+def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:
+    """The delay of a partition by a delay rate in microseconds per megabyte of a partition, in seconds."""
+    return us_per_mb * 1e-12 * size_bytes / partitions
+
+
 def columns_of(row: dict[str, object]) -> dict[str, object]:
     """The fields or columns of a case as they are written: without those of OPTIONAL that are 1."""
     return {name: value for name, value in row.items() if name not in OPTIONAL or value != 1}
+
+
+def operation_label(item: Any) -> str:
+    """The operation of a case or a configuration in tables: ``reduce``, ``partitioned_send (32 by 4)``.
+
+    Of a partitioned send, the numbers are its partitions and threads.
+    """
+    if item.collective != PARTITIONED_SEND:
+        return str(item.collective)
+    return f"{PARTITIONED_SEND} ({item.partitions} by {item.threads})"
 
 
 PARTITIONED_SEND = "partitioned_send"

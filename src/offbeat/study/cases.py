@@ -6,7 +6,8 @@ algorithms under all arrival patterns, which are compared with each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern import shapes
-from offbeat.study.case import CONFIGURATION, Case, configuration_key
+from offbeat.study.case import CONFIGURATION, PARTITIONED_SEND, Case, configuration_key
 from offbeat.study.case import Group as Group
+from offbeat.study.check_patterns import key_of_policy
 from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.study.load import LoadedStudy
 from offbeat.study.placement import Placement, placements
@@ -28,6 +30,9 @@ from offbeat.units import exact_time_label
 
 REPLAY = "replay"
 """The skew policy of a replay: its delays are those of its file, call by call."""
+
+SENDER = 0
+"""The rank that sends a partitioned message; the other one receives it."""
 
 NO_DELAY = "no_delay"
 """The pattern without delays: the reference of most skew policies, and of robustness."""
@@ -38,8 +43,8 @@ class PatternRow(Struct, frozen=True, kw_only=True):
 
     ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix. ``policy``
     is ``none`` for no_delay, ``file`` for an unscaled file, ``replay`` for a replay, else the study's skew
-    policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``:
-    0; ``file`` and ``replay``: 1).
+    policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``rate``:
+    µs per MB of a partition; ``none``: 0; ``file`` and ``replay``: 1).
     """
 
     label: str
@@ -51,24 +56,49 @@ class PatternRow(Struct, frozen=True, kw_only=True):
 def groups(study: Study) -> list[Group]:
     """Every group of a study, in the order of the file: placement, collective, size."""
     return [
-        _group(section, name, size, placement)
+        group
         for placement in placements(msgspec.structs.asdict(study.processes))
-        for section in study.collective
-        for name in section.names
-        for size in ([0] if name == "barrier" else section.sizes)
+        for group in (*_collectives(study, placement), *_partitioned_sends(study, placement))
     ]
+
+
+def _collectives(study: Study, placement: Placement) -> Iterator[Group]:
+    for section in study.collective:
+        for name in section.names:
+            for size in [0] if name == "barrier" else section.sizes:
+                yield _group(section, name, size, placement)
+
+
+def _partitioned_sends(study: Study, placement: Placement) -> Iterator[Group]:
+    p, nodes, ppn = placement
+    for section in study.partitioned:
+        for size, partitions, threads in product(section.sizes, section.partitions, section.threads):
+            if threads <= partitions:
+                yield Group(
+                    collective=PARTITIONED_SEND,
+                    bytes=size,
+                    p=p,
+                    nodes=nodes,
+                    ppn=ppn,
+                    op="",
+                    datatype="",
+                    root=0,
+                    algorithms=list(section.approaches),
+                    partitions=partitions,
+                    threads=threads,
+                )
 
 
 def pattern_rows(study: Study) -> list[PatternRow]:
     """Every pattern of a study with every skew.
 
-    no_delay comes first, once, if it is among the shapes or if the skew policy is not fixed: all other
-    policies multiply run times that are measured without delay.
+    no_delay comes first, once, if it is among the shapes or if the skew policy is neither fixed nor rate:
+    all other policies multiply run times that are measured without delay.
     """
     patterns, skew = study.patterns, study.skew
-    skews = skew.times if skew.policy == "fixed" else skew.factors
+    skews: list[float] = getattr(skew, key_of_policy(skew.policy))
     rows = []
-    if NO_DELAY in patterns.shapes or skew.policy != "fixed":
+    if NO_DELAY in patterns.shapes or skew.policy not in ("fixed", "rate"):
         rows.append(PatternRow(label=NO_DELAY, shape=NO_DELAY, policy="none", factor=0.0))
     for shape in patterns.shapes:
         if shape != NO_DELAY:
@@ -145,10 +175,10 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
     """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
 
-    For a partitioned send, the delay of each rank and partition, (p, partitions), from a pattern file. For a
-    replay, the delays of all calls: (calls, p). ``skew_s`` is the largest delay in seconds by the skew policy
-    of the case; unscaled pattern files keep their own, and no_delay has none. Raises :class:`BadInput` when a
-    pattern file or a replay can no longer be read.
+    For a partitioned send, the delay of each rank and partition, (p, partitions): from a pattern file, or of
+    the sender's partitions by a shape. For a replay, the delays of all calls: (calls, p). ``skew_s`` is the
+    largest delay in seconds by the skew policy of the case; unscaled pattern files keep their own, and
+    no_delay has none. Raises :class:`BadInput` when a pattern file or a replay can no longer be read.
     """
     paths = loaded.pattern_paths()
     if case.skew_policy == REPLAY:
@@ -157,7 +187,11 @@ def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float
         delays = pattern_file.read(paths[case.shape], case.p, case.partitions).delays_s
         return delays if case.skew_policy == "file" else delays / delays.max() * skew_s
     seed = loaded.study.patterns.seed
-    return shapes.delays(case.shape, case.p, skew_s, seed=seed, ppn=case.ppn)
+    if case.collective != PARTITIONED_SEND:
+        return shapes.delays(case.shape, case.p, skew_s, seed=seed, ppn=case.ppn)
+    delays = np.zeros((case.p, case.partitions))
+    delays[SENDER] = shapes.delays(case.shape, case.partitions, skew_s, seed=seed)
+    return delays if case.partitions > 1 else delays[:, 0]
 
 
 def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Placement) -> Group:

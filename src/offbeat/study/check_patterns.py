@@ -38,7 +38,7 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
             _check_node_delayed(("patterns", "shapes", index), processes, faults)
     _check_stems([(key, patterns[key]) for key in ("files", "replays")], faults)
     for index, name in valid_items(patterns["files"]):
-        _check_file(base / name, bool(patterns["scale_files"]), index, processes, faults)
+        _check_file(base / name, bool(patterns["scale_files"]), index, tree, faults)
     for index, name in valid_items(patterns["replays"]):
         _check_replay(base / name, index, processes, faults)
 
@@ -75,17 +75,24 @@ def _check_stems(lists: Sequence[tuple[str, Any]], faults: Faults) -> None:
         owner.setdefault(stem, name)
 
 
-def _check_file(path: Path, scaled: bool, index: int, processes: Any, faults: Faults) -> None:
-    """Check that a pattern file is readable and has a line for each process."""
+def _check_file(path: Path, scaled: bool, index: int, tree: Tree, faults: Faults) -> None:
+    """Check that a pattern file is readable and has a line for each process, with a delay for each partition
+    of the study's messages."""
     key: Key = ("patterns", "files", index)
     try:
-        pattern = pattern_file.read(path)
+        pattern = pattern_file.read(path, partitions=None)
         if scaled and not pattern.delays_s.any():
             faults.add(
                 key, f"every delay in {path} is the same; this cannot be scaled, set scale_files = false"
             )
-        for p in sorted({p for p, _, _ in placements(processes)}):
-            pattern_file.read(path, p)
+        partitions = {
+            count
+            for _, section in valid_items(tree["partitioned"])
+            for _, count in valid_items(section["partitions"])
+        }
+        for p in sorted({p for p, _, _ in placements(tree["processes"])}):
+            for count in sorted(partitions or {1}):
+                pattern_file.read(path, p, count)
     except BadInput as error:
         faults.add(key, REPLAY_AS_PATTERN.format(path) if _is_replay(path) else str(error))
 
@@ -118,26 +125,33 @@ def _is_pattern(path: Path) -> bool:
     return True
 
 
+VALUES_OF_POLICY = {"factors": "[1.5]", "times": '["100 us"]', "rates": "[100]"}
+"""Keys of ``[skew]`` with the values of policies, each with an example."""
+
+
+def key_of_policy(policy: str) -> str:
+    """The key of ``[skew]`` that has the values of a policy."""
+    return {"fixed": "times", "rate": "rates"}.get(policy, "factors")
+
+
 def check_skew(skew: Any, written: Tree, faults: Faults) -> None:
     """Add the faults of ``[skew]``; ``written`` is that section without defaults."""
     if skew is INVALID:
         return
     policy = skew["policy"]
-    if policy == "fixed":
-        if skew["times"] == []:
-            key: Key = ("skew", "times" if "times" in written else "policy")
-            faults.add(key, 'the policy fixed needs times; add times = ["100 us"], for instance')
-        if "factors" in written:
-            faults.add(
-                ("skew", "factors"), "the policy fixed takes no factors; write times, or another policy"
-            )
-    elif policy is not INVALID:
-        if skew["times"]:
-            sentence = f'the policy {policy} takes no times; write factors, or policy = "fixed"'
-            faults.add(("skew", "times"), sentence)
-        if skew["factors"] == []:
-            faults.add(("skew", "factors"), f"the policy {policy} needs factors; add factors = [1.5]")
+    if policy is not INVALID:
+        own = key_of_policy(policy)
+        for key in VALUES_OF_POLICY:
+            # Factors have a default: they count only if the file has them.
+            if key != own and (key in written if key == "factors" else skew[key]):
+                sentence = f"the policy {policy} takes no {key}; write {own}, or another policy"
+                faults.add(("skew", key), sentence)
+        if skew[own] == []:
+            example = f"add {own} = {VALUES_OF_POLICY[own]}, for instance"
+            where = own if own in written else "policy"
+            faults.add(("skew", where), f"the policy {policy} needs {own}; {example}")
     check_duplicates(skew["factors"], ("skew", "factors"), faults)
+    check_duplicates(skew["rates"], ("skew", "rates"), faults)
     check_duplicates(skew["times"], ("skew", "times"), faults, format_time)
     for index, time_s in valid_items(skew["times"]):
         if time_s > MAX_DELAY_S:

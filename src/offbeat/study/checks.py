@@ -5,6 +5,7 @@ Works on the tree of :mod:`offbeat.toml.structure`: plain values with every defa
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -15,7 +16,8 @@ from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.platform import presets
 from offbeat.platform.machine import load
 from offbeat.study.check_collectives import check_collectives, check_process_memory, check_processes
-from offbeat.study.check_patterns import check_patterns, check_skew
+from offbeat.study.check_partitioned import check_partitioned
+from offbeat.study.check_patterns import check_patterns, check_skew, key_of_policy
 from offbeat.study.placement import placements
 from offbeat.study.schema import SIMULATING
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
@@ -40,6 +42,7 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: b
         return  # checking each size and placement would take too long
     check_processes(tree["processes"], faults)
     check_collectives(tree, faults, other_machine=other_machine)
+    check_partitioned(tree, faults)
     if not other_machine:
         check_process_memory(tree, faults)
     check_patterns(tree, base, faults)
@@ -63,9 +66,9 @@ def _check_count(tree: Tree, faults: Faults) -> bool:
 
     Only the cases of one algorithm are counted, as only the library knows the number of algorithms.
     """
-    configurations = len(placements(tree["processes"])) * sum(
-        len(list(valid_items(section["names"]))) * len(list(valid_items(section["sizes"])))
-        for _, section in valid_items(tree["collective"])
+    configurations = len(placements(tree["processes"])) * (
+        _count_of(tree["collective"], "names", "sizes")
+        + _count_of(tree["partitioned"], "sizes", "partitions", "threads")
     )
     count = configurations * _count_patterns(tree)
     limit = _case_limit()
@@ -79,13 +82,21 @@ def _check_count(tree: Tree, faults: Faults) -> bool:
     return True
 
 
+def _count_of(sections: Any, *keys: str) -> int:
+    """How many combinations of the values of some keys the sections have."""
+    return sum(
+        math.prod(len(list(valid_items(section[key]))) for key in keys)
+        for _, section in valid_items(sections)
+    )
+
+
 def _count_patterns(tree: Tree) -> int:
     """The maximum number of pattern rows of a study."""
     patterns, skew = tree["patterns"], tree["skew"]
     if INVALID in (patterns, skew):
         return 1
     shapes, files, replays = (len(list(valid_items(patterns[key]))) for key in ("shapes", "files", "replays"))
-    skews = len(list(valid_items(skew["times" if skew["policy"] == "fixed" else "factors"])))
+    skews = len(list(valid_items(skew[key_of_policy(skew["policy"])])))
     scaled = shapes + (files if patterns["scale_files"] is True else 0)
     return 1 + scaled * skews + files + replays
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from offbeat.pattern.replay import Replay
+from offbeat.study.case import PARTITIONED_SEND, delay_s
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
 from offbeat.study.collectives import PROPERTIES
 from offbeat.study.schema import SIMULATING, Study
@@ -89,6 +90,8 @@ def estimate(
 
 def runtime_s(group: Group) -> float:
     """The assumed runtime of a group's collective without delay, in seconds."""
+    if group.collective == PARTITIONED_SEND:
+        return group.partitions * LATENCY_S + group.bytes / BANDWIDTH_BYTES_PER_S
     per_rank = PROPERTIES[group.collective].buffers("BLOCK_PER_RANK") > 0
     handled_bytes = group.bytes * (group.p if per_rank else 1)
     return math.ceil(math.log2(max(group.p, 2))) * LATENCY_S + handled_bytes / BANDWIDTH_BYTES_PER_S
@@ -109,6 +112,8 @@ def _case_s(
     rule = study.repetitions
     fewest, most = rule.minimum, rule.maximum
     skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group) * shared
+    if row.policy == "rate":
+        skew_s = delay_s(row.factor, group.bytes, group.partitions)
     if replay is not None:
         skew_s = float(replay.skews_s.mean())
         fewest, most = max(fewest, replay.calls), rule.maximum * replay.calls

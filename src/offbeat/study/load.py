@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.reading import read_file
+from offbeat.study.case import PARTITIONED_SEND
+from offbeat.study.check_patterns import VALUES_OF_POLICY, key_of_policy
 from offbeat.study.checks import check, platform_source
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.study.schema import EXTENTS, OPS, SIMULATING, Study
@@ -169,15 +171,24 @@ def check_algorithms(
                 family = loaded.study.simulator.family
                 sentence = f"there is no algorithm of {family} for {name} to simulate; leave it out"
                 faults.add(("collective", index, "names", position), sentence)
-        for position, algorithm in enumerate(section.algorithms):
-            for name in section.names:
+    for key, names, algorithms in requested_names(loaded.study):
+        for position, algorithm in enumerate(algorithms):
+            for name in names:
                 if algorithm != "all" and algorithm not in known.get(name, ()):
                     sentence = f"this library has no {algorithm!r} for {name}{_hint(algorithm, known, name)}"
-                    faults.add(("collective", index, "algorithms", position), sentence)
+                    faults.add((*key, position), sentence)
                 elif algorithm in (unsuited or {}).get(name, ()):
                     sentence = f"{algorithm!r} divides {name} by nodes; {NEEDED_BY_HIERARCHICAL}"
-                    faults.add(("collective", index, "algorithms", position), sentence)
+                    faults.add((*key, position), sentence)
     faults.raise_all()
+
+
+def requested_names(study: Study) -> Iterator[tuple[Key, list[str], list[str]]]:
+    """For each section that is measured: the key of its algorithms, its operations, and its algorithms."""
+    for index, section in enumerate(study.collective):
+        yield ("collective", index, "algorithms"), section.names, section.algorithms
+    for index, partitioned in enumerate(study.partitioned):
+        yield ("partitioned", index, "approaches"), [PARTITIONED_SEND], partitioned.approaches
 
 
 def _hint(algorithm: str, known: Mapping[str, Sequence[str]], collective: str) -> str:
@@ -199,7 +210,12 @@ def resolved_toml(study: Study) -> str:
     Loads as an equal study. The key that its skew policy does not use is left out, as in every study file.
     """
     values = msgspec.to_builtins(study)
-    values["skew"].pop("factors" if study.skew.policy == "fixed" else "times")
+    for key in VALUES_OF_POLICY:
+        if key != key_of_policy(study.skew.policy):
+            values["skew"].pop(key)
+    for name in ("collective", "partitioned"):
+        if not values[name]:
+            values.pop(name)
     document = tomlkit.document()
     document.add(tomlkit.comment("The whole study with every default; sizes in bytes, times in seconds."))
     for name, value in sorted(values.items(), key=lambda item: isinstance(item[1], dict | list)):

@@ -61,6 +61,32 @@ class CollectiveSection(Section, frozen=True, kw_only=True):
     root: Annotated[int, Meta(ge=0, le=INT32_MAX, description="root of rooted collectives")] = 0
 
 
+class PartitionedSection(Section, frozen=True, kw_only=True):
+    """Messages in partitions, from one process to another. A study measures either these or collectives."""
+
+    sizes: Annotated[list[Size], Meta(min_length=1, description="sizes of the whole message")]
+    partitions: Annotated[
+        list[Count], Meta(min_length=1, description="numbers of partitions, which divide the sizes")
+    ]
+    threads: Annotated[
+        list[Count],
+        Meta(
+            min_length=1,
+            description="threads of the sender that mark partitions as ready; combined with each number of"
+            " partitions that is not smaller",
+        ),
+    ] = field(default_factory=lambda: [1])
+    approaches: Annotated[
+        list[str],
+        Meta(
+            min_length=1,
+            description="how messages are sent: single (one message), many (one a partition), library (the"
+            " library's MPI_Psend_init), rma_active_single, rma_active_many, rma_passive_single,"
+            " rma_passive_many, rma_fence (MPI_Put), or ['all']",
+        ),
+    ] = field(default_factory=lambda: ["all"])
+
+
 class ProcessesSection(Section, frozen=True, kw_only=True):
     """How many processes, and where. Either ``p``, or ``nodes`` and ``ppn``."""
 
@@ -104,12 +130,13 @@ class SkewSection(Section, frozen=True, kw_only=True):
     """How large the largest delay of a pattern is."""
 
     policy: Annotated[
-        Literal["mean", "median", "fastest", "own", "fixed"],
+        Literal["mean", "median", "fastest", "own", "fixed", "rate"],
         Meta(
             description="mean: factor × the mean no-delay runtime over all algorithms of that collective and"
             " size, which one very slow algorithm dominates; median: factor × the median of"
             " these runtimes; fastest: factor × the mean of the three shortest; own: factor × this"
-            " algorithm's own no-delay runtime; fixed: the times given"
+            " algorithm's own no-delay runtime; fixed: the times given; rate: for partitioned messages,"
+            " the rates given × the size of a partition"
         ),
     ] = "mean"
     factors: Annotated[
@@ -117,6 +144,10 @@ class SkewSection(Section, frozen=True, kw_only=True):
     ] = field(default_factory=lambda: [1.5])
     times: Annotated[
         list[PositiveSeconds], Meta(description="for the policy fixed: the largest delays, in seconds")
+    ] = field(default_factory=list)
+    rates: Annotated[
+        list[Annotated[float, Meta(gt=0)]],
+        Meta(description="for the policy rate: delay rates in microseconds per megabyte of a partition"),
     ] = field(default_factory=list)
 
 
@@ -229,7 +260,8 @@ class StartSection(Section, frozen=True, kw_only=True):
 class Study(Section, frozen=True, kw_only=True):
     """A whole study file."""
 
-    collective: Annotated[list[CollectiveSection], Meta(min_length=1)]
+    collective: list[CollectiveSection] = field(default_factory=list)
+    partitioned: list[PartitionedSection] = field(default_factory=list)
     processes: ProcessesSection
     name: Annotated[str, Meta(description="the name of the study in tables and the report")] = "study"
     engine: Annotated[

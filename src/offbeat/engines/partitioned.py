@@ -1,0 +1,129 @@
+"""The engine of partitioned messages: measures the approaches of this machine's MPI library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.engines.base import ProofResult
+from offbeat.engines.launches import LaunchSpec
+from offbeat.engines.mpi import Limits, MpiEngine, nanoseconds, wrong_bytes
+from offbeat.errors import RunFailed
+from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
+from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.case import PARTITIONED_SEND, Case
+from offbeat.study.cases import SENDER
+
+TRIED_MESSAGES = 5
+"""Messages by which an approach is tried before it is measured."""
+
+MAX_STEPS = 64
+"""Partitions that become ready one after the other in these messages; further ones are ready at once."""
+
+STEP_NS = 100_000
+"""The time between two ready partitions in these messages, so that the library can send some early."""
+
+
+class PartitionedEngine(MpiEngine):
+    """See :class:`offbeat.engines.base.MeasuringEngine`. Its algorithms are the approaches of the driver."""
+
+    def algorithms(self, collective: str) -> list[Algorithm]:
+        """Every approach of the library. There is no ``default``: a library does not choose among them."""
+        if collective not in self._algorithms:
+            spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(self._environment().items())))
+            try:
+                answer = self.launches.get(spec).ask(ListApproaches(), timeout_s=self._hang_after_s)
+            except (DriverLost, Refused) as error:
+                self.launches.drop()
+                raise RunFailed(
+                    f"{self.installation.name} could not list its approaches: {error}. 'offbeat doctor' shows"
+                    " what works here."
+                ) from None
+            self._algorithms[collective] = [
+                Algorithm(collective=collective, name=name) for name in answer.approaches
+            ]
+        return self._algorithms[collective]
+
+    def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
+        """The approach with a name; None if the library has none of that name."""
+        return next((one for one in self.algorithms(collective) if one.name == name), None)
+
+    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
+        """Approaches keep their names."""
+
+    def prove(
+        self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
+    ) -> Iterator[ProofResult]:
+        """Send some messages by each approach, and check their data.
+
+        The driver calls the functions of an approach itself, so that no library can run another one.
+        """
+        for _, chunk in groupby(requests, key=lambda request: request[1].p):
+            verdicts = []
+            algorithms = []
+            for algorithm, case in chunk:
+                report(f"trying {algorithm.name}, {case.bytes} B in {case.partitions} partitions")
+                status, reason = self._try(algorithm, case)
+                verdicts.append(
+                    Verdict(
+                        collective=PARTITIONED_SEND,
+                        algorithm=algorithm.name,
+                        p=case.p,
+                        bytes=case.bytes,
+                        status=status,
+                        reason=reason,
+                        evidence=f"approach:{algorithm.name}" if status == "proved" else "",
+                    )
+                )
+                algorithms.append(algorithm)
+            yield ProofResult(
+                algorithms=list({one.name: one for one in algorithms}.values()), verdicts=verdicts
+            )
+
+    def _try(self, algorithm: Algorithm, case: Case) -> tuple[str, str]:
+        """The status of an approach and the reason."""
+        command = MeasurePartitioned(
+            approach=algorithm.name,
+            bytes=case.bytes,
+            partitions=case.partitions,
+            threads=case.threads,
+            repetitions=TRIED_MESSAGES,
+            attempts=TRIED_MESSAGES,
+            delays=[STEP_NS * partition for partition in range(min(case.partitions, MAX_STEPS))],
+        )
+        try:
+            answer = self.launches.get(self._spec(algorithm, case)).ask(command, timeout_s=self._hang_after_s)
+        except DriverLost as lost:
+            self.launches.drop()
+            self._require_launches(case)
+            return "quarantined", str(lost)
+        except Refused as refusal:
+            return "refused", str(refusal)
+        return ("wrong", reason) if (reason := wrong_bytes(answer)) else ("proved", "")
+
+    def _command(
+        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], limits: Limits
+    ) -> MeasurePartitioned:
+        return MeasurePartitioned(
+            approach=algorithm.name,
+            bytes=case.bytes,
+            partitions=case.partitions,
+            threads=case.threads,
+            delays=nanoseconds(np.atleast_1d(delays_s[SENDER])),
+            **limits,
+        )
+
+    def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
+        return float(delays_s.max())
+
+    def _force_arguments(self, algorithm: Algorithm) -> list[str]:
+        return []
+
+    def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
+        spec = super()._spec(algorithm, case, more)
+        return msgspec.structs.replace(spec, has_threads=True)
