@@ -42,7 +42,8 @@ def size_label(configuration: Configuration) -> str:
 
 
 def operation_label(configuration: Configuration) -> str:
-    """The reduction and the root: ``sum of double, root 0``; empty if the collective has neither."""
+    """The reduction and the root: ``sum of double, root 0``; of a message in partitions ``32 partitions, 4
+    threads``; empty if there are none of these."""
     parts = []
     if configuration.collective in REDUCING and configuration.op:
         parts.append(
@@ -50,6 +51,8 @@ def operation_label(configuration: Configuration) -> str:
         )
     if configuration.collective in ROOTED:
         parts.append(f"root {configuration.root}")
+    if configuration.division:
+        parts.append(configuration.division)
     return ", ".join(parts)
 
 

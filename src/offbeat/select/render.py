@@ -189,6 +189,7 @@ def _operation(configuration: Configuration) -> str:
     parts = [configuration.op] if configuration.collective in REDUCING and configuration.op else []
     parts += [configuration.datatype] if configuration.datatype else []
     parts += [f"root {configuration.root}"] if configuration.collective in ROOTED else []
+    parts += [configuration.division] if configuration.division else []
     return " ".join(parts)
 
 

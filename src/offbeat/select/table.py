@@ -59,10 +59,15 @@ class Configuration(Struct, frozen=True):
     datatype: str = ""
     root: int = 0
 
+    partitions: int = 1
+    threads: int = 1
+
     @property
-    def partitions(self) -> int:
-        """1: algorithms are selected for collectives only."""
-        return 1
+    def division(self) -> str:
+        """The parts of a partitioned message: ``32 partitions, 4 threads``; empty for a collective."""
+        if self.collective != PARTITIONED_SEND:
+            return ""
+        return f"{counted(self.partitions, 'partition')}, {counted(self.threads, 'thread')}"
 
     @property
     def placement(self) -> str:
@@ -72,7 +77,8 @@ class Configuration(Struct, frozen=True):
     def __str__(self) -> str:
         """The configuration in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
         size = "" if self.collective == "barrier" else f" of {format_size(self.bytes)}"
-        return f"{self.collective}{size} on p={self.placement}"
+        parts = f" in {self.division}" if self.division else ""
+        return f"{self.collective}{size}{parts} on p={self.placement}"
 
 
 CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
@@ -184,7 +190,6 @@ def delay_tables(
     configuration excludes them (:data:`EXCLUDING`). Raises :class:`BadInput` for cases of partitioned sends,
     and when two cases measure the same algorithm under the same pattern in the same configuration.
     """
-    _refuse_partitioned(cases)
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
     has_delay = pl.col("status").is_in(["measured", UNFINISHED_CASE, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
@@ -215,7 +220,8 @@ def _configuration_order(configuration: Configuration) -> tuple[object, ...]:
     position = COLLECTIVES.index(name) if name in COLLECTIVES else len(COLLECTIVES)
     processes = (configuration.p, configuration.nodes, configuration.ppn)
     reduction = (configuration.op, configuration.datatype, configuration.root)
-    return (configuration.library, position, name, *processes, configuration.bytes, *reduction)
+    parts = (configuration.partitions, configuration.threads)
+    return (configuration.library, position, name, *processes, configuration.bytes, *reduction, *parts)
 
 
 def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
@@ -301,15 +307,6 @@ def _missing_reasons(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
         (str(row["pattern"]), str(row["algorithm"])): str(row["reason"] or row["status"])
         for row in without_delay.iter_rows(named=True)
     }
-
-
-def _refuse_partitioned(cases: pl.DataFrame) -> None:
-    partitioned = cases.filter(pl.col("collective") == PARTITIONED_SEND)
-    if partitioned.height:
-        raise BadInput(
-            f"the results hold {counted(partitioned.height, 'case')} of {PARTITIONED_SEND}, but algorithms"
-            " are selected for collectives only; read these cases with 'offbeat results export'"
-        )
 
 
 def _refuse_duplicates(configuration: Configuration, delays: pl.DataFrame) -> None:

@@ -23,9 +23,11 @@ from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.case import PARTITIONED_SEND
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import TuningPlan, plan
+from offbeat.units import counted
 
 Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
 
@@ -50,6 +52,7 @@ def plan_for(
     ``allowed`` are kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) for which its algorithms may
     be wrong. Raises the errors of :func:`plan_of` and :func:`installation_for`.
     """
+    _refuse_partitioned(results)
     library = measured_library(results.provenance)
     if is_simulated(library):
         tuning_plan, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
@@ -74,6 +77,15 @@ def plan_of(
     )
     _refuse_empty(results, tuning_plan)
     return msgspec.structs.replace(tuning_plan, notes=[*tuning_plan.notes, *_untested(results, tuning_plan)])
+
+
+def _refuse_partitioned(results: Results) -> None:
+    count = int((results.cases["collective"] == PARTITIONED_SEND).sum())
+    if count:
+        raise BadInput(
+            f"the results hold {counted(count, 'case')} of {PARTITIONED_SEND}, and tuning files are for"
+            " collectives only; 'offbeat select' shows the best approach of each message"
+        )
 
 
 def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
