@@ -21,7 +21,7 @@ ppn = [2]
 """
 
 FORM = [
-    ('nam = "x" #!', "nam", "did you mean 'name'? Known: collective, processes, name"),
+    ('nam = "x" #!', "nam", "did you mean 'name'? Known: collective, partitioned, processes, name"),
     ("p = [4] #!", "p", "'p' is not a key of the file's beginning; it belongs to [processes]"),
     ("seed = -1 #!", "seed", "-1 is too small; it must be 0 or more"),
     ("seed = 1.5 #!", "seed", "1.5 is a decimal number, but this must be a whole number"),

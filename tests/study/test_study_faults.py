@@ -92,7 +92,7 @@ def test_all_mistakes_of_a_file_are_reported_at_once_in_its_order():
 
 def test_missing_sections_are_named_with_their_purpose():
     text = "\n".join(faults("seed = 3"))
-    assert "collective: this key is missing; add a section [[collective]]: One or several" in text
+    assert "it has no [[collective]] and no [[partitioned]]; add a section that says what is measured" in text
     assert "processes: this key is missing; add a section [processes]: How many processes" in text
 
 

@@ -41,19 +41,24 @@ def test_the_template_is_a_small_valid_study():
 
 
 def test_the_template_explains_every_key_of_every_section():
+    template = TEMPLATE.replace("\n#[[", "\n[[")
     for title, keys in STUDY_FORM.sections().items():
-        section = TEMPLATE.split(f"\n{title}\n")[-1].split("\n[")[0] if title.startswith("[") else TEMPLATE
+        section = template.split(f"\n{title}\n")[-1].split("\n[")[0] if title.startswith("[") else template
         for key in keys:
-            if f"[{key}]" not in TEMPLATE and f"[[{key}]]" not in TEMPLATE:
+            if f"[{key}]" not in template and f"[[{key}]]" not in template:
                 assert re.search(rf"^# .+\n#?{key} = ", section, re.MULTILINE), (title, key)
 
 
+BEFORE, PARTITIONED, AFTER = re.split(r"(?s)(^#\[\[partitioned\]\].*?\n\n)", TEMPLATE, flags=re.MULTILINE)
+"""The template around the section of which no key is set."""
+
+
 def uncommented(key: str) -> str:
-    return re.sub(rf"^#({key} = )", r"\1", TEMPLATE, count=1, flags=re.MULTILINE)
+    return re.sub(rf"^#({key} = )", r"\1", BEFORE + AFTER, count=1, flags=re.MULTILINE)
 
 
-COMMENTED = re.findall(r"^#(\w+) = ", TEMPLATE, re.MULTILINE)
-NEEDS_MORE = {"nodes", "ppn", "files", "replays", "times", "hostfile"}
+COMMENTED = re.findall(r"^#(\w+) = ", BEFORE + AFTER, re.MULTILINE)
+NEEDS_MORE = {"nodes", "ppn", "files", "replays", "times", "rates", "hostfile"}
 
 
 @pytest.mark.parametrize("key", sorted(set(COMMENTED) - NEEDS_MORE))
@@ -72,6 +77,15 @@ def test_commented_keys_that_need_another_change_are_right_after_it(tmp_path):
     loads(text, tmp_path / "study.toml")
     text = TEMPLATE.replace("#nodes", "nodes").replace("#ppn", "ppn").replace("p = [4]", "")
     loads(text, tmp_path / "study.toml")
+
+
+def test_messages_in_partitions_can_be_measured_instead_of_collectives():
+    before = re.sub(r"(?s)^\[\[collective\]\].*", "", BEFORE, flags=re.MULTILINE)
+    text = before + re.sub(r"^#", "", PARTITIONED, flags=re.MULTILINE) + AFTER
+    text = text.replace("p = [4]", "p = [2]").replace('"mean"', '"rate"').replace("factors = [1.5]", "")
+    text = re.sub(r"^ .*\n", "", text.replace("#rates", "rates"), flags=re.MULTILINE)
+    study = loads(text, "study.toml").study
+    assert study.partitioned[0].partitions == [4, 32] and study.skew.rates == [100, 1000]
 
 
 def test_init_writes_the_template(tmp_path):

@@ -226,7 +226,10 @@ def resolved_toml(study: Study) -> str:
 def read_resolved(text: str) -> Study:
     """The study of a text of :func:`resolved_toml`; raises :class:`BadInput` for any other text."""
     try:
-        return msgspec.convert(tomllib.loads(text), Study)
+        study = msgspec.convert(tomllib.loads(text), Study)
+        if not (study.collective or study.partitioned):
+            raise ValueError("it measures nothing")
+        return study
     except (ValueError, RecursionError) as error:  # of TOML, and of the study's form
         raise BadInput(
             f"study.toml beside the results is not a study as offbeat stores it ({error}); put it back from"

@@ -31,11 +31,14 @@ WRITTEN: dict[str, Any] = {
 """Keys that the template sets; all others are written as comments."""
 
 EXAMPLES: dict[str, Any] = {
+    "partitioned.sizes": ["64 KiB", "4 MiB"],
+    "partitioned.partitions": [4, 32],
     "processes.nodes": [2, 4],
     "processes.ppn": [32],
     "patterns.files": ["application.txt"],
     "patterns.replays": ["calls.replay"],
     "skew.times": ["100 us", "1 ms"],
+    "skew.rates": [100, 1000],
     "mpi.hostfile": "hosts.txt",
     "mpi.options": ["--bind-to", "core"],
     "mpi.environment": {"OMP_NUM_THREADS": "1"},

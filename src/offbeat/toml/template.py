@@ -36,7 +36,11 @@ class Template(Struct, frozen=True, kw_only=True):
 
     def _section_text(self, field: inspect.Field, section: inspect.StructType) -> str:
         header = heading_of(field)
-        more = " There may be several of these sections." if header.startswith("[[") else ""
+        more = ""
+        if header.startswith("[["):
+            more = " There may be several of these sections."
+            if not any(name.startswith(f"{field.encode_name}.") for name in self.written):
+                header = f"#{header}"  # without its required keys the section would be a fault
         purpose = comment((section.cls.__doc__ or "").replace("``", "") + more)
         entries = [self._entry(inner, f"{field.encode_name}.{inner.encode_name}") for inner in section.fields]
         return "\n".join([purpose, header, *entries])
@@ -49,7 +53,8 @@ class Template(Struct, frozen=True, kw_only=True):
         if name in self.written:
             line = f"{field.encode_name} = {_toml(self.written[name])}"
         else:
-            line = f"#{field.encode_name} = {_toml(self.examples.get(name, _default(field)))}"
+            example = self.examples[name] if name in self.examples else _default(field)
+            line = f"#{field.encode_name} = {_toml(example)}"
         return f"{comment(described)}\n{line}"
 
     def _known(self, metadata: inspect.Metadata | None) -> str:
