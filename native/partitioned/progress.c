@@ -156,3 +156,8 @@ void offbeat_partitioned_progress_thread_end(void) {
     atomic_store(&is_ending, 1);
     pthread_join(thread, NULL);
 }
+
+int offbeat_partitioned_finalize(void) {
+    offbeat_partitioned_progress_thread_end();
+    return MPI_SUCCESS;
+}

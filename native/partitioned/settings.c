@@ -79,7 +79,7 @@ static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *setti
 
 int offbeat_partitioned_read_send_settings(MPI_Info info, offbeat_partitioned_send_settings *settings,
                                            char *why) {
-    *settings = (offbeat_partitioned_send_settings){.message_bytes = 131072, .lane = -1};
+    *settings = (offbeat_partitioned_send_settings){.message_bytes = 1048576, .lane = -1};
     return read_messages(info, settings, why) &&
            read_number(info, "offbeat_message_bytes", "OFFBEAT_PARTITIONED_MESSAGE_BYTES", 1, INT64_MAX,
                        &settings->message_bytes, why) &&

@@ -22,7 +22,7 @@
  *     several numbers are tried in iterations 1 to 8, and the number with the shortest time from the last
  *     ready partition to the last arrival is used from then on.
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
- *     messages are as many as possible. Used without `offbeat_messages`; default: 131072.
+ *     messages are as many as possible. Used without `offbeat_messages`; default: 1048576.
  *   - `offbeat_lane`: a number; all messages of the request use the private communicator of this number,
  *     modulo the number of lanes. Threads with a request each should give different lanes. Without the key,
  *     requests and their messages use the lanes in turn.
@@ -33,7 +33,7 @@
  *     The smallest number that a process gave is used.
  *   - `offbeat_progress_thread`, `OFFBEAT_PARTITIONED_PROGRESS_THREAD`: `true` or `false` (default): whether
  *     a thread of this process drives the library's messages while the program computes. It needs
- *     MPI_THREAD_MULTIPLE and a core, and runs until MPI_Finalize.
+ *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize.
  *
  * **Errors** go to the communicator's error handler. Their error classes are MPI's, and MPI_Error_string
  * gives a sentence about what was wrong; offbeat_partitioned_error gives the sentence of the calling thread's
@@ -67,6 +67,13 @@ typedef struct offbeat_partitioned_request *offbeat_prequest;
  * @param info MPI_INFO_NULL or the keys above
  */
 int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info);
+
+/**
+ * Ends the progress thread; does nothing without one. Local. MPI_Finalize does the same, but MPICH 4.0 lets
+ * no other thread be inside MPI when MPI_Finalize begins: programs with a progress thread should call this
+ * before it.
+ */
+int offbeat_partitioned_finalize(void);
 
 /** A sentence about the last error of this thread; empty when there was none. */
 const char *offbeat_partitioned_error(void);
