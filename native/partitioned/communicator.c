@@ -100,7 +100,7 @@ static int release_all(MPI_Comm comm, int key, void *value, void *extra) {
     (void)value;
     (void)extra;
     offbeat_partitioned_progress_thread_end();
-    offbeat_partitioned_cancel_freed();
+    offbeat_partitioned_end_freed();
     for (;;) {
         MPI_Comm user = MPI_COMM_NULL;
         pthread_mutex_lock(&list_lock);

@@ -9,8 +9,20 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Fruitless rounds of a waiting process before it yields its core in each further one. */
+/* Fruitless rounds of a waiting process before it yields its core in each further one; none where processes
+ * share cores (OFFBEAT_YIELD=1). */
 enum { ROUNDS_BEFORE_YIELD = 1000 };
+
+static int rounds_before_yield(void) {
+    static atomic_int rounds = -1;
+    int known = atomic_load_explicit(&rounds, memory_order_relaxed);
+    if (known < 0) {
+        const char *yield = getenv("OFFBEAT_YIELD");
+        known = yield != NULL && *yield == '1' ? 0 : ROUNDS_BEFORE_YIELD;
+        atomic_store_explicit(&rounds, known, memory_order_relaxed);
+    }
+    return known;
+}
 
 static int is_active(const offbeat_partitioned_request *request) {
     return request != OFFBEAT_PREQUEST_NULL &&
@@ -74,6 +86,7 @@ static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
         return MPI_SUCCESS;
     }
     set_own_status(request, status);
+    offbeat_partitioned_remove_waiting(request);
     int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
     if (failure == OFFBEAT_PARTITIONED_MISMATCH)
@@ -90,7 +103,7 @@ static int check(const char *function, const void *requests, const void *result)
 /* A waiting process gives its core away when it has found nothing for a while: its peer may need it. */
 static void between_rounds(int *rounds) {
     offbeat_partitioned_progress();
-    if (++*rounds > ROUNDS_BEFORE_YIELD)
+    if (++*rounds > rounds_before_yield())
         sched_yield();
 }
 

@@ -222,6 +222,38 @@ static void requests_can_be_freed_unstarted(void) {
     }
 }
 
+/* Even ranks describe their sends when the receives of odd ranks are started; all data arrives before the
+ * receiver calls the library again. */
+static void receives_may_start_before_their_sends_are_described(void) {
+    enum { PAIRS = 3, N = 4 };
+    const int peer = rank ^ 1, is_sender = rank % 2 == 0;
+    int data[PAIRS][N] = {{0}};
+    offbeat_prequest requests[PAIRS];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < PAIRS && !is_sender; i++) {
+            offbeat_precv_init(data[i], N, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+            offbeat_pstart(&requests[i]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < PAIRS && is_sender && peer < size; i++) {
+            for (int k = 0; k < N; k++)
+                data[i][k] = round * 100 + i * 10 + k;
+            offbeat_psend_init(data[i], N, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+            offbeat_pstart(&requests[i]);
+            offbeat_pready_range(0, N - 1, requests[i]);
+            offbeat_pwait(&requests[i], MPI_STATUS_IGNORE);
+            offbeat_prequest_free(&requests[i]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = PAIRS - 1; i >= 0 && !is_sender; i--) {
+            offbeat_pwait(&requests[i], MPI_STATUS_IGNORE);
+            mpi_assert(data[i][N - 1] == round * 100 + i * 10 + N - 1, "Request %d received %d.", i,
+                       data[i][N - 1]);
+            offbeat_prequest_free(&requests[i]);
+        }
+    }
+}
+
 /* The program's own receives with wildcards, and neighbouring tags, see none of our messages. */
 static void the_programs_own_messages_are_not_disturbed(void) {
     enum { TAG = 7 };
@@ -399,6 +431,7 @@ int main(int argc, char **argv) {
     partitions_arrive_one_by_one();
     nothing_is_complete_before_it_is_ready();
     requests_can_be_freed_unstarted();
+    receives_may_start_before_their_sends_are_described();
     the_programs_own_messages_are_not_disturbed();
     empty_partitions_and_null_processes_work();
     any_datatype_can_be_sent();

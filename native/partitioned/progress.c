@@ -14,6 +14,10 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static offbeat_partitioned_request *waiting, *freed;
 static atomic_int listed;
 
+/* How long MPI_Finalize waits for replies to freed requests; they never come if the program has no matching
+ * one. */
+static const int64_t LAST_REPLIES_NS = 10000000000;
+
 static void add(offbeat_partitioned_request **list, offbeat_partitioned_request *request) {
     pthread_mutex_lock(&list_lock);
     request->next_listed = *list;
@@ -23,7 +27,23 @@ static void add(offbeat_partitioned_request **list, offbeat_partitioned_request 
 }
 
 void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive) {
+    atomic_store(&receive->is_waiting, 1);
     add(&waiting, receive);
+}
+
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive) {
+    if (!atomic_load(&receive->is_waiting))
+        return;
+    pthread_mutex_lock(&list_lock);
+    offbeat_partitioned_request **place = &waiting;
+    while (*place != NULL && *place != receive)
+        place = &(*place)->next_listed;
+    if (*place != NULL) {
+        *place = receive->next_listed;
+        atomic_fetch_sub(&listed, 1);
+    }
+    atomic_store(&receive->is_waiting, 0);
+    pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
@@ -46,6 +66,22 @@ static int is_settled(offbeat_partitioned_request *receive) {
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
 }
 
+/* Unmarks the settled receives after they left the list, as their owners do not look for them any more then.
+ */
+static void remove_settled(void) {
+    offbeat_partitioned_request **place = &waiting;
+    while (*place != NULL) {
+        offbeat_partitioned_request *receive = *place;
+        if (!is_settled(receive)) {
+            place = &receive->next_listed;
+            continue;
+        }
+        *place = receive->next_listed;
+        atomic_fetch_sub(&listed, 1);
+        atomic_store(&receive->is_waiting, 0);
+    }
+}
+
 /* Destroys a freed request if MPI is done with it. */
 static int is_destroyed(offbeat_partitioned_request *request) {
     if (!offbeat_partitioned_try_enter(request))
@@ -58,24 +94,25 @@ static int is_destroyed(offbeat_partitioned_request *request) {
     return is_idle;
 }
 
-/* Removes the requests of a list for which a condition holds. */
-static void remove_if(offbeat_partitioned_request **list, int (*condition)(offbeat_partitioned_request *)) {
-    while (*list != NULL) {
-        offbeat_partitioned_request *next = (*list)->next_listed;
-        if (condition(*list)) {
-            *list = next;
-            atomic_fetch_sub(&listed, 1);
-        } else {
-            list = &(*list)->next_listed;
+/* Removes the freed requests that a function destroyed. */
+static void remove_freed(int (*destroyed)(offbeat_partitioned_request *)) {
+    offbeat_partitioned_request **place = &freed;
+    while (*place != NULL) {
+        offbeat_partitioned_request *request = *place, *next = request->next_listed;
+        if (!destroyed(request)) {
+            place = &request->next_listed;
+            continue;
         }
+        *place = next;
+        atomic_fetch_sub(&listed, 1);
     }
 }
 
 void offbeat_partitioned_progress(void) {
     if (atomic_load_explicit(&listed, memory_order_relaxed) == 0 || pthread_mutex_trylock(&list_lock) != 0)
         return;
-    remove_if(&waiting, is_settled);
-    remove_if(&freed, is_destroyed);
+    remove_settled();
+    remove_freed(is_destroyed);
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -88,6 +125,13 @@ static void cancel(MPI_Request *request) {
     PMPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
+static int has_freed(void) {
+    pthread_mutex_lock(&list_lock);
+    int is_any = freed != NULL;
+    pthread_mutex_unlock(&list_lock);
+    return is_any;
+}
+
 static int is_cancelled(offbeat_partitioned_request *request) {
     if (is_destroyed(request))
         return 1;
@@ -96,9 +140,14 @@ static int is_cancelled(offbeat_partitioned_request *request) {
     return 1;
 }
 
-void offbeat_partitioned_cancel_freed(void) {
+void offbeat_partitioned_end_freed(void) {
+    const int64_t deadline_ns = offbeat_partitioned_now_ns() + LAST_REPLIES_NS;
+    while (has_freed() && offbeat_partitioned_now_ns() < deadline_ns) {
+        offbeat_partitioned_progress();
+        sched_yield();
+    }
     pthread_mutex_lock(&list_lock);
-    remove_if(&freed, is_cancelled);
+    remove_freed(is_cancelled);
     pthread_mutex_unlock(&list_lock);
 }
 

@@ -12,14 +12,17 @@
 /** Lists a started receive until its messages can be received. */
 void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive);
 
+/** Takes a completed receive from the list if it is still there. */
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
+
 /** Destroys a freed request as soon as MPI is done with it. */
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
 
 /** Progresses the listed requests. Cheap when there are none. */
 void offbeat_partitioned_progress(void);
 
-/** Cancels what freed requests still wait for: MPI_Finalize begins. */
-void offbeat_partitioned_cancel_freed(void);
+/** MPI_Finalize begins: waits for the last replies to freed requests, and cancels those that do not come. */
+void offbeat_partitioned_end_freed(void);
 
 /** Tests the messages of a request unless another thread does. */
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request);

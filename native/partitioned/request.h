@@ -107,6 +107,7 @@ struct offbeat_partitioned_request {
 
     atomic_flag busy;                                /**< held while MPI's requests above are tested */
     struct offbeat_partitioned_request *next_listed; /**< see progress.h */
+    atomic_int is_waiting;                           /**< it is in the list of waiting receives */
 };
 
 typedef struct offbeat_partitioned_request offbeat_partitioned_request;
