@@ -129,10 +129,11 @@ static void ready(transfer *of, int partition) {
 }
 
 static void await(transfer *of) {
+    MPI_Status statuses[MOST];
     if (is_ours(of))
         offbeat_pwait(&of->ours, MPI_STATUS_IGNORE);
     else
-        MPI_Waitall(of->messages, of->plain, MPI_STATUSES_IGNORE);
+        MPI_Waitall(of->messages, of->plain, statuses);
 }
 
 /* --- measuring --- */

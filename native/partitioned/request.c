@@ -19,6 +19,23 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
         atomic_compare_exchange_strong(&request->failure, &none, failure);
 }
 
+/* The message that holds a byte of the whole send buffer. */
+static int message_at(const offbeat_partitioned_request *request, int64_t byte) {
+    if (request->sender_partition_bytes == 0)
+        return 0;
+    return offbeat_partitioned_message_of(request->sender_partitions, request->messages,
+                                          (int)(byte / request->sender_partition_bytes));
+}
+
+static void map_partitions(offbeat_partitioned_request *request) {
+    const int64_t bytes = request->count * request->element_bytes;
+    for (int i = 0; i < request->partitions; i++) {
+        request->first_of[i] = message_at(request, i * bytes);
+        request->last_of[i] = bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
+    }
+    request->mapped_messages = request->messages;
+}
+
 /* Memory on a boundary of cache lines, so that counters of different messages share none. */
 static void *allocate_lines(size_t bytes) {
     const size_t line = _Alignof(offbeat_partitioned_message);
@@ -38,27 +55,13 @@ int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) 
     for (size_t i = 0; i < most; i++) {
         atomic_init(&request->message[i].missing, 0);
         atomic_init(&request->message[i].stamp, 0);
+        atomic_init(&request->message[i].thread, NULL);
     }
     for (size_t i = 0; i <= most; i++)
         request->requests[i] = MPI_REQUEST_NULL;
+    request->messages = offbeat_partitioned_plan_messages(&request->plan, 0);
+    map_partitions(request);
     return MPI_SUCCESS;
-}
-
-/* The message that holds a byte of the whole send buffer. */
-static int message_at(const offbeat_partitioned_request *request, int64_t byte) {
-    if (request->sender_partition_bytes == 0)
-        return 0;
-    return offbeat_partitioned_message_of(request->sender_partitions, request->messages,
-                                          (int)(byte / request->sender_partition_bytes));
-}
-
-static void map_partitions(offbeat_partitioned_request *request) {
-    const int64_t bytes = request->count * request->element_bytes;
-    for (int i = 0; i < request->partitions; i++) {
-        request->first_of[i] = message_at(request, i * bytes);
-        request->last_of[i] = bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
-    }
-    request->mapped_messages = request->messages;
 }
 
 void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {

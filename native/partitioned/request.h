@@ -47,6 +47,8 @@ enum {
 typedef struct offbeat_partitioned_message {
     _Alignas(64) atomic_int missing; /**< partitions that are not ready yet */
     atomic_uint stamp;
+    _Atomic(const void *) thread; /**< of a trial: the thread that sent it, */
+    int64_t spent_ns;             /**< and how long that took */
 } offbeat_partitioned_message;
 
 struct offbeat_partitioned_request {
@@ -87,7 +89,7 @@ struct offbeat_partitioned_request {
     atomic_uint *ready;     /**< of each partition: the stamp of the iteration in which it was marked */
     atomic_int handed_over; /**< messages given to MPI or about to be */
     atomic_int sent;        /**< messages given to MPI */
-    int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS];
+    int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
 
     /* Receives. */
     int is_matched;     /**< the sender's setup is known */
@@ -139,7 +141,8 @@ enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
 /** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
 void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
 
-/** Allocates what depends on the largest number of messages. @return an MPI error code */
+/** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
+ * error code */
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
 
 /** Sets the number of messages of the iteration that begins, and which messages hold which own partitions. */

@@ -132,34 +132,59 @@ static void expect_partitions(offbeat_partitioned_request *send) {
     for (int i = 0; i < send->messages; i++) {
         int next = offbeat_partitioned_first_partition(send->partitions, send->messages, i + 1);
         atomic_store_explicit(&send->message[i].missing, next - first, memory_order_relaxed);
+        atomic_store_explicit(&send->message[i].thread, NULL, memory_order_relaxed);
         first = next;
     }
     atomic_store_explicit(&send->handed_over, 0, memory_order_relaxed);
     atomic_store_explicit(&send->sent, 0, memory_order_relaxed);
 }
 
-/* Notes when the last partition of a trial was ready. */
-static void note_ready_time(offbeat_partitioned_request *send) {
+/* Its address names a thread. */
+static _Thread_local char this_thread;
+
+/* The index of the current iteration among the trials; -1: none. */
+static int current_trial(const offbeat_partitioned_request *send) {
     const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
-    const int trial = offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
-    const int before = atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed);
-    if (trial >= 0 && before == send->messages - 1)
-        send->ready_ns[trial] = offbeat_partitioned_now_ns();
+    return offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
+}
+
+/* Notes when the last partition of a trial was ready, less the time that its thread spent with earlier
+ * messages: with one message, it would have been ready that much earlier. */
+static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_t now_ns) {
+    int64_t spent_ns = 0;
+    if (atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed) < send->messages - 1)
+        return;
+    for (int i = 0; i < send->messages; i++)
+        if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) == &this_thread)
+            spent_ns += send->message[i].spent_ns;
+    send->ready_ns[trial] = now_ns - spent_ns;
+}
+
+static int send_elements(offbeat_partitioned_request *send, int message) {
+    const int first = offbeat_partitioned_first_partition(send->partitions, send->messages, message);
+    const int next = offbeat_partitioned_first_partition(send->partitions, send->messages, message + 1);
+    const int lane = (send->first_lane + message * send->lane_step) % send->comm->lane_count;
+    offbeat_partitioned_elements elements = {send->buffer + first * send->count * send->extent,
+                                             (next - first) * send->count, send->datatype};
+    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message, send->comm->lanes[lane],
+                                     &send->requests[message]);
+}
+
+/* Sends a message of a trial, and notes how long that took. */
+static int send_in_trial(offbeat_partitioned_request *send, int message, int trial) {
+    const int64_t began_ns = offbeat_partitioned_now_ns();
+    note_ready_time(send, trial, began_ns);
+    int rc = send_elements(send, message);
+    send->message[message].spent_ns = offbeat_partitioned_now_ns() - began_ns;
+    atomic_store_explicit(&send->message[message].thread, &this_thread, memory_order_relaxed);
+    return rc;
 }
 
 static int send_message(offbeat_partitioned_request *send, int message) {
-    const int first = offbeat_partitioned_first_partition(send->partitions, send->messages, message);
-    const int next = offbeat_partitioned_first_partition(send->partitions, send->messages, message + 1);
+    const int trial = current_trial(send);
     int rc = MPI_SUCCESS;
-    if (send->plan.is_learned)
-        note_ready_time(send);
-    if (!send->is_null) {
-        offbeat_partitioned_elements elements = {send->buffer + first * send->count * send->extent,
-                                                 (next - first) * send->count, send->datatype};
-        int lane = (send->first_lane + message * send->lane_step) % send->comm->lane_count;
-        rc = offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
-                                       send->comm->lanes[lane], &send->requests[message]);
-    }
+    if (!send->is_null)
+        rc = trial < 0 ? send_elements(send, message) : send_in_trial(send, message, trial);
     offbeat_partitioned_note_failure(send, rc);
     atomic_store_explicit(&send->message[message].stamp,
                           atomic_load_explicit(&send->stamp, memory_order_relaxed), memory_order_release);
