@@ -1,4 +1,4 @@
-"""Partitioned sends by liboffbeat-partitioned, against plain messages and the library's own partitioned calls.
+"""Partitioned sends by liboffbeat-partitioned, plain messages, and the MPI library's own partitioned calls.
 
 Usage: python benchmarks/partitioned_ratios.py [MPI] [REPETITIONS] [PROGRESS_THREAD]
 
