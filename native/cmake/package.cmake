@@ -20,7 +20,10 @@ install(TARGETS offbeat-driver RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS harmonize harmonize_shared preload offbeat_mpi EXPORT offbeat-harmonize-targets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/offbeat/clock.h include/offbeat/harmonize.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
+install(TARGETS partitioned partitioned_shared EXPORT offbeat-harmonize-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/offbeat/clock.h include/offbeat/harmonize.h include/offbeat/partitioned.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
 install(EXPORT offbeat-harmonize-targets NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})
 # For Fortran compilers that cannot read our modules: users compile these sources with their program.
 install(FILES fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90 fortran/offbeat_harmonize.inc
@@ -39,8 +42,10 @@ configure_package_config_file(cmake/offbeat-harmonize-config.cmake.in offbeat-ha
     INSTALL_DESTINATION ${OFFBEAT_PACKAGE} PATH_VARS OFFBEAT_PRELOAD)
 write_basic_package_version_file(offbeat-harmonize-config-version.cmake COMPATIBILITY SameMinorVersion)
 configure_file(cmake/offbeat-harmonize.pc.in offbeat-harmonize.pc @ONLY)
+configure_file(cmake/offbeat-partitioned.pc.in offbeat-partitioned.pc @ONLY)
 install(FILES
     ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize-config.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize-config-version.cmake
     DESTINATION ${OFFBEAT_PACKAGE})
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize.pc ${CMAKE_CURRENT_BINARY_DIR}/offbeat-partitioned.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -12,6 +12,12 @@ from plain_install import PlainInstall, succeed
 HARMONIZE = re.compile(r"MPIX_Harmonize|offbeat_(clock|harmonize|start_context|verdict_text|fortran)(_|$)")
 """How every external name of liboffbeat-harmonize begins, public or not."""
 
+PARTITIONED = re.compile(
+    r"offbeat_(psend_init|precv_init|pstart(all)?|pready(_range|_list)?|parrived|prequest_free"
+    r"|p(test|wait)(all|any|some)?|partitioned_\w+)$"
+)
+"""Every external name of liboffbeat-partitioned, public or not."""
+
 PRELOAD = {
     *("MPI_Barrier", "mpi_barrier_", "mpi_barrier_f08_"),
     *("MPI_Finalize", "mpi_finalize_", "mpi_finalize_f08_"),
@@ -19,16 +25,18 @@ PRELOAD = {
 LINKED_TOGETHER = [
     ("harmonize_objects", "offbeat_collectives", "offbeat-driver"),
     ("harmonize_objects", "preload"),
+    ("harmonize_objects", "partitioned_objects"),
     ("harmonize_objects", "tracer"),
 ]
 """Targets of native/CMakeLists.txt whose objects are linked into one program or library."""
 
 
-def declared(install: PlainInstall) -> set[str]:
-    """The functions that the installed headers declare."""
+def declared(install: PlainInstall, *headers: str) -> set[str]:
+    """The functions that installed headers declare."""
     names: set[str] = set()
-    for header in (install.prefix / "include/offbeat").glob("*.h"):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for header in headers:
+        path = install.prefix / "include/offbeat" / header
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         names |= set(re.findall(r"\b((?:offbeat|MPIX)_\w+)\(", text))
     return names
 
@@ -66,13 +74,24 @@ def without_fortran(names: set[str]) -> set[str]:
 def test_the_harmonize_libraries_export_what_their_headers_declare(plain_install: PlainInstall) -> None:
     shared = exported(library(plain_install, "liboffbeat-harmonize.so"))
     archive = visible(library(plain_install, "liboffbeat-harmonize.a"))
-    assert without_fortran(shared) == declared(plain_install)
+    assert without_fortran(shared) == declared(plain_install, "clock.h", "harmonize.h")
     assert archive == shared
+
+
+def test_the_partitioned_libraries_export_what_their_header_declares(plain_install: PlainInstall) -> None:
+    shared = exported(library(plain_install, "liboffbeat-partitioned.so"))
+    assert shared == declared(plain_install, "partitioned.h")
+    assert visible(library(plain_install, "liboffbeat-partitioned.a")) == shared
 
 
 def test_every_name_of_the_harmonize_library_has_its_prefix(plain_install: PlainInstall) -> None:
     names = external(plain_install, "harmonize_objects")
     assert [name for name in names if not HARMONIZE.match(name)] == []
+
+
+def test_every_name_of_the_partitioned_library_has_its_prefix(plain_install: PlainInstall) -> None:
+    names = external(plain_install, "partitioned_objects")
+    assert [name for name in names if not PARTITIONED.match(name)] == []
 
 
 def test_the_preload_library_exports_the_functions_that_it_replaces(plain_install: PlainInstall) -> None:

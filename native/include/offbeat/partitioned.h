@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file partitioned.h
+ * Partitioned communication (MPI 4.0, chapter 4) over the point-to-point messages of MPI 3.
+ *
+ * The functions have the meaning of MPI's functions of the same name: offbeat_psend_init is MPI_Psend_init,
+ * offbeat_pstart is MPI_Start, offbeat_pwait is MPI_Wait. Requests are of an own type. Differences from MPI:
+ *
+ *   - A communicator must be attached before its first offbeat_psend_init or offbeat_precv_init. Attaching is
+ *     collective and creates private communicators, so that partitioned messages never match the program's
+ *     own receives.
+ *   - A message leaves inside the offbeat_pready that makes its last partition ready, on every MPI library.
+ *   - Between the first offbeat_pstart of a receive and its completion, the process must call functions of
+ *     this header, or have a progress thread; later iterations need no call between start and completion.
+ *
+ * **Messages.** The sender decides how many messages carry its partitions; each message carries consecutive
+ * partitions. Keys of the info object of offbeat_psend_init, and environment variables for all requests
+ * without the key (an invalid value is an error):
+ *
+ *   - `offbeat_messages`, `OFFBEAT_PARTITIONED_MESSAGES`: a number of messages, 1 to the number of
+ *     partitions (larger numbers mean: one message a partition; at most 1024 messages), or `learned`:
+ *     several numbers are tried in iterations 1 to 8, and the number with the shortest time from the last
+ *     ready partition to the last arrival is used from then on.
+ *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
+ *     messages are as many as possible. Used without `offbeat_messages`; default: 1048576.
+ *   - `offbeat_lane`: a number; all messages of the request use the private communicator of this number,
+ *     modulo the number of lanes. Threads with a request each should give different lanes. Without the key,
+ *     requests and their messages use the lanes in turn.
+ *
+ * Keys of the info object of offbeat_partitioned_attach, and environment variables:
+ *
+ *   - `offbeat_lanes`, `OFFBEAT_PARTITIONED_LANES`: number of communicators for data, 1 to 64; default: 4.
+ *     The smallest number that a process gave is used.
+ *   - `offbeat_progress_thread`, `OFFBEAT_PARTITIONED_PROGRESS_THREAD`: `true` or `false` (default): whether
+ *     a thread of this process drives the library's messages while the program computes. It needs
+ *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize.
+ *
+ * **Errors** go to the communicator's error handler. Their error classes are MPI's, and MPI_Error_string
+ * gives a sentence about what was wrong; offbeat_partitioned_error gives the sentence of the calling thread's
+ * last error. A wrong call changes nothing: the request remains usable.
+ *
+ * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
+ * for arrived partitions of the same request at the same time. With a lower level, the rules of that level
+ * hold.
+ */
+#ifndef OFFBEAT_PARTITIONED_H
+#define OFFBEAT_PARTITIONED_H
+
+#include <mpi.h>
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A partitioned send or receive. */
+typedef struct offbeat_partitioned_request *offbeat_prequest;
+
+#define OFFBEAT_PREQUEST_NULL ((offbeat_prequest)0)
+
+/**
+ * Prepares a communicator (intra or inter) for partitioned communication. Collective; does nothing if the
+ * communicator is attached already. What it creates is freed with the communicator and its requests, or by
+ * MPI_Finalize. A duplicate of the communicator must be attached itself.
+ * @param info MPI_INFO_NULL or the keys above
+ */
+int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info);
+
+/**
+ * Ends the progress thread; does nothing without one. Local. MPI_Finalize does the same, but MPICH 4.0 lets
+ * no other thread be inside MPI when MPI_Finalize begins: programs with a progress thread should call this
+ * before it.
+ */
+int offbeat_partitioned_finalize(void);
+
+/** A sentence about the last error of this thread; empty when there was none. */
+const char *offbeat_partitioned_error(void);
+
+/* --- initialisation: local and nonblocking. Sends and receives with equal peer, tag and communicator match
+ * in the order of their initialisation. Wildcards are refused. --- */
+
+int offbeat_psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                       int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request);
+int offbeat_precv_init(void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request);
+
+/* --- iterations --- */
+
+int offbeat_pstart(offbeat_prequest *request);
+int offbeat_pstartall(int count, offbeat_prequest requests[]);
+
+/** Marks partitions as ready; the range includes both ends. */
+int offbeat_pready(int partition, offbeat_prequest request);
+int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request);
+int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request);
+
+/** Whether a partition of a receive arrived; true for an inactive request and for OFFBEAT_PREQUEST_NULL. */
+int offbeat_parrived(offbeat_prequest request, int partition, int *flag);
+
+/* --- completion: requests become inactive and can be started again --- */
+
+int offbeat_ptest(offbeat_prequest *request, int *flag, MPI_Status *status);
+int offbeat_ptestall(int count, offbeat_prequest requests[], int *flag, MPI_Status *statuses);
+int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *flag, MPI_Status *status);
+int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+                      MPI_Status *statuses);
+int offbeat_pwait(offbeat_prequest *request, MPI_Status *status);
+int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuses);
+int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Status *status);
+int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+                      MPI_Status *statuses);
+
+/** Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. */
+int offbeat_prequest_free(offbeat_prequest *request);
+
+#ifdef __cplusplus
+}
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#endif

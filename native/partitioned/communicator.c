@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Attaching a communicator. Its state is an attribute of the communicator, which MPI deletes with it; a
+ * duplicate gets no copy. Requests are further users of the state. An attribute on MPI_COMM_SELF, which
+ * MPI_Finalize deletes first, ends the progress thread and releases the states of communicators that are
+ * never freed.
+ */
+#include "partitioned/communicator.h"
+
+#include "partitioned/errors.h"
+#include "partitioned/progress.h"
+#include "partitioned/settings.h"
+
+#include <offbeat/partitioned.h>
+
+#include <stdlib.h>
+
+/* list_lock is never held while MPI is called, as MPI may hold a lock of its own while it calls
+ * delete_attribute. */
+static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int keyval = MPI_KEYVAL_INVALID;
+static offbeat_partitioned_comm *first_state;
+
+/* --- the list of all states, and their users --- */
+
+static void add_to_list(offbeat_partitioned_comm *state) {
+    pthread_mutex_lock(&list_lock);
+    state->next = first_state;
+    if (first_state != NULL)
+        first_state->previous = state;
+    first_state = state;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void free_comms(offbeat_partitioned_comm *state) {
+    if (state->setup != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->setup);
+    if (state->reply != MPI_COMM_NULL)
+        PMPI_Comm_free(&state->reply);
+    for (int i = 0; i < state->lane_count; i++)
+        PMPI_Comm_free(&state->lanes[i]);
+}
+
+static void destroy(offbeat_partitioned_comm *state) {
+    free_comms(state);
+    pthread_mutex_destroy(&state->tag_lock);
+    free(state);
+}
+
+void offbeat_partitioned_comm_use(offbeat_partitioned_comm *state) {
+    atomic_fetch_add(&state->users, 1);
+}
+
+void offbeat_partitioned_comm_release(offbeat_partitioned_comm *state) {
+    pthread_mutex_lock(&list_lock);
+    int is_last = atomic_fetch_sub(&state->users, 1) == 1;
+    if (is_last) {
+        if (state->previous != NULL)
+            state->previous->next = state->next;
+        else
+            first_state = state->next;
+        if (state->next != NULL)
+            state->next->previous = state->previous;
+    }
+    pthread_mutex_unlock(&list_lock);
+    if (is_last)
+        destroy(state);
+}
+
+offbeat_partitioned_comm *offbeat_partitioned_comm_next(offbeat_partitioned_comm *state) {
+    pthread_mutex_lock(&list_lock);
+    offbeat_partitioned_comm *next = state == NULL ? first_state : state->next;
+    if (next != NULL)
+        offbeat_partitioned_comm_use(next);
+    pthread_mutex_unlock(&list_lock);
+    if (state != NULL)
+        offbeat_partitioned_comm_release(state);
+    return next;
+}
+
+/* --- the attribute --- */
+
+/* MPI calls this when the communicator is freed. */
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    offbeat_partitioned_comm *state = value;
+    offbeat_partitioned_progress(); /* requests that were freed may be waiting for their last message */
+    state->user = MPI_COMM_NULL;
+    offbeat_partitioned_comm_release(state);
+    return MPI_SUCCESS;
+}
+
+/* MPI calls this at the beginning of MPI_Finalize, when communication is still possible. */
+static int release_all(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    offbeat_partitioned_progress_thread_end();
+    offbeat_partitioned_end_freed();
+    for (;;) {
+        MPI_Comm user = MPI_COMM_NULL;
+        pthread_mutex_lock(&list_lock);
+        for (offbeat_partitioned_comm *state = first_state; state != NULL; state = state->next)
+            if (state->user != MPI_COMM_NULL)
+                user = state->user;
+        pthread_mutex_unlock(&list_lock);
+        if (user == MPI_COMM_NULL)
+            break;
+        int rc = PMPI_Comm_delete_attr(user, keyval);
+        if (rc != MPI_SUCCESS)
+            return rc;
+    }
+    int last_keyval = atomic_exchange(&keyval, MPI_KEYVAL_INVALID);
+    return last_keyval == MPI_KEYVAL_INVALID ? MPI_SUCCESS : PMPI_Comm_free_keyval(&last_keyval);
+}
+
+static int register_finalizer(void) {
+    int finalize_keyval;
+    int rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, release_all, &finalize_keyval, NULL);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_keyval, NULL);
+    int free_rc = PMPI_Comm_free_keyval(&finalize_keyval); /* the attribute keeps a reference */
+    return rc != MPI_SUCCESS ? rc : free_rc;
+}
+
+/* Creates the keyval at the first call of any thread. */
+static int create_keyval(void) {
+    int rc = MPI_SUCCESS, created;
+    pthread_mutex_lock(&keyval_lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &created, NULL);
+        if (rc == MPI_SUCCESS)
+            rc = register_finalizer();
+        if (rc == MPI_SUCCESS)
+            keyval = created;
+    }
+    pthread_mutex_unlock(&keyval_lock);
+    return rc;
+}
+
+offbeat_partitioned_comm *offbeat_partitioned_comm_of(MPI_Comm comm) {
+    void *value = NULL;
+    int is_set = 0;
+    if (keyval == MPI_KEYVAL_INVALID ||
+        PMPI_Comm_get_attr(comm, keyval, (void *)&value, &is_set) != MPI_SUCCESS)
+        return NULL;
+    return is_set ? value : NULL;
+}
+
+/* --- attaching --- */
+
+/* Creates a private communicator with the same processes. It is not a duplicate, so that no attribute of the
+ * user's is copied. MPI has reported an error that is returned. */
+static int create_comm(MPI_Comm comm, MPI_Comm *created) {
+    MPI_Group group;
+    *created = MPI_COMM_NULL;
+    int rc = PMPI_Comm_group(comm, &group);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = PMPI_Comm_create(comm, group, created);
+    PMPI_Group_free(&group);
+    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*created, MPI_ERRORS_RETURN) : rc;
+}
+
+/* The smallest number that a process of the communicator gave. On an inter-communicator, a reduction gives
+ * the result of the other group; the second one therefore combines both. */
+static int smallest(MPI_Comm comm, int number, int *result) {
+    int other;
+    int rc = PMPI_Allreduce(&number, &other, 1, MPI_INT, MPI_MIN, comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    number = other < number ? other : number;
+    return PMPI_Allreduce(&number, result, 1, MPI_INT, MPI_MIN, comm);
+}
+
+static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
+    int is_inter, is_set, *largest_tag;
+    int rc = PMPI_Comm_test_inter(comm, &is_inter);
+    if (rc == MPI_SUCCESS)
+        rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&largest_tag, &is_set);
+    state->tags.largest = rc == MPI_SUCCESS && is_set ? *largest_tag : 32767;
+    return rc;
+}
+
+/* Creates the communicators. @param lanes 0 when the settings of this process are invalid: then all fail */
+static int create_comms(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state) {
+    int agreed_lanes = 0;
+    int rc = create_comm(comm, &state->setup);
+    if (rc == MPI_SUCCESS)
+        rc = smallest(state->setup, lanes, &agreed_lanes);
+    if (rc != MPI_SUCCESS || agreed_lanes == 0)
+        return rc;
+    rc = create_comm(comm, &state->reply);
+    while (rc == MPI_SUCCESS && state->lane_count < agreed_lanes) {
+        rc = create_comm(comm, &state->lanes[state->lane_count]);
+        state->lane_count += rc == MPI_SUCCESS;
+    }
+    return rc;
+}
+
+/* A state that owns nothing yet, with the attribute as its user. */
+static offbeat_partitioned_comm *new_state(MPI_Comm comm) {
+    offbeat_partitioned_comm *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return NULL;
+    state->user = comm;
+    state->setup = state->reply = MPI_COMM_NULL;
+    atomic_init(&state->users, 1);
+    pthread_mutex_init(&state->tag_lock, NULL);
+    return state;
+}
+
+static int attach(MPI_Comm comm, int lanes, const char *why) {
+    offbeat_partitioned_comm *state = new_state(comm);
+    if (state == NULL)
+        return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
+    int rc = describe(comm, state);
+    if (rc == MPI_SUCCESS)
+        rc = create_comms(comm, lanes, state);
+    if (rc == MPI_SUCCESS && state->lane_count > 0)
+        rc = create_keyval();
+    if (rc == MPI_SUCCESS && state->lane_count > 0) {
+        add_to_list(state);
+        rc = PMPI_Comm_set_attr(comm, keyval, state);
+        if (rc != MPI_SUCCESS)
+            offbeat_partitioned_comm_release(state);
+        return rc;
+    }
+    int lane_count = state->lane_count;
+    destroy(state);
+    if (rc != MPI_SUCCESS || lane_count > 0)
+        return rc;
+    return offbeat_partitioned_fail(comm, MPI_ERR_INFO_VALUE, "offbeat_partitioned_attach: %s",
+                                    lanes == 0 ? why : "the settings of another process are invalid");
+}
+
+int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info) {
+    char why[OFFBEAT_PARTITIONED_WHY_BYTES];
+    offbeat_partitioned_attach_settings settings;
+    if (comm == MPI_COMM_NULL)
+        return offbeat_partitioned_fail(comm, MPI_ERR_COMM,
+                                        "offbeat_partitioned_attach: the communicator is null");
+    if (offbeat_partitioned_comm_of(comm) != NULL)
+        return MPI_SUCCESS;
+    int is_valid = offbeat_partitioned_read_attach_settings(info, &settings, why);
+    int rc = attach(comm, is_valid ? (int)settings.lanes : 0, why);
+    if (rc == MPI_SUCCESS && settings.has_progress_thread)
+        rc = offbeat_partitioned_progress_thread_begin(comm);
+    return rc;
+}

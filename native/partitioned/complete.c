@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion of iterations: test, wait, and their forms for several requests; freeing requests.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "partitioned/errors.h"
+#include "partitioned/progress.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* Fruitless rounds of a waiting process before it yields its core in each further one; none where processes
+ * share cores (OFFBEAT_YIELD=1). */
+enum { ROUNDS_BEFORE_YIELD = 1000 };
+
+static int rounds_before_yield(void) {
+    static atomic_int rounds = -1;
+    int known = atomic_load_explicit(&rounds, memory_order_relaxed);
+    if (known < 0) {
+        const char *yield = getenv("OFFBEAT_YIELD");
+        known = yield != NULL && *yield == '1' ? 0 : ROUNDS_BEFORE_YIELD;
+        atomic_store_explicit(&rounds, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+static int is_active(const offbeat_partitioned_request *request) {
+    return request != OFFBEAT_PREQUEST_NULL &&
+           atomic_load_explicit(&request->is_active, memory_order_acquire);
+}
+
+/* --- statuses --- */
+
+static void set_status(MPI_Status *status, int source, int tag, int64_t bytes) {
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+    PMPI_Status_set_cancelled(status, 0);
+}
+
+static void set_empty_status(MPI_Status *status) {
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+}
+
+static void set_own_status(const offbeat_partitioned_request *request, MPI_Status *status) {
+    if (request->is_send)
+        set_empty_status(status);
+    else if (request->is_null)
+        set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    else
+        set_status(status, request->peer, request->tag,
+                   request->partitions * request->count * request->element_bytes);
+}
+
+/* --- one request --- */
+
+/* Whether a request can be completed: inactive and null requests always can. */
+static int can_complete(offbeat_partitioned_request *request) {
+    if (!is_active(request) || offbeat_partitioned_is_complete(request))
+        return 1;
+    offbeat_partitioned_progress_request(request);
+    return offbeat_partitioned_is_complete(request);
+}
+
+static int mismatch(const offbeat_partitioned_request *request) {
+    if (request->is_send)
+        return offbeat_partitioned_fail(
+            request->comm->user, MPI_ERR_TRUNCATE,
+            "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
+            request->peer, request->tag, (long long)(request->sender_partition_bytes * request->partitions));
+    return offbeat_partitioned_fail(request->comm->user, MPI_ERR_TRUNCATE,
+                                    "partitioned receive from rank %d, tag %d: the send has %d partitions of "
+                                    "%lld bytes, this receive has %d of "
+                                    "%lld; both must describe the same number of bytes",
+                                    request->peer, request->tag, request->sender_partitions,
+                                    (long long)request->sender_partition_bytes, request->partitions,
+                                    (long long)(request->count * request->element_bytes));
+}
+
+/* Makes a request inactive that can be completed. @return the error of its iteration, which was raised */
+static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
+    if (!is_active(request)) {
+        set_empty_status(status);
+        return MPI_SUCCESS;
+    }
+    set_own_status(request, status);
+    offbeat_partitioned_remove_waiting(request);
+    int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
+    atomic_store_explicit(&request->is_active, 0, memory_order_release);
+    if (failure == OFFBEAT_PARTITIONED_MISMATCH)
+        return mismatch(request);
+    return offbeat_partitioned_raise(request->comm->user, failure);
+}
+
+static int check(const char *function, const void *requests, const void *result) {
+    if (requests != NULL && result != NULL)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_ARG, "%s: a pointer is NULL", function);
+}
+
+/* A waiting process gives its core away when it has found nothing for a while: its peer may need it. */
+static void between_rounds(int *rounds) {
+    offbeat_partitioned_progress();
+    if (++*rounds > rounds_before_yield())
+        sched_yield();
+}
+
+int offbeat_ptest(offbeat_prequest *request, int *flag, MPI_Status *status) {
+    int rc = check("offbeat_ptest", request, flag);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *flag = can_complete(*request);
+    if (*flag)
+        return complete(*request, status);
+    offbeat_partitioned_progress();
+    return MPI_SUCCESS;
+}
+
+int offbeat_pwait(offbeat_prequest *request, MPI_Status *status) {
+    int rounds = 0;
+    int rc = check("offbeat_pwait", request, request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while (!can_complete(*request))
+        between_rounds(&rounds);
+    return complete(*request, status);
+}
+
+/* --- several requests --- */
+
+static int check_list(const char *function, int count, const void *requests, const void *result) {
+    if (count >= 0 && (requests != NULL || count == 0) && result != NULL)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_ARG,
+                                    "%s: there is no list of %d requests, or no place for the result",
+                                    function, count);
+}
+
+static MPI_Status *status_at(MPI_Status *statuses, int index) {
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
+}
+
+/* Completes the listed requests; indices NULL: all. @return MPI_ERR_IN_STATUS when one has an error */
+static int complete_list(int count, offbeat_prequest requests[], const int indices[], MPI_Status *statuses) {
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        MPI_Status *status = status_at(statuses, i);
+        int rc = complete(requests[indices == NULL ? i : indices[i]], status);
+        if (status != MPI_STATUS_IGNORE)
+            status->MPI_ERROR = rc;
+        if (rc != MPI_SUCCESS)
+            result = MPI_ERR_IN_STATUS;
+    }
+    return result;
+}
+
+static int all_can_complete(int count, offbeat_prequest requests[]) {
+    int all = 1;
+    for (int i = 0; i < count; i++)
+        all &= can_complete(requests[i]);
+    return all;
+}
+
+int offbeat_ptestall(int count, offbeat_prequest requests[], int *flag, MPI_Status *statuses) {
+    int rc = check_list("offbeat_ptestall", count, requests, flag);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *flag = all_can_complete(count, requests);
+    if (*flag)
+        return complete_list(count, requests, NULL, statuses);
+    offbeat_partitioned_progress();
+    return MPI_SUCCESS;
+}
+
+int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuses) {
+    int rounds = 0;
+    int rc = check_list("offbeat_pwaitall", count, requests, &rounds);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while (!all_can_complete(count, requests))
+        between_rounds(&rounds);
+    return complete_list(count, requests, NULL, statuses);
+}
+
+/* Lists active requests that can be completed, at most so many. @return -1 when no request is active */
+static int find_some(int count, offbeat_prequest requests[], int most, int indices[]) {
+    int found = 0, active = 0;
+    for (int i = 0; i < count && found < most; i++) {
+        if (!is_active(requests[i]))
+            continue;
+        active++;
+        if (can_complete(requests[i]))
+            indices[found++] = i;
+    }
+    return active == 0 ? -1 : found;
+}
+
+int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *flag, MPI_Status *status) {
+    int rc = check_list("offbeat_ptestany", count, requests, index);
+    if (rc == MPI_SUCCESS)
+        rc = check("offbeat_ptestany", index, flag);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    int found = find_some(count, requests, 1, index);
+    *flag = found != 0;
+    if (found <= 0)
+        *index = MPI_UNDEFINED;
+    if (found < 0)
+        set_empty_status(status);
+    if (found == 0)
+        offbeat_partitioned_progress();
+    return found > 0 ? complete(requests[*index], status) : MPI_SUCCESS;
+}
+
+int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Status *status) {
+    int rounds = 0, found;
+    int rc = check_list("offbeat_pwaitany", count, requests, index);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while ((found = find_some(count, requests, 1, index)) == 0)
+        between_rounds(&rounds);
+    if (found > 0)
+        return complete(requests[*index], status);
+    *index = MPI_UNDEFINED;
+    set_empty_status(status);
+    return MPI_SUCCESS;
+}
+
+int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+                      MPI_Status *statuses) {
+    int rc = check_list("offbeat_ptestsome", count, requests, completed);
+    if (rc == MPI_SUCCESS)
+        rc = check_list("offbeat_ptestsome", count, indices, completed);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    int found = find_some(count, requests, count, indices);
+    *completed = found < 0 ? MPI_UNDEFINED : found;
+    if (found == 0)
+        offbeat_partitioned_progress();
+    return found > 0 ? complete_list(found, requests, indices, statuses) : MPI_SUCCESS;
+}
+
+int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+                      MPI_Status *statuses) {
+    int rounds = 0;
+    for (;;) {
+        int rc = offbeat_ptestsome(count, requests, completed, indices, statuses);
+        if (rc != MPI_SUCCESS || *completed != 0)
+            return rc;
+        between_rounds(&rounds);
+    }
+}
+
+/* --- freeing --- */
+
+int offbeat_prequest_free(offbeat_prequest *request) {
+    const char *function = "offbeat_prequest_free";
+    if (request == NULL || *request == OFFBEAT_PREQUEST_NULL)
+        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+    if (is_active(*request))
+        return offbeat_partitioned_fail((*request)->comm->user, MPI_ERR_REQUEST,
+                                        "%s: the request is active; complete it first", function);
+    offbeat_partitioned_add_freed(*request);
+    *request = OFFBEAT_PREQUEST_NULL;
+    offbeat_partitioned_progress();
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The public functions of an iteration but for its completion: start, ready partitions, arrived partitions.
+ */
+#include "partitioned/errors.h"
+#include "partitioned/progress.h"
+#include "partitioned/receive.h"
+#include "partitioned/send.h"
+
+static int is_active(const offbeat_partitioned_request *request) {
+    return atomic_load_explicit(&request->is_active, memory_order_acquire);
+}
+
+static MPI_Comm handler_of(const offbeat_partitioned_request *request) {
+    return request->comm->user;
+}
+
+/* --- start --- */
+
+/* Another thread may be progressing freed or waiting requests, but holds this one only for a moment. */
+static void enter(offbeat_partitioned_request *request) {
+    while (!offbeat_partitioned_try_enter(request))
+        ;
+}
+
+static int start(offbeat_partitioned_request *request) {
+    int rc = MPI_SUCCESS, is_waiting = 0;
+    enter(request);
+    if (request->is_send) {
+        rc = offbeat_partitioned_send_start(request);
+    } else {
+        offbeat_partitioned_receive_start(request);
+        is_waiting = !offbeat_partitioned_receive_is_posted(request);
+    }
+    offbeat_partitioned_leave(request);
+    if (is_waiting)
+        offbeat_partitioned_add_waiting(request);
+    return rc;
+}
+
+static int check_start(const char *function, const offbeat_prequest *request) {
+    if (request == NULL || *request == OFFBEAT_PREQUEST_NULL)
+        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+    if (is_active(*request))
+        return offbeat_partitioned_fail(
+            handler_of(*request), MPI_ERR_REQUEST,
+            "%s: the request was started already; complete it before the next start", function);
+    return MPI_SUCCESS;
+}
+
+int offbeat_pstart(offbeat_prequest *request) {
+    int rc = check_start("offbeat_pstart", request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = start(*request);
+    offbeat_partitioned_progress();
+    return offbeat_partitioned_raise(handler_of(*request), rc);
+}
+
+int offbeat_pstartall(int count, offbeat_prequest requests[]) {
+    if (count < 0 || (count > 0 && requests == NULL))
+        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_ARG,
+                                        "offbeat_pstartall: there is no list of %d requests", count);
+    for (int i = 0; i < count; i++) {
+        int rc = check_start("offbeat_pstartall", &requests[i]);
+        if (rc != MPI_SUCCESS)
+            return rc;
+    }
+    for (int i = 0; i < count; i++) {
+        int rc = start(requests[i]);
+        if (rc != MPI_SUCCESS)
+            return offbeat_partitioned_raise(handler_of(requests[i]), rc);
+    }
+    offbeat_partitioned_progress();
+    return MPI_SUCCESS;
+}
+
+/* --- ready partitions --- */
+
+static int check_partition(const char *function, const offbeat_partitioned_request *request, int partition) {
+    if (partition >= 0 && partition < request->partitions)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+                                    "%s: partition %d does not exist; the request has partitions 0 to %d",
+                                    function, partition, request->partitions - 1);
+}
+
+static int check_send(const char *function, const offbeat_partitioned_request *request) {
+    if (request == OFFBEAT_PREQUEST_NULL)
+        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+    if (!request->is_send)
+        return offbeat_partitioned_fail(
+            handler_of(request), MPI_ERR_REQUEST,
+            "%s: the request is a receive; only partitions of a send can be ready", function);
+    if (!is_active(request))
+        return offbeat_partitioned_fail(
+            handler_of(request), MPI_ERR_REQUEST,
+            "%s: the request is not started; partitions can be ready after a start", function);
+    return MPI_SUCCESS;
+}
+
+static int mark(const char *function, offbeat_partitioned_request *request, int partition) {
+    int is_first;
+    int rc = offbeat_partitioned_send_mark(request, partition, &is_first);
+    if (is_first)
+        return offbeat_partitioned_raise(handler_of(request), rc);
+    return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+                                    "%s: partition %d was marked ready before in this iteration", function,
+                                    partition);
+}
+
+int offbeat_pready(int partition, offbeat_prequest request) {
+    const char *function = "offbeat_pready";
+    int rc = check_send(function, request);
+    if (rc == MPI_SUCCESS)
+        rc = check_partition(function, request, partition);
+    return rc == MPI_SUCCESS ? mark(function, request, partition) : rc;
+}
+
+int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {
+    const char *function = "offbeat_pready_range";
+    int rc = check_send(function, request);
+    if (rc == MPI_SUCCESS)
+        rc = check_partition(function, request, partition_low);
+    if (rc == MPI_SUCCESS)
+        rc = check_partition(function, request, partition_high);
+    if (rc == MPI_SUCCESS && partition_low > partition_high)
+        return offbeat_partitioned_fail(
+            handler_of(request), MPI_ERR_ARG,
+            "%s: the range %d to %d is empty; the first number must not be larger", function, partition_low,
+            partition_high);
+    for (int i = partition_low; i <= partition_high && rc == MPI_SUCCESS; i++)
+        rc = mark(function, request, i);
+    return rc;
+}
+
+int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request) {
+    const char *function = "offbeat_pready_list";
+    int rc = check_send(function, request);
+    if (rc == MPI_SUCCESS && (length < 0 || (length > 0 && partitions == NULL)))
+        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+                                        "%s: there is no list of %d partitions", function, length);
+    for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
+        rc = check_partition(function, request, partitions[i]);
+    for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
+        rc = mark(function, request, partitions[i]);
+    return rc;
+}
+
+/* --- arrived partitions --- */
+
+int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
+    const char *function = "offbeat_parrived";
+    if (flag == NULL)
+        return offbeat_partitioned_fail(request == NULL ? MPI_COMM_NULL : handler_of(request), MPI_ERR_ARG,
+                                        "%s: there is no place for the flag", function);
+    *flag = 1;
+    if (request == OFFBEAT_PREQUEST_NULL)
+        return MPI_SUCCESS;
+    if (request->is_send)
+        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST,
+                                        "%s: the request is a send; only partitions of a receive arrive",
+                                        function);
+    int rc = check_partition(function, request, partition);
+    if (rc != MPI_SUCCESS || !is_active(request))
+        return rc;
+    *flag = offbeat_partitioned_receive_has(request, partition);
+    if (*flag)
+        return MPI_SUCCESS;
+    offbeat_partitioned_progress_request(request);
+    offbeat_partitioned_progress();
+    *flag = offbeat_partitioned_receive_has(request, partition);
+    return MPI_SUCCESS;
+}

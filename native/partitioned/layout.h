@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file layout.h
+ * How the partitions of a send are divided among messages, and how the number of messages changes from one
+ * iteration to the next. Without MPI: sender and receiver compute the same from the same numbers.
+ *
+ * Message m of K carries the partitions [m n / K, (m + 1) n / K) of n.
+ */
+#ifndef OFFBEAT_PARTITIONED_LAYOUT_H
+#define OFFBEAT_PARTITIONED_LAYOUT_H
+
+#include <stdint.h>
+
+enum { OFFBEAT_PARTITIONED_MOST_MESSAGES = 1024 };
+
+/** Candidates for the learned number of messages, and iterations that try them: each twice. */
+enum { OFFBEAT_PARTITIONED_CANDIDATES = 4, OFFBEAT_PARTITIONED_TRIALS = 8 };
+
+/** The first partition of a message; for message == messages, the number of partitions. */
+int offbeat_partitioned_first_partition(int partitions, int messages, int message);
+
+/** The message that carries a partition. */
+int offbeat_partitioned_message_of(int partitions, int messages, int partition);
+
+/** The largest number of messages of at least message_bytes each; at least 1. */
+int offbeat_partitioned_messages_of_bytes(int partitions, int64_t total_bytes, int64_t message_bytes);
+
+/** How the number of messages changes over iterations 0, 1, ... Both sides hold an equal plan. */
+typedef struct offbeat_partitioned_plan {
+    int partitions;
+    int messages; /**< per iteration, but for trials */
+    int is_learned;
+    int is_decided;            /**< no announcement follows */
+    int64_t next_announcement; /**< the iteration that carries the next announcement */
+    int64_t announced;         /**< announcements so far */
+} offbeat_partitioned_plan;
+
+void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,
+                                   int is_learned);
+
+/** The number of messages in an iteration. */
+int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int64_t iteration);
+
+/** The largest number of messages that an iteration can have. */
+int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan);
+
+/** The index 0 to OFFBEAT_PARTITIONED_TRIALS - 1 of a trial; -1 for other iterations. */
+int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration);
+
+/** Whether an iteration carries an announcement of the number of messages of the following iterations. */
+int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int64_t iteration);
+
+/** Applies the announcement of plan->next_announcement, which affects the iterations after it. */
+void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided);
+
+/**
+ * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/32 of
+ * their range, the one of the fewest messages. Adding a number to all costs (the offset between two clocks)
+ * changes nothing.
+ */
+int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
+                                    const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tests without MPI: every partition is in one message, the plan of a learned number of messages, tags.
+ */
+#include "partitioned/layout.h"
+#include "partitioned/tags.h"
+#include "testing/assert.h"
+
+static void every_partition_is_in_exactly_one_message(void) {
+    for (int n = 1; n <= 67; n++)
+        for (int k = 1; k <= n; k++) {
+            test_assert(offbeat_partitioned_first_partition(n, k, 0) == 0, "%d/%d does not begin at 0.", n,
+                        k);
+            test_assert(offbeat_partitioned_first_partition(n, k, k) == n, "%d/%d does not end at %d.", n, k,
+                        n);
+            for (int i = 0; i < n; i++) {
+                int m = offbeat_partitioned_message_of(n, k, i);
+                test_assert(offbeat_partitioned_first_partition(n, k, m) <= i &&
+                                i < offbeat_partitioned_first_partition(n, k, m + 1),
+                            "Of %d partitions in %d messages, partition %d is not in message %d.", n, k, i,
+                            m);
+            }
+        }
+    const int many = 2147483647;
+    test_assert(offbeat_partitioned_message_of(many, 1024, many - 1) == 1023,
+                "The last partition is misplaced.");
+}
+
+static void messages_have_the_size_that_is_asked_for(void) {
+    test_assert(offbeat_partitioned_messages_of_bytes(32, 1024, 4096) == 1, "1 KiB is not one message.");
+    test_assert(offbeat_partitioned_messages_of_bytes(32, 65536, 4096) == 16, "64 KiB are not 16 messages.");
+    test_assert(offbeat_partitioned_messages_of_bytes(4, 65536, 4096) == 4,
+                "There are more than partitions.");
+    test_assert(offbeat_partitioned_messages_of_bytes(1 << 20, (int64_t)1 << 40, 1) ==
+                    OFFBEAT_PARTITIONED_MOST_MESSAGES,
+                "There are more messages than allowed.");
+    test_assert(offbeat_partitioned_messages_of_bytes(0, 0, 4096) == 1, "No partition is not one message.");
+}
+
+/* Goes through iterations until the announcement, with costs by the number of messages. */
+static int learn(int partitions, int64_t offset_ns, int64_t (*cost_ns)(int messages)) {
+    offbeat_partitioned_plan plan;
+    int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS];
+    offbeat_partitioned_plan_init(&plan, partitions, 1, 1);
+    for (int64_t i = 0; i <= OFFBEAT_PARTITIONED_TRIALS; i++) {
+        int trial = offbeat_partitioned_plan_trial(&plan, i);
+        int messages = offbeat_partitioned_plan_messages(&plan, i);
+        test_assert(messages >= 1 && messages <= offbeat_partitioned_plan_most(&plan),
+                    "Iteration %d has %d messages.", (int)i, messages);
+        test_assert(!offbeat_partitioned_plan_announces(&plan, i), "Iteration %d announces.", (int)i);
+        if (trial >= 0)
+            costs_ns[trial] = cost_ns(messages) + offset_ns + i * 40; /* one clock runs faster */
+    }
+    return offbeat_partitioned_plan_choose(&plan, costs_ns);
+}
+
+static int64_t by_latency(int messages) {
+    return 1000 * messages;
+}
+
+static int64_t by_delay(int messages) {
+    return 100000 / messages + 1000 * messages;
+}
+
+static int64_t by_last_partition(int messages) {
+    return 100000000 / messages;
+}
+
+static void the_fastest_number_of_messages_is_learned(void) {
+    for (int64_t offset_ns = -86400000000000; offset_ns <= 86400000000000; offset_ns += 86400000000000) {
+        test_assert(learn(32, offset_ns, by_latency) == 1, "Latency was not learned.");
+        test_assert(learn(32, offset_ns, by_delay) == 9, "A compromise was not learned.");
+        test_assert(learn(32, offset_ns, by_last_partition) == 32, "An early bird was not learned.");
+        test_assert(learn(1, offset_ns, by_delay) == 1, "One partition has more than one message.");
+    }
+}
+
+static void announcements_have_growing_distances_until_the_decision(void) {
+    offbeat_partitioned_plan plan;
+    int64_t expected[] = {9, 10, 12, 16, 24}, next = 0;
+    offbeat_partitioned_plan_init(&plan, 8, 2, 1);
+    for (int64_t i = 0; i < 30; i++) {
+        int announces = offbeat_partitioned_plan_announces(&plan, i);
+        test_assert(announces == (next < 5 && i == expected[next]), "Iteration %d is wrong.", (int)i);
+        if (!announces)
+            continue;
+        next++;
+        offbeat_partitioned_plan_announce(&plan, next == 5 ? 8 : 2, next == 5);
+    }
+    test_assert(offbeat_partitioned_plan_messages(&plan, 30) == 8, "The decision is not used.");
+    offbeat_partitioned_plan_init(&plan, 8, 2, 0);
+    for (int64_t i = 0; i < 30; i++)
+        test_assert(!offbeat_partitioned_plan_announces(&plan, i) &&
+                        offbeat_partitioned_plan_messages(&plan, i) == 2,
+                    "A fixed number changes in iteration %d.", (int)i);
+}
+
+static void tags_of_living_requests_are_never_shared(void) {
+    enum { BLOCKS = 50, LARGEST = 499 };
+    offbeat_partitioned_tag_space space = {.largest = LARGEST};
+    offbeat_partitioned_tag_block blocks[BLOCKS] = {{0}};
+    unsigned random = 1, taken = 0, owner[LARGEST + 1] = {0};
+    for (int round = 0; round < 100000; round++) {
+        random = random * 1664525 + 1013904223;
+        unsigned i = random >> 16 & 0x7fff;
+        offbeat_partitioned_tag_block *block = &blocks[i % BLOCKS];
+        for (int tag = block->first; tag < block->first + block->count; tag++)
+            owner[tag] = 0;
+        offbeat_partitioned_tags_give_back(&space, block);
+        if (!offbeat_partitioned_tags_take(&space, 1 + (int)(i / BLOCKS % 40), block))
+            continue;
+        taken++;
+        for (int tag = block->first; tag < block->first + block->count; tag++) {
+            test_assert(tag <= LARGEST && owner[tag] == 0, "Tag %d is too large or has two owners.", tag);
+            owner[tag] = 1;
+        }
+    }
+    test_assert(taken > 10000, "Tags were taken only %u times.", taken);
+}
+
+static void tags_can_be_exhausted_and_are_used_again_last(void) {
+    offbeat_partitioned_tag_space space = {.largest = 9};
+    offbeat_partitioned_tag_block first = {0}, second = {0}, third = {0}, fourth = {0};
+    test_assert(offbeat_partitioned_tags_take(&space, 4, &first) && first.first == 0, "No first block.");
+    offbeat_partitioned_tags_give_back(&space, &first);
+    test_assert(offbeat_partitioned_tags_take(&space, 4, &second) && second.first == 4,
+                "Tags are reused at once.");
+    test_assert(offbeat_partitioned_tags_take(&space, 4, &third) && third.first == 0,
+                "No tags after the last.");
+    test_assert(!offbeat_partitioned_tags_take(&space, 4, &fourth), "Two blocks share tags.");
+    test_assert(!offbeat_partitioned_tags_take(&space, 11, &fourth), "A block is larger than all tags.");
+    test_assert(offbeat_partitioned_tags_take(&space, 2, &fourth) && fourth.first == 8,
+                "Tags 8 and 9 are lost.");
+}
+
+int main(void) {
+    every_partition_is_in_exactly_one_message();
+    messages_have_the_size_that_is_asked_for();
+    the_fastest_number_of_messages_is_learned();
+    announcements_have_growing_distances_until_the_decision();
+    tags_of_living_requests_are_never_shared();
+    tags_can_be_exhausted_and_are_used_again_last();
+    return 0;
+}

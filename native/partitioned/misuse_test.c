@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Wrong calls: each is an error of the right class with a sentence, given to the communicator's error
+ * handler, and the request can be used afterwards.
+ */
+#include <offbeat/partitioned.h>
+
+#include "testing/mpi_assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, right, left;
+static MPI_Comm comm;
+static int errors_handled;
+
+/* The MPI standard declares error handlers as variadic functions. */
+static void handle(MPI_Comm *failed, int *code, ...) {
+    (void)failed;
+    (void)code;
+    errors_handled++;
+}
+
+/* An error of a class was raised once, with a sentence that contains some words. */
+static void assert_error(int code, int error_class, const char *words) {
+    char sentence[MPI_MAX_ERROR_STRING];
+    int length, found_class;
+    const char *own = offbeat_partitioned_error();
+    mpi_assert(code != MPI_SUCCESS, "No error although '%s'.", words);
+    mpi_assert(errors_handled == 1, "'%s' called the error handler %d times.", words, errors_handled);
+    MPI_Error_class(code, &found_class);
+    MPI_Error_string(code, sentence, &length);
+    mpi_assert(found_class == error_class, "'%s' has the error class %d instead of %d.", words, found_class,
+               error_class);
+    mpi_assert(strstr(own, words) != NULL, "The sentence is '%s' instead of '%s'.", own, words);
+    mpi_assert(code == error_class || strcmp(sentence, own) == 0, "MPI's sentence is '%s' instead of '%s'.",
+               sentence, own);
+    errors_handled = 0;
+}
+
+/* --- initialisation --- */
+
+static void wrong_descriptions_are_refused(void) {
+    offbeat_prequest request;
+    double data[8] = {0};
+    assert_error(offbeat_precv_init(data, 2, 4, MPI_DOUBLE, MPI_ANY_SOURCE, 1, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_RANK, "the source is MPI_ANY_SOURCE");
+    assert_error(offbeat_precv_init(data, 2, 4, MPI_DOUBLE, left, MPI_ANY_TAG, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_TAG, "the tag is MPI_ANY_TAG");
+    assert_error(offbeat_psend_init(data, 2, 4, MPI_DOUBLE, size, 1, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_RANK, "the destination is");
+    assert_error(offbeat_psend_init(data, 2, 4, MPI_DOUBLE, right, -5, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_TAG, "the tag is -5");
+    assert_error(offbeat_psend_init(data, -2, 4, MPI_DOUBLE, right, 1, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_ARG, "-2 partitions");
+    assert_error(offbeat_psend_init(data, 2, -4, MPI_DOUBLE, right, 1, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_COUNT, "-4 elements");
+    assert_error(offbeat_psend_init(data, 2, 4, MPI_DATATYPE_NULL, right, 1, comm, MPI_INFO_NULL, &request),
+                 MPI_ERR_TYPE, "the datatype is null");
+    mpi_assert(request == OFFBEAT_PREQUEST_NULL, "A refused request is not null.");
+}
+
+static void wrong_settings_are_refused(void) {
+    static const char *const values[][3] = {
+        {"offbeat_messages", "0", "offbeat_messages is '0'; it must be a whole number from 1"},
+        {"offbeat_messages", "many", "offbeat_messages is 'many'"},
+        {"offbeat_message_bytes", "1k", "offbeat_message_bytes is '1k'"},
+        {"offbeat_lane", "-1", "offbeat_lane is '-1'"}};
+    offbeat_prequest request;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, values[i][0], values[i][1]);
+        assert_error(offbeat_psend_init(NULL, 0, 0, MPI_INT, right, 1, comm, info, &request),
+                     MPI_ERR_INFO_VALUE, values[i][2]);
+        MPI_Info_free(&info);
+    }
+}
+
+/* The settings of one process are wrong: no process waits for another. */
+static void communicators_must_be_attached_with_valid_settings(void) {
+    MPI_Comm other;
+    MPI_Info info;
+    offbeat_prequest request;
+    MPI_Comm_dup(comm, &other);
+    assert_error(offbeat_psend_init(NULL, 0, 0, MPI_INT, right, 1, other, MPI_INFO_NULL, &request),
+                 MPI_ERR_COMM, "is not attached");
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "offbeat_lanes", rank == size - 1 ? "65" : "64");
+    assert_error(offbeat_partitioned_attach(other, info), MPI_ERR_INFO_VALUE,
+                 rank == size - 1 ? "offbeat_lanes is '65'" : "settings of another process");
+    mpi_assert_success(offbeat_partitioned_attach(other, MPI_INFO_NULL), "offbeat_partitioned_attach");
+    MPI_Info_free(&info);
+    MPI_Comm_free(&other);
+}
+
+/* --- iterations --- */
+
+static void wrong_calls_change_nothing(void) {
+    enum { N = 4 };
+    int out[N] = {0}, in[N], flag;
+    offbeat_prequest requests[2], *send = &requests[0], *receive = &requests[1], kept;
+    offbeat_psend_init(out, N, 1, MPI_INT, right, 1, comm, MPI_INFO_NULL, send);
+    offbeat_precv_init(in, N, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, receive);
+    for (int iteration = 0; iteration < 3; iteration++) {
+        assert_error(offbeat_pready(0, *send), MPI_ERR_REQUEST, "is not started");
+        for (int i = 0; i < N; i++)
+            out[i] = rank * 1000 + iteration * 10 + i;
+        offbeat_pstartall(2, requests);
+        assert_error(offbeat_pstart(send), MPI_ERR_REQUEST, "was started already");
+        assert_error(offbeat_pstartall(2, requests), MPI_ERR_REQUEST, "was started already");
+        assert_error(offbeat_pready(0, *receive), MPI_ERR_REQUEST, "the request is a receive");
+        assert_error(offbeat_pready(N, *send), MPI_ERR_ARG, "partition 4 does not exist");
+        assert_error(offbeat_pready(-1, *send), MPI_ERR_ARG, "partition -1 does not exist");
+        assert_error(offbeat_pready_range(3, 2, *send), MPI_ERR_ARG, "the range 3 to 2 is empty");
+        assert_error(offbeat_pready_list(2, (const int[]){0, 9}, *send), MPI_ERR_ARG,
+                     "partition 9 does not exist");
+        assert_error(offbeat_parrived(*receive, N, &flag), MPI_ERR_ARG, "partition 4 does not exist");
+        assert_error(offbeat_parrived(*send, 0, &flag), MPI_ERR_REQUEST, "the request is a send");
+        offbeat_pready_range(0, 2, *send);
+        assert_error(offbeat_pready(1, *send), MPI_ERR_ARG, "partition 1 was marked ready before");
+        kept = *send;
+        assert_error(offbeat_prequest_free(send), MPI_ERR_REQUEST, "the request is active");
+        mpi_assert(*send == kept, "A refused free changed the request.");
+        offbeat_pready(3, *send);
+        mpi_assert_success(offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
+        for (int i = 0; i < N; i++)
+            mpi_assert(in[i] == left * 1000 + iteration * 10 + i, "Partition %d is wrong.", i);
+    }
+    offbeat_prequest_free(send);
+    offbeat_prequest_free(receive);
+}
+
+static void null_requests_and_pointers_are_refused(MPI_Errhandler handler) {
+    offbeat_prequest none = OFFBEAT_PREQUEST_NULL;
+    int flag, index;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    assert_error(offbeat_pstart(&none), MPI_ERR_REQUEST, "the request is null");
+    assert_error(offbeat_pready(0, none), MPI_ERR_REQUEST, "the request is null");
+    assert_error(offbeat_prequest_free(&none), MPI_ERR_REQUEST, "the request is null");
+    assert_error(offbeat_ptest(&none, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "a pointer is NULL");
+    assert_error(offbeat_pwaitall(-1, &none, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "no list of -1 requests");
+    assert_error(offbeat_partitioned_attach(MPI_COMM_NULL, MPI_INFO_NULL), MPI_ERR_COMM,
+                 "communicator is null");
+    mpi_assert_success(offbeat_pwait(&none, MPI_STATUS_IGNORE), "offbeat_pwait");
+    mpi_assert_success(offbeat_ptest(&none, &flag, MPI_STATUS_IGNORE), "offbeat_ptest");
+    mpi_assert(flag, "The null request is not complete.");
+    mpi_assert_success(offbeat_ptestany(1, &none, &index, &flag, MPI_STATUS_IGNORE), "offbeat_ptestany");
+    mpi_assert(flag && index == MPI_UNDEFINED, "A null request was completed.");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/* --- different amounts of data --- */
+
+/* Every iteration of the receive fails; the send fails as soon as it knows. Nobody waits forever, and the
+ * receiver's buffer is untouched. */
+static void different_amounts_fail_on_both_sides(int send_count, int receive_count) {
+    enum { ITERATIONS = 20 };
+    const int longest = 4 * (send_count > receive_count ? send_count : receive_count);
+    char *out = calloc((size_t)longest, 1), *in = calloc((size_t)longest, 1);
+    offbeat_prequest send, receive;
+    int failures = 0;
+    offbeat_psend_init(out, 4, send_count, MPI_CHAR, right, 1, comm, MPI_INFO_NULL, &send);
+    offbeat_precv_init(in, 4, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL, &receive);
+    memset(out, 1, (size_t)longest);
+    for (int i = 0; i < ITERATIONS; i++) {
+        int flag;
+        offbeat_pstart(&send);
+        offbeat_pstart(&receive);
+        offbeat_pready_range(0, 3, send);
+        offbeat_parrived(receive, 0, &flag);
+        assert_error(offbeat_pwait(&receive, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
+                     "both must describe the same number of bytes");
+        int rc = offbeat_pwait(&send, MPI_STATUS_IGNORE);
+        failures += rc != MPI_SUCCESS;
+        if (rc != MPI_SUCCESS)
+            assert_error(rc, MPI_ERR_TRUNCATE, "the receive does not describe the");
+        MPI_Barrier(comm);
+    }
+    mpi_assert(failures > 0, "A send to a receive of another size never failed.");
+    for (int i = 0; i < longest; i++)
+        mpi_assert(in[i] == 0, "Byte %d was written by a send of another size.", i);
+    offbeat_prequest_free(&send);
+    offbeat_prequest_free(&receive);
+    free(out);
+    free(in);
+}
+
+int main(int argc, char **argv) {
+    MPI_Errhandler handler;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    right = (rank + 1) % size;
+    left = (rank + size - 1) % size;
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    mpi_assert_success(offbeat_partitioned_attach(comm, MPI_INFO_NULL), "offbeat_partitioned_attach");
+    mpi_assert_success(offbeat_partitioned_attach(comm, MPI_INFO_NULL),
+                       "a second offbeat_partitioned_attach");
+    wrong_descriptions_are_refused();
+    wrong_settings_are_refused();
+    communicators_must_be_attached_with_valid_settings();
+    wrong_calls_change_nothing();
+    null_requests_and_pointers_are_refused(handler);
+    different_amounts_fail_on_both_sides(10, 11);
+    different_amounts_fail_on_both_sides(0, 11);
+    different_amounts_fail_on_both_sides(11, 0);
+    different_amounts_fail_on_both_sides(300000, 200000);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "partitioned/progress.h"
+
+#include "partitioned/errors.h"
+#include "partitioned/receive.h"
+#include "partitioned/send.h"
+
+#include <sched.h>
+#include <stddef.h>
+
+/* Guards both lists. Held while MPI is called for the listed requests, never inside a callback of MPI. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static offbeat_partitioned_request *waiting, *freed;
+static atomic_int listed;
+
+/* How long MPI_Finalize waits for replies to freed requests; they never come if the program has no matching
+ * one. */
+static const int64_t LAST_REPLIES_NS = 10000000000;
+
+static void add(offbeat_partitioned_request **list, offbeat_partitioned_request *request) {
+    pthread_mutex_lock(&list_lock);
+    request->next_listed = *list;
+    *list = request;
+    atomic_fetch_add(&listed, 1);
+    pthread_mutex_unlock(&list_lock);
+}
+
+void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive) {
+    atomic_store(&receive->is_waiting, 1);
+    add(&waiting, receive);
+}
+
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive) {
+    if (!atomic_load(&receive->is_waiting))
+        return;
+    pthread_mutex_lock(&list_lock);
+    offbeat_partitioned_request **place = &waiting;
+    while (*place != NULL && *place != receive)
+        place = &(*place)->next_listed;
+    if (*place != NULL) {
+        *place = receive->next_listed;
+        atomic_fetch_sub(&listed, 1);
+    }
+    atomic_store(&receive->is_waiting, 0);
+    pthread_mutex_unlock(&list_lock);
+}
+
+void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
+    add(&freed, request);
+}
+
+void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) {
+    if (!offbeat_partitioned_try_enter(request))
+        return;
+    if (request->is_send)
+        offbeat_partitioned_send_progress(request);
+    else
+        offbeat_partitioned_receive_progress(request);
+    offbeat_partitioned_leave(request);
+}
+
+/* Whether a started receive has its messages posted, or failed. */
+static int is_settled(offbeat_partitioned_request *receive) {
+    offbeat_partitioned_progress_request(receive);
+    return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
+}
+
+/* Unmarks the settled receives after they left the list, as their owners do not look for them any more then.
+ */
+static void remove_settled(void) {
+    offbeat_partitioned_request **place = &waiting;
+    while (*place != NULL) {
+        offbeat_partitioned_request *receive = *place;
+        if (!is_settled(receive)) {
+            place = &receive->next_listed;
+            continue;
+        }
+        *place = receive->next_listed;
+        atomic_fetch_sub(&listed, 1);
+        atomic_store(&receive->is_waiting, 0);
+    }
+}
+
+/* Destroys a freed request if MPI is done with it. */
+static int is_destroyed(offbeat_partitioned_request *request) {
+    if (!offbeat_partitioned_try_enter(request))
+        return 0;
+    int is_idle = request->is_send ? offbeat_partitioned_send_is_idle(request)
+                                   : offbeat_partitioned_receive_is_idle(request);
+    offbeat_partitioned_leave(request);
+    if (is_idle)
+        offbeat_partitioned_destroy(request);
+    return is_idle;
+}
+
+/* Removes the freed requests that a function destroyed. */
+static void remove_freed(int (*destroyed)(offbeat_partitioned_request *)) {
+    offbeat_partitioned_request **place = &freed;
+    while (*place != NULL) {
+        offbeat_partitioned_request *request = *place, *next = request->next_listed;
+        if (!destroyed(request)) {
+            place = &request->next_listed;
+            continue;
+        }
+        *place = next;
+        atomic_fetch_sub(&listed, 1);
+    }
+}
+
+void offbeat_partitioned_progress(void) {
+    if (atomic_load_explicit(&listed, memory_order_relaxed) == 0 || pthread_mutex_trylock(&list_lock) != 0)
+        return;
+    remove_settled();
+    remove_freed(is_destroyed);
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* Gives up a receive that no message will match any more. */
+static void cancel(MPI_Request *request) {
+    int is_done;
+    if (PMPI_Test(request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done)
+        return;
+    PMPI_Cancel(request);
+    PMPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static int has_freed(void) {
+    pthread_mutex_lock(&list_lock);
+    int is_any = freed != NULL;
+    pthread_mutex_unlock(&list_lock);
+    return is_any;
+}
+
+static int is_cancelled(offbeat_partitioned_request *request) {
+    if (is_destroyed(request))
+        return 1;
+    cancel(request->is_send ? &request->reply_request : &request->setup_request);
+    offbeat_partitioned_destroy(request);
+    return 1;
+}
+
+void offbeat_partitioned_end_freed(void) {
+    const int64_t deadline_ns = offbeat_partitioned_now_ns() + LAST_REPLIES_NS;
+    while (has_freed() && offbeat_partitioned_now_ns() < deadline_ns) {
+        offbeat_partitioned_progress();
+        sched_yield();
+    }
+    pthread_mutex_lock(&list_lock);
+    remove_freed(is_cancelled);
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* --- the thread --- */
+
+static pthread_mutex_t thread_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t thread;
+static int is_running;
+static atomic_int is_ending;
+
+/* A probe that matches nothing lets MPI drive all messages of a communicator. */
+static void drive(offbeat_partitioned_comm *comm) {
+    int flag;
+    for (int i = 0; i < comm->lane_count && !atomic_load(&is_ending); i++)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
+}
+
+static void *drive_all(void *unused) {
+    while (!atomic_load(&is_ending)) {
+        offbeat_partitioned_comm *comm = NULL;
+        while ((comm = offbeat_partitioned_comm_next(comm)) != NULL)
+            drive(comm);
+        offbeat_partitioned_progress();
+        sched_yield();
+    }
+    return unused;
+}
+
+int offbeat_partitioned_progress_thread_begin(MPI_Comm comm) {
+    int level, rc = MPI_SUCCESS;
+    PMPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE)
+        return offbeat_partitioned_fail(
+            comm, MPI_ERR_OTHER,
+            "offbeat_partitioned_attach: a progress thread needs MPI_Init_thread with MPI_THREAD_MULTIPLE");
+    pthread_mutex_lock(&thread_lock);
+    if (!is_running) {
+        atomic_store(&is_ending, 0);
+        is_running = pthread_create(&thread, NULL, drive_all, NULL) == 0;
+        rc = is_running ? MPI_SUCCESS : MPI_ERR_OTHER;
+    }
+    pthread_mutex_unlock(&thread_lock);
+    if (rc == MPI_SUCCESS)
+        return rc;
+    return offbeat_partitioned_fail(comm, rc, "offbeat_partitioned_attach: no thread could be created");
+}
+
+void offbeat_partitioned_progress_thread_end(void) {
+    pthread_mutex_lock(&thread_lock);
+    int was_running = is_running;
+    is_running = 0;
+    pthread_mutex_unlock(&thread_lock);
+    if (!was_running)
+        return;
+    atomic_store(&is_ending, 1);
+    pthread_join(thread, NULL);
+}
+
+int offbeat_partitioned_finalize(void) {
+    offbeat_partitioned_progress_thread_end();
+    return MPI_SUCCESS;
+}

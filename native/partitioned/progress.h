@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file progress.h
+ * What must go on while the program waits for something else: receives whose sender's setup has not arrived,
+ * freed requests whose last message is on its way, and the optional progress thread.
+ */
+#ifndef OFFBEAT_PARTITIONED_PROGRESS_H
+#define OFFBEAT_PARTITIONED_PROGRESS_H
+
+#include "partitioned/request.h"
+
+/** Lists a started receive until its messages can be received. */
+void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive);
+
+/** Takes a completed receive from the list if it is still there. */
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
+
+/** Destroys a freed request as soon as MPI is done with it. */
+void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
+
+/** Progresses the listed requests. Cheap when there are none. */
+void offbeat_partitioned_progress(void);
+
+/** MPI_Finalize begins: waits for the last replies to freed requests, and cancels those that do not come. */
+void offbeat_partitioned_end_freed(void);
+
+/** Tests the messages of a request unless another thread does. */
+void offbeat_partitioned_progress_request(offbeat_partitioned_request *request);
+
+/** Begins the progress thread; does nothing if there is one. Errors are raised on the communicator. */
+int offbeat_partitioned_progress_thread_begin(MPI_Comm comm);
+
+/** Ends the progress thread and waits for its end; does nothing if there is none. */
+void offbeat_partitioned_progress_thread_end(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random transfers with checked data: sizes, partitions, datatypes, orders, tags, settings and, with
+ * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default 10000, or 500 by more than 2
+ * processes requests), seed (default 1). All processes draw the same numbers, so that both sides of a
+ * transfer agree.
+ */
+#include <offbeat/partitioned.h>
+
+#include "testing/mpi_assert.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PAIRS = 4, MOST_THREADS = 3, MOST_ITERATIONS = 14 };
+
+static int rank, size, right, left, threads_allowed;
+static uint64_t state;
+
+/* The next number of a xorshift generator, below a limit. */
+static int draw(int limit) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int)(state >> 33) % limit;
+}
+
+typedef struct transfer {
+    int send_partitions, receive_partitions, bytes, tag, threads;
+    int send_bytes, receive_bytes; /* of an element */
+    unsigned order;
+    unsigned char *out, *in;
+    offbeat_prequest send, receive;
+} transfer;
+
+static unsigned char byte_of(int sender, int iteration, int tag, int index) {
+    uint32_t mixed = (uint32_t)index * 2654435761u + (uint32_t)(sender * 977 + iteration * 31 + tag * 7);
+    return (unsigned char)(mixed >> 24 ^ mixed >> 11);
+}
+
+/* A datatype of so many bytes; 1, 4 and 8 are basic ones. */
+static MPI_Datatype type_of(int bytes) {
+    MPI_Datatype type = bytes == 1 ? MPI_BYTE : bytes == 4 ? MPI_INT32_T : MPI_INT64_T;
+    if (bytes == 1 || bytes == 4 || bytes == 8)
+        return type;
+    MPI_Type_contiguous(bytes, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void free_type(MPI_Datatype type, int bytes) {
+    if (bytes != 1 && bytes != 4 && bytes != 8)
+        MPI_Type_free(&type);
+}
+
+static MPI_Info draw_info(void) {
+    MPI_Info info = MPI_INFO_NULL;
+    char text[20] = "learned";
+    int choice = draw(5);
+    if (choice == 0)
+        return info;
+    MPI_Info_create(&info);
+    if (choice == 1)
+        snprintf(text, sizeof text, "%d", 1 + draw(40));
+    if (choice <= 2)
+        MPI_Info_set(info, "offbeat_messages", text);
+    snprintf(text, sizeof text, "%d", 1 + draw(3000));
+    if (choice == 3)
+        MPI_Info_set(info, "offbeat_message_bytes", text);
+    if (choice == 4)
+        MPI_Info_set(info, "offbeat_lane", text);
+    return info;
+}
+
+/* Draws a transfer whose partitions are multiples of both elements. */
+static void draw_transfer(transfer *drawn) {
+    static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 13, 32, 37, 64};
+    static const int elements[] = {1, 4, 8, 3, 12};
+    drawn->send_partitions = counts[draw(11)];
+    drawn->receive_partitions = counts[draw(11)];
+    drawn->send_bytes = elements[draw(5)];
+    drawn->receive_bytes = elements[draw(5)];
+    int unit = drawn->send_partitions * drawn->receive_partitions * 24;
+    int longest = draw(50) == 0 ? 1 << 21 : draw(5) == 0 ? 1 << 16 : 1 << 12;
+    drawn->bytes = unit * draw(longest / unit + 2);
+    drawn->tag = draw(3);
+    drawn->order = (unsigned)draw(1 << 30);
+    drawn->threads = threads_allowed && draw(10) == 0 ? 2 + draw(MOST_THREADS - 1) : 1;
+    drawn->out = malloc((size_t)drawn->bytes + 1);
+    drawn->in = malloc((size_t)drawn->bytes + 1);
+}
+
+static void init_transfer(transfer *drawn) {
+    MPI_Info info = draw_info();
+    MPI_Datatype out = type_of(drawn->send_bytes), in = type_of(drawn->receive_bytes);
+    int sent = drawn->bytes / drawn->send_partitions, received = drawn->bytes / drawn->receive_partitions;
+    mpi_assert_success(offbeat_psend_init(drawn->out, drawn->send_partitions, sent / drawn->send_bytes, out,
+                                          right, drawn->tag, MPI_COMM_WORLD, info, &drawn->send),
+                       "offbeat_psend_init");
+    mpi_assert_success(offbeat_precv_init(drawn->in, drawn->receive_partitions,
+                                          received / drawn->receive_bytes, in, left, drawn->tag,
+                                          MPI_COMM_WORLD, info, &drawn->receive),
+                       "offbeat_precv_init");
+    free_type(out, drawn->send_bytes);
+    free_type(in, drawn->receive_bytes);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+}
+
+/* The partition that is marked as the i-th: a permutation that depends on the order. */
+static int partition_at(const transfer *drawn, int i) {
+    static const int steps[] = {7919, 104729, 1299709};
+    return (int)((i * (int64_t)steps[drawn->order % 3] + drawn->order) % drawn->send_partitions);
+}
+
+/* A thread's share of the partitions; it also looks at partitions that arrive. */
+typedef struct share {
+    transfer *of;
+    int thread;
+} share;
+
+static void *mark_share(void *argument) {
+    const share *mine = argument;
+    transfer *drawn = mine->of;
+    for (int i = mine->thread; i < drawn->send_partitions; i += drawn->threads) {
+        int flag;
+        mpi_assert_success(offbeat_pready(partition_at(drawn, i), drawn->send), "offbeat_pready");
+        offbeat_parrived(drawn->receive, i % drawn->receive_partitions, &flag);
+    }
+    return NULL;
+}
+
+static void mark_all(transfer *drawn) {
+    pthread_t threads[MOST_THREADS];
+    share shares[MOST_THREADS];
+    for (int i = 0; i < drawn->threads; i++)
+        shares[i] = (share){drawn, i};
+    for (int i = 1; i < drawn->threads; i++)
+        mpi_assert(pthread_create(&threads[i], NULL, mark_share, &shares[i]) == 0, "No thread was created.");
+    mark_share(&shares[0]);
+    for (int i = 1; i < drawn->threads; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void check(const transfer *drawn, int iteration, int partition) {
+    int bytes = drawn->bytes / drawn->receive_partitions;
+    for (int i = partition * bytes; i < (partition + 1) * bytes; i++)
+        mpi_assert(
+            drawn->in[i] == byte_of(left, iteration, drawn->tag, i),
+            "%d -> %d partitions, %d bytes, elements of %d -> %d bytes, iteration %d: byte %d is wrong.",
+            drawn->send_partitions, drawn->receive_partitions, drawn->bytes, drawn->send_bytes,
+            drawn->receive_bytes, iteration, i);
+}
+
+static void run(transfer transfers[], int count, int iteration) {
+    offbeat_prequest all[2 * MOST_PAIRS];
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < transfers[i].bytes; k++)
+            transfers[i].out[k] = byte_of(rank, iteration, transfers[i].tag, k);
+        memset(transfers[i].in, 0, (size_t)transfers[i].bytes);
+        all[2 * i] = transfers[i].send;
+        all[2 * i + 1] = transfers[i].receive;
+    }
+    mpi_assert_success(offbeat_pstartall(2 * count, all), "offbeat_pstartall");
+    for (int i = count - 1; i >= 0; i--)
+        mark_all(&transfers[i]);
+    for (int i = 0; i < count; i++) { /* one partition is read as soon as it is here */
+        int partition = (int)(transfers[i].order % (unsigned)transfers[i].receive_partitions);
+        for (int flag = 0; !flag;)
+            mpi_assert_success(offbeat_parrived(transfers[i].receive, partition, &flag), "offbeat_parrived");
+        check(&transfers[i], iteration, partition);
+    }
+    mpi_assert_success(offbeat_pwaitall(2 * count, all, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < transfers[i].receive_partitions; k++)
+            check(&transfers[i], iteration, k);
+}
+
+/* @return the number of transfers */
+static int run_round(void) {
+    transfer transfers[MOST_PAIRS];
+    int count = 1 + draw(MOST_PAIRS), iterations = 1 + draw(MOST_ITERATIONS);
+    for (int i = 0; i < count; i++) {
+        draw_transfer(&transfers[i]);
+        init_transfer(&transfers[i]);
+    }
+    for (int iteration = 0; iteration < iterations; iteration++)
+        run(transfers, count, iteration);
+    for (int i = 0; i < count; i++) {
+        mpi_assert_success(offbeat_prequest_free(&transfers[i].send), "offbeat_prequest_free");
+        mpi_assert_success(offbeat_prequest_free(&transfers[i].receive), "offbeat_prequest_free");
+        free(transfers[i].out);
+        free(transfers[i].in);
+    }
+    return count * iterations;
+}
+
+int main(int argc, char **argv) {
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    right = (rank + 1) % size;
+    left = (rank + size - 1) % size;
+    threads_allowed = provided == MPI_THREAD_MULTIPLE;
+    const long transfers = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 500 : 10000;
+    state = (uint64_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u;
+    mpi_assert_success(offbeat_partitioned_attach(MPI_COMM_WORLD, MPI_INFO_NULL),
+                       "offbeat_partitioned_attach");
+    for (long done = 0; done < transfers; done += run_round())
+        ;
+    if (rank == 0)
+        printf("%ld random transfers by %d processes arrived as they were sent\n", transfers, size);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "partitioned/receive.h"
+
+#include "partitioned/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned stamp_of(const offbeat_partitioned_request *receive) {
+    return atomic_load_explicit(&receive->stamp, memory_order_relaxed);
+}
+
+static void set_complete(offbeat_partitioned_request *receive) {
+    atomic_store_explicit(&receive->complete, stamp_of(receive), memory_order_release);
+}
+
+/* --- matching --- */
+
+int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
+    if (receive->is_null)
+        return MPI_SUCCESS;
+    /* MPI matches the setups of equal peer and tag in the order in which they were sent and these receives
+     * were posted: the order of initialisation. */
+    return PMPI_Irecv(receive->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, receive->peer,
+                      receive->tag, receive->comm->setup, &receive->setup_request);
+}
+
+static void read_setup(offbeat_partitioned_request *receive) {
+    const int64_t *setup = receive->setup;
+    receive->sender_partitions = (int)setup[OFFBEAT_PARTITIONED_PARTITIONS];
+    receive->sender_partition_bytes = setup[OFFBEAT_PARTITIONED_PARTITION_BYTES];
+    receive->first_tag = (int)setup[OFFBEAT_PARTITIONED_FIRST_TAG];
+    receive->first_lane = (int)setup[OFFBEAT_PARTITIONED_FIRST_LANE];
+    receive->lane_step = (int)setup[OFFBEAT_PARTITIONED_LANE_STEP];
+    offbeat_partitioned_plan_init(&receive->plan, receive->sender_partitions,
+                                  (int)setup[OFFBEAT_PARTITIONED_MESSAGES],
+                                  (int)setup[OFFBEAT_PARTITIONED_IS_LEARNED]);
+    receive->most_messages = offbeat_partitioned_plan_most(&receive->plan);
+}
+
+static int64_t total_bytes(const offbeat_partitioned_request *receive) {
+    return receive->count * receive->element_bytes * receive->partitions;
+}
+
+static int is_mismatch(const offbeat_partitioned_request *receive) {
+    return receive->sender_partition_bytes * receive->sender_partitions != total_bytes(receive);
+}
+
+/* Messages end between elements of the sender. When these are not always ends of own elements, messages are
+ * received as bytes and unpacked when all have arrived. */
+static int allocate_buffers(offbeat_partitioned_request *receive) {
+    if (is_mismatch(receive)) {
+        receive->drain = malloc((size_t)(receive->sender_partition_bytes * receive->sender_partitions) + 1);
+        return receive->drain == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    }
+    if (receive->element_bytes > 0 && receive->sender_partition_bytes % receive->element_bytes != 0) {
+        receive->staging = malloc((size_t)total_bytes(receive));
+        return receive->staging == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    }
+    return MPI_SUCCESS;
+}
+
+static int send_reply(offbeat_partitioned_request *receive) {
+    return PMPI_Isend(receive->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, receive->peer,
+                      receive->first_tag, receive->comm->reply, &receive->reply_request);
+}
+
+/* The sender's setup is here. */
+static void match(offbeat_partitioned_request *receive) {
+    read_setup(receive);
+    receive->is_matched = 1;
+    receive->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED] = !is_mismatch(receive);
+    int rc = offbeat_partitioned_allocate_messages(receive);
+    if (rc == MPI_SUCCESS)
+        rc = allocate_buffers(receive);
+    if (rc == MPI_SUCCESS)
+        rc = send_reply(receive);
+    receive->match_failure = rc;
+    offbeat_partitioned_note_failure(receive, rc);
+}
+
+static void test_setup(offbeat_partitioned_request *receive) {
+    int has_arrived = 0;
+    int rc = PMPI_Test(&receive->setup_request, &has_arrived, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS && has_arrived)
+        match(receive);
+    offbeat_partitioned_note_failure(receive, rc);
+}
+
+/* --- receiving --- */
+
+/* Where a message goes. Bytes when it is staged or drained. */
+static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *receive, int message) {
+    const int partitions = receive->sender_partitions;
+    const int64_t bytes = receive->sender_partition_bytes;
+    int64_t first = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message);
+    int64_t next = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message + 1);
+    char *raw = receive->drain != NULL ? receive->drain : receive->staging;
+    if (raw != NULL || receive->element_bytes == 0)
+        return (offbeat_partitioned_elements){raw != NULL ? raw + first : receive->buffer, next - first,
+                                              MPI_BYTE};
+    first /= receive->element_bytes;
+    next /= receive->element_bytes;
+    return (offbeat_partitioned_elements){receive->buffer + first * receive->extent, next - first,
+                                          receive->datatype};
+}
+
+/* Posts the receives of an iteration. */
+static void post(offbeat_partitioned_request *receive) {
+    int rc = MPI_SUCCESS;
+    offbeat_partitioned_begin_iteration(receive);
+    receive->arrived = 0;
+    for (int i = 0; i < receive->messages && rc == MPI_SUCCESS; i++) {
+        int lane = (receive->first_lane + i * receive->lane_step) % receive->comm->lane_count;
+        rc = offbeat_partitioned_irecv(place_of(receive, i), receive->peer, receive->first_tag + i,
+                                       receive->comm->lanes[lane], &receive->requests[i]);
+    }
+    if (receive->has_announcement && rc == MPI_SUCCESS)
+        rc = PMPI_Irecv(receive->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
+                        receive->peer, receive->first_tag + receive->most_messages,
+                        receive->comm->lanes[receive->first_lane], &receive->requests[receive->messages]);
+    offbeat_partitioned_note_failure(receive, rc);
+    if (is_mismatch(receive))
+        offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
+    atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_release);
+}
+
+int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *receive) {
+    return atomic_load_explicit(&receive->posted, memory_order_acquire) == stamp_of(receive);
+}
+
+void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
+    atomic_store_explicit(&receive->failure, MPI_SUCCESS, memory_order_relaxed);
+    atomic_fetch_add_explicit(&receive->stamp, 1, memory_order_relaxed);
+    if (receive->is_null) {
+        atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_relaxed);
+        set_complete(receive);
+    } else if (!receive->is_matched) {
+        test_setup(receive);
+    }
+    offbeat_partitioned_note_failure(receive, receive->match_failure);
+    if (receive->is_matched && receive->match_failure == MPI_SUCCESS)
+        post(receive);
+    atomic_store_explicit(&receive->is_active, 1, memory_order_release);
+}
+
+/* The trials ended: the sender gets their times. */
+static int report(offbeat_partitioned_request *receive) {
+    /* The answer to the setup left long ago; its buffer is used again. */
+    int rc = PMPI_Wait(&receive->reply_request, MPI_STATUS_IGNORE);
+    memcpy(&receive->reply[OFFBEAT_PARTITIONED_TIMES], receive->times_ns, sizeof receive->times_ns);
+    return rc == MPI_SUCCESS ? send_reply(receive) : rc;
+}
+
+static void note_arrival_time(offbeat_partitioned_request *receive) {
+    const int trial = offbeat_partitioned_plan_trial(&receive->plan, (int64_t)stamp_of(receive) - 1);
+    if (trial >= 0)
+        receive->times_ns[trial] = offbeat_partitioned_now_ns();
+    if (trial != OFFBEAT_PARTITIONED_TRIALS - 1)
+        return;
+    offbeat_partitioned_note_failure(receive, report(receive));
+}
+
+/* All messages of the iteration arrived. */
+static void finish(offbeat_partitioned_request *receive) {
+    if (receive->plan.is_learned)
+        note_arrival_time(receive);
+    if (receive->has_announcement)
+        offbeat_partitioned_plan_announce(&receive->plan,
+                                          (int)receive->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES],
+                                          (int)receive->announcement[OFFBEAT_PARTITIONED_IS_DECIDED]);
+    if (receive->staging != NULL) {
+        offbeat_partitioned_elements all = {receive->buffer, receive->count * receive->partitions,
+                                            receive->datatype};
+        offbeat_partitioned_note_failure(
+            receive, offbeat_partitioned_unpack(receive->staging, receive->element_bytes, receive->extent,
+                                                all, receive->comm->setup));
+    }
+    set_complete(receive);
+}
+
+static void test_messages(offbeat_partitioned_request *receive) {
+    const int expected = receive->messages + receive->has_announcement;
+    int count = 0;
+    int rc =
+        PMPI_Testsome(expected, receive->requests, &count, receive->indices, offbeat_partitioned_no_statuses);
+    if (rc != MPI_SUCCESS) {
+        offbeat_partitioned_note_failure(receive, rc);
+        set_complete(receive);
+        return;
+    }
+    for (int i = 0; i < count && count != MPI_UNDEFINED; i++) {
+        receive->arrived++;
+        if (receive->indices[i] < receive->messages)
+            atomic_store_explicit(&receive->message[receive->indices[i]].stamp, stamp_of(receive),
+                                  memory_order_release);
+    }
+    if (receive->arrived == expected)
+        finish(receive);
+}
+
+void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive) {
+    if (!receive->is_matched && !receive->is_null)
+        test_setup(receive);
+    if (!atomic_load_explicit(&receive->is_active, memory_order_acquire) ||
+        offbeat_partitioned_is_complete(receive))
+        return;
+    if (atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
+        set_complete(receive); /* MPI failed: there is nothing to wait for */
+        return;
+    }
+    if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))
+        post(receive);
+    if (receive->is_matched)
+        test_messages(receive);
+}
+
+int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int partition) {
+    if (offbeat_partitioned_is_complete(receive))
+        return 1;
+    if (!offbeat_partitioned_receive_is_posted(receive) || receive->staging != NULL || receive->drain != NULL)
+        return 0;
+    for (int i = receive->first_of[partition]; i <= receive->last_of[partition]; i++)
+        if (atomic_load_explicit(&receive->message[i].stamp, memory_order_acquire) != stamp_of(receive))
+            return 0;
+    return 1;
+}
+
+int offbeat_partitioned_receive_is_idle(offbeat_partitioned_request *receive) {
+    int is_done = 1;
+    if (receive->is_null)
+        return 1;
+    if (!receive->is_matched)
+        test_setup(receive);
+    return receive->is_matched &&
+           PMPI_Test(&receive->reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file request.h
+ * A partitioned send or receive, and what the two sides tell each other about it.
+ *
+ * docs/explanation/partitioned.md explains the protocol and who may access which field when.
+ */
+#ifndef OFFBEAT_PARTITIONED_REQUEST_H
+#define OFFBEAT_PARTITIONED_REQUEST_H
+
+#include "partitioned/communicator.h"
+#include "partitioned/layout.h"
+
+#include <mpi.h>
+#include <offbeat/partitioned.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/** From sender to receiver, once: the numbers of MPI_INT64_T of a setup message. */
+enum {
+    OFFBEAT_PARTITIONED_PARTITIONS,
+    OFFBEAT_PARTITIONED_PARTITION_BYTES,
+    OFFBEAT_PARTITIONED_FIRST_TAG,
+    OFFBEAT_PARTITIONED_MESSAGES,
+    OFFBEAT_PARTITIONED_IS_LEARNED,
+    OFFBEAT_PARTITIONED_FIRST_LANE,
+    OFFBEAT_PARTITIONED_LANE_STEP,
+    OFFBEAT_PARTITIONED_SETUP_LENGTH
+};
+
+/** From receiver to sender: whether it accepted the setup; later, when the trials of a learned number of
+ * messages ended, the times at which their data had arrived. */
+enum {
+    OFFBEAT_PARTITIONED_IS_ACCEPTED,
+    OFFBEAT_PARTITIONED_TIMES,
+    OFFBEAT_PARTITIONED_REPLY_LENGTH = OFFBEAT_PARTITIONED_TIMES + OFFBEAT_PARTITIONED_TRIALS
+};
+
+/** From sender to receiver, in iterations that carry an announcement. */
+enum {
+    OFFBEAT_PARTITIONED_NEXT_MESSAGES,
+    OFFBEAT_PARTITIONED_IS_DECIDED,
+    OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH
+};
+
+/** A message of the current iteration. The stamp is the iteration + 1 in which it was sent or arrived. */
+typedef struct offbeat_partitioned_message {
+    _Alignas(64) atomic_int missing; /**< partitions that are not ready yet */
+    atomic_uint stamp;
+    _Atomic(const void *) thread; /**< of a trial: the thread that sent it, */
+    int64_t spent_ns;             /**< and how long that took */
+} offbeat_partitioned_message;
+
+struct offbeat_partitioned_request {
+    int is_send, is_null; /**< is_null: the peer is MPI_PROC_NULL */
+    offbeat_partitioned_comm *comm;
+    int peer, tag;
+
+    /* The buffer as the caller described it. */
+    char *buffer;
+    int partitions;
+    int64_t count; /**< elements in a partition */
+    MPI_Datatype datatype;
+    int owns_datatype;
+    int64_t element_bytes, extent;
+
+    /* The sender's description, on both sides; of a receive, valid when is_matched is set. */
+    offbeat_partitioned_tag_block tags; /**< not taken by a receive */
+    int first_tag, first_lane, lane_step;
+    int sender_partitions;
+    int64_t sender_partition_bytes;
+    offbeat_partitioned_plan plan;
+    int most_messages;
+
+    /* The current iteration: set by start, or when a receive is matched. */
+    atomic_int is_active;
+    atomic_uint stamp;       /**< number of starts */
+    int messages;            /**< of this iteration */
+    int has_announcement;    /**< one more message */
+    int mapped_messages;     /**< the number of messages that first_of and last_of are valid for */
+    int *first_of, *last_of; /**< messages that hold data of each own partition; a send has one for each */
+    offbeat_partitioned_message *message;
+    MPI_Request *requests; /**< one a message, and one for the announcement */
+    int64_t announcement[OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH];
+    atomic_int failure;   /**< an error to be returned when the iteration completes */
+    atomic_uint complete; /**< stamp of the last iteration whose data is complete */
+
+    /* Sends. */
+    atomic_uint *ready;     /**< of each partition: the stamp of the iteration in which it was marked */
+    atomic_int handed_over; /**< messages given to MPI or about to be */
+    atomic_int sent;        /**< messages given to MPI */
+    int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
+
+    /* Receives. */
+    int is_matched;     /**< the sender's setup is known */
+    int match_failure;  /**< MPI error code: the iterations of this request fail */
+    atomic_uint posted; /**< stamp of the iteration whose messages can be received */
+    int arrived;        /**< messages of this iteration, with the announcement */
+    int *indices;       /**< for MPI_Testsome */
+    int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< when the data of each trial had arrived */
+    char *staging; /**< receives the messages if they end inside elements of the receiver */
+    char *drain;   /**< receives the messages of a refused sender */
+
+    /* Negotiation. Requests of MPI outlive the user's request: it is destroyed when they are complete. */
+    int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
+    int64_t reply[OFFBEAT_PARTITIONED_REPLY_LENGTH];
+    MPI_Request setup_request, reply_request;
+    int has_reply; /**< of a send: which replies arrived */
+
+    atomic_flag busy;                                /**< held while MPI's requests above are tested */
+    struct offbeat_partitioned_request *next_listed; /**< see progress.h */
+    atomic_int is_waiting;                           /**< it is in the list of waiting receives */
+};
+
+typedef struct offbeat_partitioned_request offbeat_partitioned_request;
+
+/** Takes or leaves the right to test a request's messages. */
+static inline int offbeat_partitioned_try_enter(offbeat_partitioned_request *request) {
+    return !atomic_flag_test_and_set_explicit(&request->busy, memory_order_acquire);
+}
+
+static inline void offbeat_partitioned_leave(offbeat_partitioned_request *request) {
+    atomic_flag_clear_explicit(&request->busy, memory_order_release);
+}
+
+/** Whether all data of the current iteration was sent or received. */
+static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_request *request) {
+    return atomic_load_explicit(&request->complete, memory_order_acquire) ==
+           atomic_load_explicit(&request->stamp, memory_order_relaxed);
+}
+
+/** MPI_STATUSES_IGNORE. GCC takes the constant of some libraries for an array that is too short. */
+extern MPI_Status *offbeat_partitioned_no_statuses;
+
+/** CLOCK_MONOTONIC in nanoseconds. */
+int64_t offbeat_partitioned_now_ns(void);
+
+/** The failure of a pair whose sides describe different amounts of data. */
+enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
+
+/** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
+void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
+
+/** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
+ * error code */
+int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
+
+/** Sets the number of messages of the iteration that begins, and which messages hold which own partitions. */
+void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request);
+
+/** Frees an idle request and all that it owns. */
+void offbeat_partitioned_destroy(offbeat_partitioned_request *request);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "partitioned/send.h"
+
+#include "partitioned/transfer.h"
+
+#include <stdlib.h>
+
+enum { NONE, ANSWERED, REPORT_AWAITED, REPORTED };
+
+/* --- setup --- */
+
+static void choose_messages(offbeat_partitioned_request *send,
+                            const offbeat_partitioned_send_settings *settings) {
+    const int64_t bytes = send->sender_partition_bytes * send->partitions;
+    int messages = settings->messages > 0 ? (int)settings->messages
+                                          : offbeat_partitioned_messages_of_bytes(send->partitions, bytes,
+                                                                                  settings->message_bytes);
+    if (bytes == 0)
+        messages = 1;
+    offbeat_partitioned_plan_init(&send->plan, send->partitions, messages, settings->is_learned && bytes > 0);
+    send->most_messages = offbeat_partitioned_plan_most(&send->plan);
+}
+
+/* With a lane of its own, a request uses it for all messages; otherwise its messages use the lanes in turn.
+ */
+static void choose_lanes(offbeat_partitioned_request *send,
+                         const offbeat_partitioned_send_settings *settings) {
+    const int lanes = send->comm->lane_count;
+    send->lane_step = settings->lane < 0;
+    send->first_lane = settings->lane < 0
+                           ? (int)(atomic_fetch_add(&send->comm->next_lane, 1) % (unsigned)lanes)
+                           : (int)(settings->lane % lanes);
+}
+
+static int take_tags(offbeat_partitioned_request *send) {
+    pthread_mutex_lock(&send->comm->tag_lock);
+    int is_taken = offbeat_partitioned_tags_take(&send->comm->tags, send->most_messages + 1, &send->tags);
+    pthread_mutex_unlock(&send->comm->tag_lock);
+    send->first_tag = send->tags.first;
+    return is_taken ? MPI_SUCCESS : MPI_ERR_TAG;
+}
+
+static int send_setup(offbeat_partitioned_request *send) {
+    int64_t *setup = send->setup;
+    setup[OFFBEAT_PARTITIONED_PARTITIONS] = send->partitions;
+    setup[OFFBEAT_PARTITIONED_PARTITION_BYTES] = send->sender_partition_bytes;
+    setup[OFFBEAT_PARTITIONED_FIRST_TAG] = send->first_tag;
+    setup[OFFBEAT_PARTITIONED_MESSAGES] = send->plan.messages;
+    setup[OFFBEAT_PARTITIONED_IS_LEARNED] = send->plan.is_learned;
+    setup[OFFBEAT_PARTITIONED_FIRST_LANE] = send->first_lane;
+    setup[OFFBEAT_PARTITIONED_LANE_STEP] = send->lane_step;
+    int rc = PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
+                        send->first_tag, send->comm->reply, &send->reply_request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, send->tag,
+                      send->comm->setup, &send->setup_request);
+}
+
+int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
+                                  const offbeat_partitioned_send_settings *settings) {
+    send->sender_partitions = send->partitions;
+    send->sender_partition_bytes = send->count * send->element_bytes;
+    choose_messages(send, settings);
+    choose_lanes(send, settings);
+    int rc = offbeat_partitioned_allocate_messages(send);
+    send->ready = calloc((size_t)send->partitions + 1, sizeof *send->ready);
+    if (rc != MPI_SUCCESS || send->ready == NULL)
+        return MPI_ERR_NO_MEM;
+    if (send->is_null)
+        return MPI_SUCCESS;
+    rc = take_tags(send);
+    return rc == MPI_SUCCESS ? send_setup(send) : rc;
+}
+
+/* --- the receiver's answers --- */
+
+/* The time from the last ready partition to the arrival of all data, plus the offset between the two clocks.
+ */
+static int choose_by_report(const offbeat_partitioned_request *send) {
+    int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS];
+    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++)
+        costs_ns[i] = send->reply[OFFBEAT_PARTITIONED_TIMES + i] - send->ready_ns[i];
+    return offbeat_partitioned_plan_choose(&send->plan, costs_ns);
+}
+
+/* Tests whether the reply that is awaited arrived. */
+static int reply_arrived(offbeat_partitioned_request *send) {
+    int has_arrived = 0;
+    int rc = PMPI_Test(&send->reply_request, &has_arrived, MPI_STATUS_IGNORE);
+    offbeat_partitioned_note_failure(send, rc);
+    return rc == MPI_SUCCESS && has_arrived;
+}
+
+static void test_answer(offbeat_partitioned_request *send) {
+    if (send->has_reply == NONE && reply_arrived(send))
+        send->has_reply = ANSWERED;
+    if (send->has_reply != NONE && !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED])
+        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+}
+
+/* Tests whether the report on the trials arrived. It is awaited only after the trials: before, the request
+ * may be freed without one. */
+static int report_arrived(offbeat_partitioned_request *send) {
+    if (send->has_reply == ANSWERED) {
+        int rc = PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
+                            send->first_tag, send->comm->reply, &send->reply_request);
+        offbeat_partitioned_note_failure(send, rc);
+        send->has_reply = rc == MPI_SUCCESS ? REPORT_AWAITED : ANSWERED;
+    }
+    if (send->has_reply == REPORT_AWAITED && reply_arrived(send))
+        send->has_reply = REPORTED;
+    return send->has_reply == REPORTED;
+}
+
+/* Tells the receiver the number of messages of the following iterations. */
+static int announce(offbeat_partitioned_request *send) {
+    const int is_decided = report_arrived(send);
+    const int messages = is_decided ? choose_by_report(send) : send->plan.messages;
+    send->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES] = messages;
+    send->announcement[OFFBEAT_PARTITIONED_IS_DECIDED] = is_decided;
+    offbeat_partitioned_plan_announce(&send->plan, messages, is_decided);
+    return PMPI_Isend(send->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T, send->peer,
+                      send->first_tag + send->most_messages, send->comm->lanes[send->first_lane],
+                      &send->requests[send->messages]);
+}
+
+/* --- iterations --- */
+
+static void expect_partitions(offbeat_partitioned_request *send) {
+    int first = 0;
+    for (int i = 0; i < send->messages; i++) {
+        int next = offbeat_partitioned_first_partition(send->partitions, send->messages, i + 1);
+        atomic_store_explicit(&send->message[i].missing, next - first, memory_order_relaxed);
+        atomic_store_explicit(&send->message[i].thread, NULL, memory_order_relaxed);
+        first = next;
+    }
+    atomic_store_explicit(&send->handed_over, 0, memory_order_relaxed);
+    atomic_store_explicit(&send->sent, 0, memory_order_relaxed);
+}
+
+/* Its address names a thread. */
+static _Thread_local char this_thread;
+
+/* The index of the current iteration among the trials; -1: none. */
+static int current_trial(const offbeat_partitioned_request *send) {
+    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    return offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
+}
+
+/* Notes when the last partition of a trial was ready, less the time that its thread spent with earlier
+ * messages: with one message, it would have been ready that much earlier. */
+static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_t now_ns) {
+    int64_t spent_ns = 0;
+    if (atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed) < send->messages - 1)
+        return;
+    for (int i = 0; i < send->messages; i++)
+        if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) == &this_thread)
+            spent_ns += send->message[i].spent_ns;
+    send->ready_ns[trial] = now_ns - spent_ns;
+}
+
+static int send_elements(offbeat_partitioned_request *send, int message) {
+    const int first = offbeat_partitioned_first_partition(send->partitions, send->messages, message);
+    const int next = offbeat_partitioned_first_partition(send->partitions, send->messages, message + 1);
+    const int lane = (send->first_lane + message * send->lane_step) % send->comm->lane_count;
+    offbeat_partitioned_elements elements = {send->buffer + first * send->count * send->extent,
+                                             (next - first) * send->count, send->datatype};
+    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message, send->comm->lanes[lane],
+                                     &send->requests[message]);
+}
+
+/* Sends a message of a trial, and notes how long that took. */
+static int send_in_trial(offbeat_partitioned_request *send, int message, int trial) {
+    const int64_t began_ns = offbeat_partitioned_now_ns();
+    note_ready_time(send, trial, began_ns);
+    int rc = send_elements(send, message);
+    send->message[message].spent_ns = offbeat_partitioned_now_ns() - began_ns;
+    atomic_store_explicit(&send->message[message].thread, &this_thread, memory_order_relaxed);
+    return rc;
+}
+
+static int send_message(offbeat_partitioned_request *send, int message) {
+    const int trial = current_trial(send);
+    int rc = MPI_SUCCESS;
+    if (!send->is_null)
+        rc = trial < 0 ? send_elements(send, message) : send_in_trial(send, message, trial);
+    offbeat_partitioned_note_failure(send, rc);
+    atomic_store_explicit(&send->message[message].stamp,
+                          atomic_load_explicit(&send->stamp, memory_order_relaxed), memory_order_release);
+    atomic_fetch_add_explicit(&send->sent, 1, memory_order_release);
+    return rc;
+}
+
+int offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
+    atomic_fetch_add_explicit(&send->stamp, 1, memory_order_relaxed);
+    offbeat_partitioned_begin_iteration(send);
+    expect_partitions(send);
+    atomic_store_explicit(&send->failure, MPI_SUCCESS, memory_order_relaxed);
+    if (!send->is_null)
+        test_answer(send);
+    int rc = send->has_announcement ? announce(send) : MPI_SUCCESS;
+    if (send->partitions == 0 && rc == MPI_SUCCESS)
+        rc = send_message(send, 0);
+    atomic_store_explicit(&send->is_active, 1, memory_order_release);
+    return rc;
+}
+
+int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition, int *is_first) {
+    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    *is_first = atomic_exchange_explicit(&send->ready[partition], stamp, memory_order_relaxed) != stamp;
+    if (!*is_first)
+        return MPI_SUCCESS;
+    const int message = send->first_of[partition];
+    /* The last thread sends what the others have written: their decrements are released, this one acquires.
+     */
+    if (atomic_fetch_sub_explicit(&send->message[message].missing, 1, memory_order_acq_rel) > 1)
+        return MPI_SUCCESS;
+    return send_message(send, message);
+}
+
+/* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
+static void test_some(offbeat_partitioned_request *send) {
+    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    int is_done;
+    for (int i = 0; i < send->messages; i++)
+        if (atomic_load_explicit(&send->message[i].stamp, memory_order_acquire) == stamp)
+            offbeat_partitioned_note_failure(send,
+                                             PMPI_Test(&send->requests[i], &is_done, MPI_STATUS_IGNORE));
+}
+
+void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
+    int are_done = 0;
+    if (!send->is_null && send->has_reply == NONE)
+        test_answer(send);
+    if (!atomic_load_explicit(&send->is_active, memory_order_acquire) ||
+        offbeat_partitioned_is_complete(send))
+        return;
+    if (atomic_load_explicit(&send->sent, memory_order_acquire) < send->messages) {
+        if (!send->is_null)
+            test_some(send);
+        return;
+    }
+    int rc = PMPI_Testall(send->messages + send->has_announcement, send->requests, &are_done,
+                          offbeat_partitioned_no_statuses);
+    offbeat_partitioned_note_failure(send, rc);
+    if (are_done || rc != MPI_SUCCESS)
+        atomic_store_explicit(&send->complete, atomic_load_explicit(&send->stamp, memory_order_relaxed),
+                              memory_order_release);
+}
+
+int offbeat_partitioned_send_is_idle(offbeat_partitioned_request *send) {
+    int is_done = 1;
+    if (send->is_null)
+        return 1;
+    if (PMPI_Test(&send->setup_request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !is_done)
+        return 0;
+    test_answer(send);
+    /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
+    const unsigned starts = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    if (send->has_reply == NONE || !send->plan.is_learned || starts <= OFFBEAT_PARTITIONED_TRIALS)
+        return send->has_reply != NONE;
+    return report_arrived(send);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "partitioned/settings.h"
+
+#include "partitioned/communicator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 64 };
+
+/* The value of a setting as text, and the name of the key or variable that has it. */
+typedef struct setting {
+    char text[TEXT_BYTES];
+    const char *name;
+} setting;
+
+/* @return 0 when neither the info object nor the environment has the setting */
+static int look_up(MPI_Info info, const char *key, const char *variable, setting *found) {
+    int is_set = 0;
+    found->name = key;
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_get(info, key, TEXT_BYTES - 1, found->text, &is_set);
+    if (is_set)
+        return 1;
+    const char *value = variable == NULL ? NULL : getenv(variable);
+    if (value == NULL || *value == '\0')
+        return 0;
+    found->name = variable;
+    snprintf(found->text, TEXT_BYTES, "%s", value);
+    return 1;
+}
+
+static int refuse(const setting *wrong, const char *expected, char *why) {
+    snprintf(why, OFFBEAT_PARTITIONED_WHY_BYTES, "%s is '%.40s'; it must be %s", wrong->name, wrong->text,
+             expected);
+    return 0;
+}
+
+/* Reads a whole number, when it is set. */
+static int read_number(MPI_Info info, const char *key, const char *variable, int64_t least, int64_t most,
+                       int64_t *number, char *why) {
+    setting found;
+    char *end, expected[TEXT_BYTES];
+    if (!look_up(info, key, variable, &found))
+        return 1;
+    errno = 0;
+    long long value = strtoll(found.text, &end, 10);
+    int is_number = found.text[0] >= '0' && found.text[0] <= '9' && *end == '\0' && errno == 0;
+    if (!is_number || value < least || value > most) {
+        snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least,
+                 (long long)most);
+        return refuse(&found, expected, why);
+    }
+    *number = value;
+    return 1;
+}
+
+static int read_boolean(MPI_Info info, const char *key, const char *variable, int *flag, char *why) {
+    setting found;
+    if (!look_up(info, key, variable, &found))
+        return 1;
+    if (strcmp(found.text, "true") != 0 && strcmp(found.text, "false") != 0)
+        return refuse(&found, "true or false", why);
+    *flag = strcmp(found.text, "true") == 0;
+    return 1;
+}
+
+static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *settings, char *why) {
+    const char *key = "offbeat_messages", *variable = "OFFBEAT_PARTITIONED_MESSAGES";
+    setting found;
+    if (look_up(info, key, variable, &found) && strcmp(found.text, "learned") == 0) {
+        settings->is_learned = 1;
+        return 1;
+    }
+    return read_number(info, key, variable, 1, INT32_MAX, &settings->messages, why);
+}
+
+int offbeat_partitioned_read_send_settings(MPI_Info info, offbeat_partitioned_send_settings *settings,
+                                           char *why) {
+    *settings = (offbeat_partitioned_send_settings){.message_bytes = 1048576, .lane = -1};
+    return read_messages(info, settings, why) &&
+           read_number(info, "offbeat_message_bytes", "OFFBEAT_PARTITIONED_MESSAGE_BYTES", 1, INT64_MAX,
+                       &settings->message_bytes, why) &&
+           read_number(info, "offbeat_lane", NULL, 0, INT32_MAX, &settings->lane, why);
+}
+
+int offbeat_partitioned_read_attach_settings(MPI_Info info, offbeat_partitioned_attach_settings *settings,
+                                             char *why) {
+    *settings = (offbeat_partitioned_attach_settings){.lanes = 4};
+    return read_number(info, "offbeat_lanes", "OFFBEAT_PARTITIONED_LANES", 1, OFFBEAT_PARTITIONED_MOST_LANES,
+                       &settings->lanes, why) &&
+           read_boolean(info, "offbeat_progress_thread", "OFFBEAT_PARTITIONED_PROGRESS_THREAD",
+                        &settings->has_progress_thread, why);
+}

@@ -1,0 +1,36 @@
+# The tests of partitioned communication.
+add_executable(partitioned_layout_test partitioned/layout_test.c partitioned/layout.c partitioned/tags.c)
+offbeat_test(partitioned_layout_test 0)
+
+add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_assert.c)
+add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
+add_executable(partitioned_random_test partitioned/random_test.c testing/mpi_assert.c)
+add_executable(partitioned_progress_thread_test partitioned/progress_thread_test.c testing/mpi_assert.c)
+foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_random_test
+        partitioned_progress_thread_test)
+    target_link_libraries(${program} PRIVATE partitioned harmonize Threads::Threads m
+        "-Wl,--whole-archive" yielding "-Wl,--no-whole-archive")
+    set_target_properties(${program} PROPERTIES ENABLE_EXPORTS ON)
+endforeach()
+offbeat_test(partitioned_test 1 2 3 4)
+offbeat_test(partitioned_misuse_test 1 2 3)
+offbeat_test(partitioned_random_test 1 2 3)
+offbeat_test(partitioned_progress_thread_test 2)
+set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)
+
+# The random transfers with sanitizers, which need a launch; built on demand. The sources are compiled for each.
+function(add_sanitized_partitioned_test sanitizer)
+    get_target_property(sources partitioned_objects SOURCES)
+    set(program partitioned_random_test_with_${sanitizer}_sanitizer)
+    add_executable(${program} EXCLUDE_FROM_ALL partitioned/random_test.c testing/mpi_assert.c clock/source.c
+        clock/virtual_clock.c ${sources})
+    target_include_directories(${program} PRIVATE include)
+    target_link_libraries(${program} PRIVATE offbeat_mpi Threads::Threads)
+    target_compile_options(${program} PRIVATE ${ARGN})
+    target_link_options(${program} PRIVATE ${ARGN})
+endfunction()
+
+if(OFFBEAT_SANITIZERS)
+    add_sanitized_partitioned_test(address -fsanitize=address,undefined -fno-sanitize-recover=all)
+    add_sanitized_partitioned_test(thread -fsanitize=thread)
+endif()

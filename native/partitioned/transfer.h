@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file transfer.h
+ * Nonblocking messages of any number of elements: MPI 3 counts with an int.
+ */
+#ifndef OFFBEAT_PARTITIONED_TRANSFER_H
+#define OFFBEAT_PARTITIONED_TRANSFER_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/** Elements of a buffer. */
+typedef struct offbeat_partitioned_elements {
+    char *first;
+    int64_t count;
+    MPI_Datatype datatype;
+} offbeat_partitioned_elements;
+
+int offbeat_partitioned_isend(offbeat_partitioned_elements elements, int dest, int tag, MPI_Comm comm,
+                              MPI_Request *request);
+int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source, int tag, MPI_Comm comm,
+                              MPI_Request *request);
+
+/** Copies packed bytes into elements. */
+int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
+                               offbeat_partitioned_elements elements, MPI_Comm comm);
+
+#endif

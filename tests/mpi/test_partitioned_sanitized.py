@@ -1,0 +1,52 @@
+"""Random partitioned transfers with the address and the thread sanitizer, on real libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from plain_install import SOURCES, run, succeed
+from real_libraries import lacking, real_installation
+
+from offbeat.mpi import build
+from offbeat.mpi.launch import command
+
+pytestmark = pytest.mark.slow
+
+TRANSFERS = 300
+
+SUPPRESSED = "called_from_lib:libmpi.so\ncalled_from_lib:libopen-pal.so\n"
+"""The thread sanitizer cannot see how MPI libraries, which are not built with it, protect their data."""
+
+CASES = [
+    *((name, "address") for name in ("openmpi4", "openmpi5", "mpich4", "mpich5")),
+    ("openmpi4", "thread"),  # programs with MPICH and the thread sanitizer end in MPI_Init
+]
+
+
+@pytest.mark.parametrize(("library", "sanitizer"), CASES)
+def test_random_partitioned_transfers_are_clean_with_the_sanitizers(
+    library: str, sanitizer: str, tmp_path: Path
+) -> None:
+    mpi = real_installation(library)
+    probe = tmp_path / "probe.c"
+    probe.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    if run(["cc", f"-fsanitize={sanitizer}", probe, "-o", tmp_path / "probe"]).returncode:
+        lacking(f"the compiler's runtime for -fsanitize={sanitizer}")
+    options = [
+        "-DOFFBEAT_BUILD_TESTING=ON",
+        "-DOFFBEAT_SANITIZERS=ON",
+        "-DOFFBEAT_TEST_LAUNCHER=unused;NPROCS",
+    ]
+    succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *build.configure_options(mpi), *options])
+    program = f"partitioned_random_test_with_{sanitizer}_sanitizer"
+    succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", program])
+    (tmp_path / "suppressed").write_text(SUPPRESSED, encoding="utf-8")
+    launch = command(mpi, tmp_path / program, 2)
+    environment = {
+        **launch.environment,
+        "ASAN_OPTIONS": "detect_leaks=0",  # MPI libraries do not free everything
+        "TSAN_OPTIONS": f"suppressions={tmp_path}/suppressed ignore_noninstrumented_modules=1",
+    }
+    said = succeed([*launch.argv, str(TRANSFERS)], environment)
+    assert said.strip() == f"{TRANSFERS} random transfers by 2 processes arrived as they were sent"
