@@ -6,12 +6,19 @@
 #include <string.h>
 
 const offbeat_approach *const offbeat_approaches[] = {
-    &offbeat_approach_single,         &offbeat_approach_many,
+    &offbeat_approach_own,
+    &offbeat_approach_learned,
+    &offbeat_approach_single,
+    &offbeat_approach_many,
 #if OFFBEAT_HAS_PARTITIONED
     &offbeat_approach_library,
 #endif
-    &offbeat_approach_passive_single, &offbeat_approach_passive_many, &offbeat_approach_active_single,
-    &offbeat_approach_active_many,    &offbeat_approach_fence,        NULL,
+    &offbeat_approach_passive_single,
+    &offbeat_approach_passive_many,
+    &offbeat_approach_active_single,
+    &offbeat_approach_active_many,
+    &offbeat_approach_fence,
+    NULL,
 };
 
 const offbeat_approach *offbeat_approach_find(const char *name) {

@@ -5,6 +5,7 @@
 
 #include "approaches/approaches.h"
 
+#include <offbeat/partitioned.h>
 #include <stddef.h>
 
 /** Whether mpi.h declares the partitioned calls of MPI 4. Open MPI 5 has them, and states version 3.1. */
@@ -26,6 +27,7 @@ struct offbeat_transfer {
     MPI_Group peers;       /**< the other process; MPI_GROUP_NULL: none */
     MPI_Request *requests; /**< NULL: none */
     int request_count;
+    offbeat_prequest own; /**< of offbeat\'s own library; NULL: none */
 };
 
 /** Returns from the calling function if an MPI call failed. */
@@ -44,6 +46,7 @@ extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
 #if OFFBEAT_HAS_PARTITIONED
 extern const offbeat_approach offbeat_approach_library;
 #endif
+extern const offbeat_approach offbeat_approach_own, offbeat_approach_learned;
 extern const offbeat_approach offbeat_approach_fence;
 extern const offbeat_approach offbeat_approach_active_single, offbeat_approach_active_many;
 extern const offbeat_approach offbeat_approach_passive_single, offbeat_approach_passive_many;

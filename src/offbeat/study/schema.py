@@ -80,9 +80,10 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
         list[str],
         Meta(
             min_length=1,
-            description="how messages are sent: single (one message), many (one a partition), library (the"
-            " library's MPI_Psend_init), rma_active_single, rma_active_many, rma_passive_single,"
-            " rma_passive_many, rma_fence (MPI_Put), or ['all']",
+            description="how messages are sent: offbeat and offbeat_learned (offbeat's own library, with"
+            " messages of 1 MiB or more, and with as many as it learns), single (one message), many (one a"
+            " partition), library (the library's MPI_Psend_init), rma_active_single, rma_active_many,"
+            " rma_passive_single, rma_passive_many, rma_fence (MPI_Put), or ['all']",
         ),
     ] = field(default_factory=lambda: ["all"])
 
