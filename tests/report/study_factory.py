@@ -51,6 +51,7 @@ def row(algorithm: str, pattern: str, last_delay_s: float | None, **more: Any) -
         "datatype": "double",
         "root": 0,
         "partitions": 1,
+        "threads": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

@@ -178,10 +178,8 @@ def test_an_unknown_imported_operation_is_refused(tmp_path: Path, row: str, sent
         import_csv(tmp_path / "t.csv", tmp_path / "r")
 
 
-def test_no_algorithm_is_selected_for_a_partitioned_send(tmp_path: Path) -> None:
+def test_a_choice_is_for_a_number_of_partitions(tmp_path: Path) -> None:
     written = [(partitioned(n, 2, 4), samples_of(partitioned(n, 2, 4), 6, n)) for n in range(2)]
     write(tmp_path / "r", written)
-    with pytest.raises(
-        BadInput, match="hold 2 cases of partitioned_send, but algorithms are selected for coll"
-    ):
-        select(read_study(tmp_path / "r"))
+    configurations = [choice.configuration for choice in select(read_study(tmp_path / "r")).choices]
+    assert {one.division for one in configurations} == {"4 partitions, 1 thread"}

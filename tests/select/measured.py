@@ -38,6 +38,7 @@ def case(algorithm: str, pattern: str, last_delay_s: float | None, **other: Any)
         "datatype": "double",
         "root": 0,
         "partitions": 1,
+        "threads": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

@@ -225,3 +225,18 @@ def test_only_the_requested_collectives_are_selected():
 def test_every_configuration_gets_its_own_choice():
     large = matrix({"no_delay": {"lin": 9.0, "pair": 9.0, "bruck": 1.0}}, bytes=1024)
     assert [choice.algorithm for choice in choose(results(large + ROWS))] == ["pair", "bruck"]
+
+
+def test_messages_of_different_partitions_and_threads_are_chosen_for_apart() -> None:
+    send = {"collective": "partitioned_send", "op": "", "datatype": "", "p": 2, "bytes": 4096}
+    early = {"no_delay": {"single": 2e-6, "many": 5e-6}, "last_delayed": {"single": 2e-6, "many": 3e-6}}
+    late = {"no_delay": {"single": 9e-6, "many": 5e-6}, "last_delayed": {"single": 9e-6, "many": 3e-6}}
+    rows = matrix(early, **send, partitions=4) + matrix(late, **send, partitions=4, threads=2)
+    choices = choose(results(rows))
+    assert {(one.configuration.division, one.algorithm) for one in choices} == {
+        ("4 partitions, 1 thread", "single"),
+        ("4 partitions, 2 threads", "many"),
+    }
+    assert "partitioned_send of 4 KiB in 4 partitions, 2 threads on p=2" in map(
+        str, (one.configuration for one in choices)
+    )

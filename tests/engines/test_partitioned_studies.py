@@ -1,0 +1,81 @@
+"""A study of messages in partitions runs through on every library, and resumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import real_studies
+
+from offbeat.engines.mpi import wrong_bytes
+from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.protocol import PartitionedMeasured
+from offbeat.results.read import read_study
+from offbeat.study.case import PARTITIONED_SEND
+
+STUDY = """
+name = "partitioned"
+[[partitioned]]
+sizes = ["4 KiB"]
+partitions = [4]
+threads = [1, 2]
+approaches = ["offbeat", "single", "many", "rma_fence"]
+[processes]
+p = [2]
+[patterns]
+shapes = ["no_delay", "last_delayed"]
+[skew]
+policy = "rate"
+rates = [1e6]
+[repetitions]
+blocks = 1
+minimum = 3
+maximum = 3
+hang_after = 30
+[start]
+tolerance = "50 ms"
+"""
+
+
+@pytest.mark.slow
+def test_every_approach_is_measured_with_its_delays(mpi_installation: Installation, tmp_path: Path) -> None:
+    loaded = real_studies.study(tmp_path, STUDY)
+    directory = tmp_path / "results"
+    outcome = real_studies.measure(loaded, directory, mpi_installation)
+    assert (outcome.done, outcome.total) == (16, 16)
+    results = read_study(directory)
+    assert results.notes == []
+    cases = results.cases
+    assert set(cases["status"]) == {"measured"} and set(cases["proof"]) == {"proved"}
+    assert set(cases["collective"]) == {PARTITIONED_SEND}
+    assert sorted(set(cases["threads"])) == [1, 2] and set(cases["partitions"]) == {4}
+
+    # 1 s a MB of a partition: 1.024 ms for a partition of 1 KiB.
+    delayed = cases.filter(pattern="last_delayed")
+    assert delayed["skew_s"].to_list() == pytest.approx([1.024e-3] * 8)
+    assert (delayed["total_delay_s"] > 1.024e-3).all()
+    ranks = results.ranks().join(delayed.select("case"), on="case")
+    last = ranks.filter(rank=0, partition=3)["arrival_s"]
+    assert (last.to_numpy() >= 1.024e-3).all()
+    assert (ranks.filter(rank=1)["exit_s"].to_numpy() >= np.min(last.to_numpy())).all()
+
+    again = real_studies.measure(loaded, directory, mpi_installation)
+    assert (again.measured_now, again.done) == (0, 16)
+
+
+def test_wrong_bytes_are_a_reason_to_stop() -> None:
+    answer = PartitionedMeasured(tried=5, valid=5, wrong=0)
+    assert wrong_bytes(answer) == ""
+    assert wrong_bytes(msgspec.structs.replace(answer, wrong=7)) == "7 bytes were wrong in 5 messages"
+
+
+@pytest.mark.slow
+def test_an_approach_that_the_library_lacks_is_refused_with_its_line(
+    some_mpi_installation: Installation, tmp_path: Path
+) -> None:
+    loaded = real_studies.study(tmp_path, STUDY.replace('"rma_fence"', '"pigeon"'))
+    with pytest.raises(BadInput, match=r"study.toml:7: .*this library has no 'pigeon' for partitioned_send"):
+        real_studies.measure(loaded, tmp_path / "results", some_mpi_installation)
