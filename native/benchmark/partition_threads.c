@@ -95,7 +95,7 @@ static void assign_partitions(offbeat_partition_threads *team) {
     }
     for (int i = 0; i < message->threads; i++) {
         member *own = &team->members[i];
-        own->order = malloc((size_t)own->count * sizeof *own->order);
+        own->order = calloc((size_t)own->count + 1, sizeof *own->order);
         if (!own->order)
             offbeat_fatal("no memory for the order of partitions");
         for (int k = 0; k < own->count; k++)

@@ -69,14 +69,14 @@ static int mismatch(const offbeat_partitioned_request *request) {
         return offbeat_partitioned_fail(
             request->comm->user, MPI_ERR_TRUNCATE,
             "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
-            request->peer, request->tag, (long long)(request->sender_partition_bytes * request->partitions));
+            request->peer, request->tag, (long long)request->sender_partition_bytes * request->partitions);
     return offbeat_partitioned_fail(request->comm->user, MPI_ERR_TRUNCATE,
                                     "partitioned receive from rank %d, tag %d: the send has %d partitions of "
                                     "%lld bytes, this receive has %d of "
                                     "%lld; both must describe the same number of bytes",
                                     request->peer, request->tag, request->sender_partitions,
                                     (long long)request->sender_partition_bytes, request->partitions,
-                                    (long long)(request->count * request->element_bytes));
+                                    (long long)request->count * request->element_bytes);
 }
 
 /* Makes a request inactive that can be completed. @return the error of its iteration, which was raised */

@@ -133,10 +133,10 @@ int offbeat_psend_init(const void *buffer, int partitions, MPI_Count count, MPI_
         "offbeat_psend_init", "destination", 1, (void *)buffer, partitions, count, datatype, dest, tag, comm};
     char why[OFFBEAT_PARTITIONED_WHY_BYTES];
     offbeat_partitioned_send_settings settings;
-    offbeat_partitioned_comm *attached;
+    offbeat_partitioned_comm *attached = NULL;
     offbeat_partitioned_request *send;
     int rc = check(&given, &attached, request);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || attached == NULL)
         return rc;
     if (!offbeat_partitioned_read_send_settings(info, &settings, why))
         return offbeat_partitioned_fail(comm, MPI_ERR_INFO_VALUE, "%s: %s", given.function, why);
@@ -150,11 +150,11 @@ int offbeat_precv_init(void *buffer, int partitions, MPI_Count count, MPI_Dataty
                        int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request) {
     const arguments given = {
         "offbeat_precv_init", "source", 0, buffer, partitions, count, datatype, source, tag, comm};
-    offbeat_partitioned_comm *attached;
+    offbeat_partitioned_comm *attached = NULL;
     offbeat_partitioned_request *receive;
     (void)info; /* the sender decides */
     int rc = check(&given, &attached, request);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS || attached == NULL)
         return rc;
     rc = describe(&given, attached, &receive);
     if (rc == MPI_SUCCESS)

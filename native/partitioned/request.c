@@ -45,7 +45,7 @@ static void *allocate_lines(size_t bytes) {
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) {
     const size_t most = (size_t)request->most_messages;
     request->message = allocate_lines(most * sizeof *request->message);
-    request->requests = malloc((most + 1) * sizeof *request->requests);
+    request->requests = malloc((most + 1) * sizeof(MPI_Request));
     request->first_of = malloc(((size_t)request->partitions + 1) * sizeof *request->first_of);
     request->last_of = malloc(((size_t)request->partitions + 1) * sizeof *request->last_of);
     request->indices = malloc((most + 1) * sizeof *request->indices);
