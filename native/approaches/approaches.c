@@ -29,7 +29,7 @@ const offbeat_approach *offbeat_approach_find(const char *name) {
 }
 
 int offbeat_thread_of_partition(const offbeat_message *message, int partition) {
-    return (int)((long long)partition * message->threads / message->partitions);
+    return (int)((((long long)partition + 1) * message->threads - 1) / message->partitions);
 }
 
 int offbeat_transfer_open(const offbeat_approach *approach, const offbeat_message *message,

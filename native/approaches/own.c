@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file own.c  Approaches by offbeat's own partitioned communication: messages of a size, and learned ones.
+/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages,
+ * or a learned one.
  */
 #include "approaches/transfer.h"
 

@@ -27,7 +27,7 @@ struct offbeat_transfer {
     MPI_Group peers;       /**< the other process; MPI_GROUP_NULL: none */
     MPI_Request *requests; /**< NULL: none */
     int request_count;
-    offbeat_prequest own; /**< of offbeat\'s own library; NULL: none */
+    offbeat_prequest own; /**< of offbeat's own library; NULL: none */
 };
 
 /** Returns from the calling function if an MPI call failed. */

@@ -13,8 +13,7 @@
 typedef struct member {
     offbeat_partition_threads *team;
     int first, count;
-    int *order; /* its partitions by their planned times */
-    int status; /* the first MPI error */
+    int *order; /* its partitions by their delays */
     pthread_t thread;
 } member;
 
@@ -22,11 +21,16 @@ struct offbeat_partition_threads {
     offbeat_transfer *transfer;
     const offbeat_message *message;
     const offbeat_clock *clock;
+    const int64_t *delays_ns;
+    int64_t longest_ns; /* of the delays */
     member *members;
     pthread_barrier_t begin, filled;
     int64_t repetition; /* to fill; written before the barrier "begin" */
     int should_end;
-    offbeat_readiness *readiness; /* written before "released" */
+    /* Written before "released": */
+    int64_t deadline_ns, end_ns; /* the deadline, and the planned time of the longest delay; local clock */
+    int64_t released_ns;
+    int64_t *lateness_ns;
     atomic_int released, done;
 };
 
@@ -42,31 +46,32 @@ static void fill(const member *own) {
         message->data[i] = offbeat_partition_byte(own->team->repetition, i);
 }
 
-/* Insertion sort: the order hardly changes from one repetition to the next. */
-static void sort_by_planned_time(const member *own) {
-    const offbeat_readiness *readiness = own->team->readiness;
-    for (int i = 1; i < own->count; i++) {
-        int partition = own->order[i], position = i;
-        for (;
-             position > 0 && readiness[own->order[position - 1]].planned_ns > readiness[partition].planned_ns;
-             position--)
-            own->order[position] = own->order[position - 1];
-        own->order[position] = partition;
-    }
+/* The planned time of a delay on the local clock, which is linear between the deadline and the longest delay.
+ */
+static int64_t planned_ns(const offbeat_partition_threads *team, int64_t delay_ns) {
+    if (delay_ns == 0)
+        return team->deadline_ns;
+    double share = (double)delay_ns / (double)team->longest_ns;
+    return team->deadline_ns + (int64_t)(share * (double)(team->end_ns - team->deadline_ns));
 }
 
-static void mark_partitions(member *own) {
+/* What MPI has done before is not lateness: before the first partition the start of the transfer, before the
+ * others the sends of the earlier partitions. */
+static void mark_partitions(const member *own) {
     offbeat_partition_threads *team = own->team;
-    sort_by_planned_time(own);
-    int64_t now = now_ns(team);
-    for (int i = 0; i < own->count && own->status == MPI_SUCCESS; i++) {
-        offbeat_readiness *one = &team->readiness[own->order[i]];
-        one->possible_ns = one->planned_ns > now ? one->planned_ns : now;
-        while ((now = now_ns(team)) < one->planned_ns)
+    int64_t possible_ns = team->released_ns;
+    for (int i = 0; i < own->count; i++) {
+        int partition = own->order[i];
+        int64_t now, planned = planned_ns(team, team->delays_ns[partition]);
+        if (possible_ns < planned)
+            possible_ns = planned;
+        while ((now = now_ns(team)) < planned)
             sched_yield();
-        one->ready_ns = now;
-        own->status = offbeat_transfer_ready(team->transfer, own->order[i]);
-        now = now_ns(team);
+        team->lateness_ns[partition] = now - possible_ns;
+        int status = offbeat_transfer_ready(team->transfer, partition);
+        if (status != MPI_SUCCESS)
+            offbeat_fatal("an MPI error when a partition was marked as ready");
+        possible_ns = now_ns(team);
     }
 }
 
@@ -86,13 +91,28 @@ static void *serve(void *argument) {
     }
 }
 
+/* The delays that compare_delays looks up: qsort passes it nothing else. Only one team is created at a time.
+ */
+static const int64_t *compared_delays_ns;
+
+static int compare_delays(const void *left, const void *right) {
+    int one = *(const int *)left, other = *(const int *)right;
+    int64_t one_ns = compared_delays_ns[one], other_ns = compared_delays_ns[other];
+    if (one_ns != other_ns)
+        return one_ns < other_ns ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
 static void assign_partitions(offbeat_partition_threads *team) {
     const offbeat_message *message = team->message;
     for (int partition = 0; partition < message->partitions; partition++) {
         member *owner = &team->members[offbeat_thread_of_partition(message, partition)];
         if (owner->count++ == 0)
             owner->first = partition;
+        if (team->longest_ns < team->delays_ns[partition])
+            team->longest_ns = team->delays_ns[partition];
     }
+    compared_delays_ns = team->delays_ns;
     for (int i = 0; i < message->threads; i++) {
         member *own = &team->members[i];
         own->order = calloc((size_t)own->count + 1, sizeof *own->order);
@@ -100,12 +120,14 @@ static void assign_partitions(offbeat_partition_threads *team) {
             offbeat_fatal("no memory for the order of partitions");
         for (int k = 0; k < own->count; k++)
             own->order[k] = own->first + k;
+        qsort(own->order, (size_t)own->count, sizeof *own->order, compare_delays);
     }
 }
 
 offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *transfer,
                                                             const offbeat_message *message,
-                                                            const offbeat_clock *clock) {
+                                                            const offbeat_clock *clock,
+                                                            const int64_t *delays_ns) {
     offbeat_partition_threads *team = calloc(1, sizeof *team);
     member *members = calloc((size_t)message->threads, sizeof *members);
     if (!team || !members)
@@ -113,6 +135,7 @@ offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *tr
     team->transfer = transfer;
     team->message = message;
     team->clock = clock;
+    team->delays_ns = delays_ns;
     team->members = members;
     assign_partitions(team);
     pthread_barrier_init(&team->begin, NULL, (unsigned)message->threads);
@@ -134,16 +157,15 @@ void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t rep
     pthread_barrier_wait(&team->filled);
 }
 
-int offbeat_partition_threads_run(offbeat_partition_threads *team, offbeat_readiness *readiness) {
-    team->readiness = readiness;
+void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns, int64_t *lateness_ns) {
+    team->deadline_ns = offbeat_clock_to_local_ns(team->clock, deadline_ns);
+    team->end_ns = offbeat_clock_to_local_ns(team->clock, deadline_ns + team->longest_ns);
+    team->lateness_ns = lateness_ns;
+    team->released_ns = now_ns(team);
     atomic_store_explicit(&team->released, 1, memory_order_release);
     mark_partitions(&team->members[0]);
     while (atomic_load_explicit(&team->done, memory_order_acquire) < team->message->threads - 1)
         sched_yield();
-    for (int i = 0; i < team->message->threads; i++)
-        if (team->members[i].status != MPI_SUCCESS)
-            return team->members[i].status;
-    return MPI_SUCCESS;
 }
 
 void offbeat_partition_threads_free(offbeat_partition_threads *team) {

@@ -5,7 +5,8 @@
  *
  * Between repetitions the threads block. From the moment at which all data are filled until the last
  * partition is ready they poll, so that no thread has to be woken while time is measured; they give their
- * core away between polls, as there may be more threads than cores.
+ * core away between polls, as there may be more threads than cores. An MPI error of a thread is fatal,
+ * because the message could never be completed.
  */
 #ifndef OFFBEAT_PARTITION_THREADS_H
 #define OFFBEAT_PARTITION_THREADS_H
@@ -17,31 +18,31 @@
 
 typedef struct offbeat_partition_threads offbeat_partition_threads;
 
-/** When a partition is to be ready and when it was, in ns on the local clock. */
-typedef struct offbeat_readiness {
-    int64_t planned_ns;
-    int64_t possible_ns; /**< planned, or the end of what its thread did before, if that was later */
-    int64_t ready_ns;    /**< when the thread marked it */
-} offbeat_readiness;
-
 /** Starts message->threads − 1 threads; the calling thread is the first of the team. Running out of memory or
- * threads is fatal. @p transfer, @p message and @p clock must outlive the team. */
+ * threads is fatal. @p transfer, @p message, @p clock and @p delays_ns (one for each partition) must outlive
+ * the team. */
 offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *transfer,
                                                             const offbeat_message *message,
-                                                            const offbeat_clock *clock);
+                                                            const offbeat_clock *clock,
+                                                            const int64_t *delays_ns);
 
 /** Fills the data of a repetition: byte i has the value offbeat_partition_byte(repetition, i). */
 void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t repetition);
 
-/** After filling: marks every partition as ready at its planned time, a thread's partitions in the order of
- * these times. @param readiness one for each partition @return the first MPI error, or MPI_SUCCESS */
-int offbeat_partition_threads_run(offbeat_partition_threads *team, offbeat_readiness *readiness);
+/**
+ * After filling: marks every partition as ready at the deadline, a time on the shared clock, plus its delay; a
+ * thread's partitions in the order of their delays.
+ * @param[out] lateness_ns one for each partition: how long after its planned time the thread marked it, without
+ *                         the time that the approach's functions had taken before
+ */
+void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns, int64_t *lateness_ns);
 
 /** Ends the threads. */
 void offbeat_partition_threads_free(offbeat_partition_threads *team);
 
+/** Data that differ by repetition and have no short period, so that displaced data are noticed. */
 static inline unsigned char offbeat_partition_byte(int64_t repetition, int64_t i) {
-    return (unsigned char)(31 * repetition + 7 * i + (i >> 8));
+    return (unsigned char)(((uint32_t)i * 2654435761u + (uint32_t)repetition * 0x9E3779B9u) >> 24);
 }
 
 #endif

@@ -100,11 +100,13 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
 }
 
 static int mark(const char *function, offbeat_partitioned_request *request, int partition) {
+    const MPI_Comm handler =
+        handler_of(request); /* another thread may free the request once all are marked */
     int is_first;
     int rc = offbeat_partitioned_send_mark(request, partition, &is_first);
     if (is_first)
-        return offbeat_partitioned_raise(handler_of(request), rc);
-    return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+        return offbeat_partitioned_raise(handler, rc);
+    return offbeat_partitioned_fail(handler, MPI_ERR_ARG,
                                     "%s: partition %d was marked ready before in this iteration", function,
                                     partition);
 }

@@ -291,7 +291,8 @@ static void empty_partitions_and_null_processes_work(void) {
     int flag;
     MPI_Status status;
     offbeat_prequest nobody[2];
-    static const shape empty[] = {{4, 0, 4, 0}, {3, 0, 5, 0}, {0, 0, 4, 0}, {4, 0, 0, 0}, {0, 5, 0, 5}};
+    static const shape empty[] = {{4, 0, 4, 0}, {3, 0, 5, 0}, {0, 0, 4, 0},
+                                  {4, 0, 0, 0}, {0, 5, 0, 5}, {0, 5, 3, 0}};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         pair made;
         make(&made, empty[i], 3, MPI_COMM_WORLD, MPI_INFO_NULL);

@@ -21,7 +21,7 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
 
 /* The message that holds a byte of the whole send buffer. */
 static int message_at(const offbeat_partitioned_request *request, int64_t byte) {
-    if (request->sender_partition_bytes == 0)
+    if (request->sender_partitions == 0 || request->sender_partition_bytes == 0)
         return 0;
     return offbeat_partitioned_message_of(request->sender_partitions, request->messages,
                                           (int)(byte / request->sender_partition_bytes));

@@ -115,6 +115,7 @@ def test_the_resolved_study_loads_as_the_same_study(section: PartitionedSection)
         (MESSAGES.replace("64 KiB", "0 B") + TWO, "0 B cannot be divided"),
         (MESSAGES.replace("4 MiB", "4 GiB") + TWO, "more than an MPI call can state"),
         (MESSAGES.replace("[1, 4]", "[4, 8]") + TWO, "2 partitions are fewer than the 4 threads"),
+        (MESSAGES.replace("[1, 4]", "[1, 64]") + TWO, "64 threads are more than the 32 partitions"),
         (MESSAGES.replace("32]", "131072]") + TWO, "131072 partitions are too many; the most are 65536"),
         (MESSAGES.replace('["single", "many"]', '["all", "many"]') + TWO, "'all' includes every other name"),
         (MESSAGES + MESSAGES + TWO, r"is in partitioned\[0\] too"),

@@ -73,7 +73,7 @@ def show_model(
         float, typer.Option(help="Of the computation: share of its memory that is sent.")
     ] = 1.0,
     frequency: Annotated[
-        float, typer.Option(help="Of the computation: GHz of a core, which computes a double a cycle.")
+        float, typer.Option(help="Of the computation: GHz of a core, which computes 8 flops a cycle.")
     ] = 3.5,
     noise: Annotated[
         float, typer.Option(help="Of the computation: system noise, as a share of the computing time.")

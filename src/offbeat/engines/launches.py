@@ -42,7 +42,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     """What distinguishes a launch: processes, their placement, and the variables that force algorithms.
 
     ``steerable`` adds what the library needs to obey forced algorithms; without it the library is launched as
-    its users would. ``has_threads`` asks for MPI_THREAD_MULTIPLE.
+    its users would. With several ``threads`` in a process, MPI_THREAD_MULTIPLE is requested.
     """
 
     p: int
@@ -50,7 +50,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     ppn: int
     environment: tuple[tuple[str, str], ...] = ()
     steerable: bool = True
-    has_threads: bool = False
+    threads: int = 1
 
 
 class Launches:
@@ -94,7 +94,7 @@ class Launches:
     def _create_command(self, spec: LaunchSpec) -> launch.LaunchCommand:
         return launch.command(
             self._installation,
-            [str(self._driver), *(["--threads"] if spec.has_threads else []), "--samples", str(self.samples)],
+            [str(self._driver), *(["--threads"] if spec.threads > 1 else []), "--samples", str(self.samples)],
             spec.p,
             nodes=spec.nodes,
             ppn=spec.ppn,
@@ -104,6 +104,7 @@ class Launches:
             environment=dict(spec.environment) | self._section.environment,
             allocation=self._allocation,
             steerable=spec.steerable,
+            threads=spec.threads,
         )
 
     def get(self, spec: LaunchSpec) -> Driver:

@@ -176,7 +176,7 @@ class MpiEngine:
         spec = self._spec(algorithm, case)
         calls = len(delays_s) if case.skew_policy == REPLAY else 0
         for_block = block_rule(rule)
-        command = self._command(algorithm, case, delays_s, self._limits(spec, delays_s, for_block))
+        command = self._command(algorithm, case, delays_s, self._limits(algorithm, spec, delays_s, for_block))
 
         def batch(repetitions: int, attempts: int) -> str:
             nonlocal command
@@ -194,8 +194,7 @@ class MpiEngine:
                 return str(refusal)
             answer = cast("Measured | PartitionedMeasured", reply)
             self.launches.check_samples(answer.tried, case.p, case.partitions)
-            # the next batch follows without a pause, so it needs no warm-up
-            command = msgspec.structs.replace(command, unrecorded=0)
+            command = msgspec.structs.replace(command, unrecorded=self._unrecorded_later(algorithm))
             if isinstance(answer, PartitionedMeasured):
                 return wrong_bytes(answer)
             if calls:
@@ -227,10 +226,12 @@ class MpiEngine:
             delays=UNSET if calls else nanoseconds(delays_s),
         )
 
-    def _limits(self, spec: LaunchSpec, delays_s: NDArray[np.float64], rule: RepetitionsSection) -> Limits:
+    def _limits(
+        self, algorithm: Algorithm, spec: LaunchSpec, delays_s: NDArray[np.float64], rule: RepetitionsSection
+    ) -> Limits:
         """When a measurement of a block ends, and when a repetition is valid."""
         return {
-            "unrecorded": WARMUP_REPETITIONS,
+            "unrecorded": self._unrecorded(algorithm),
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(spec, delays_s) * 1e9),
             "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
@@ -249,6 +250,14 @@ class MpiEngine:
         floor = OVERSUBSCRIBED_START_TOLERANCE_S if oversubscribed else START_TOLERANCE_S
         return max(floor, TOLERANCE_OF_SKEW * self._skew_s(delays_s))
 
+    def _unrecorded(self, algorithm: Algorithm) -> int:
+        """Uncounted repetitions before the first batch of a block."""
+        return WARMUP_REPETITIONS
+
+    def _unrecorded_later(self, algorithm: Algorithm) -> int:
+        """Those before further batches: none, because these follow without a pause."""
+        return 0
+
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
         """The skew of a pattern, or the mean skew of a replay's calls."""
         return float(delays_s.max(axis=-1).mean())
@@ -261,7 +270,7 @@ class MpiEngine:
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""
         spec = self._spec(algorithm, case)
-        return (case.p, case.nodes, case.ppn, spec.steerable, *spec.environment)
+        return (case.p, case.nodes, case.ppn, spec.threads, spec.steerable, *spec.environment)
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
         """The command that measures a case, to copy into a shell."""

@@ -11,13 +11,25 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import ProofResult
 from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.mpi import Limits, MpiEngine, nanoseconds, wrong_bytes
+from offbeat.engines.mpi import (
+    MOST_LOSSES,
+    WARMUP_REPETITIONS,
+    Limits,
+    MpiEngine,
+    nanoseconds,
+    wrong_bytes,
+)
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.cases import SENDER
+
+LEARNED = "offbeat_learned"
+
+LEARNING_ITERATIONS = 12
+"""Iteration 9 announces the number of messages that was learned (``native/partitioned/layout.h``)."""
 
 TRIED_MESSAGES = 5
 """Messages by which an approach is tried before it is measured."""
@@ -96,10 +108,14 @@ class PartitionedEngine(MpiEngine):
             attempts=TRIED_MESSAGES,
             delays=[STEP_NS * partition for partition in range(min(case.partitions, MAX_STEPS))],
         )
+        losses = self._losses.setdefault((PARTITIONED_SEND, algorithm.name, case.p), [])
+        if len(losses) >= MOST_LOSSES:
+            return "quarantined", f"not tried again: {losses[-1]}"
         try:
             answer = self.launches.get(self._spec(algorithm, case)).ask(command, timeout_s=self._hang_after_s)
         except DriverLost as lost:
             self.launches.drop()
+            losses.append(str(lost))
             self._require_launches(case)
             return "quarantined", str(lost)
         except Refused as refusal:
@@ -118,6 +134,13 @@ class PartitionedEngine(MpiEngine):
             **limits,
         )
 
+    def _unrecorded(self, algorithm: Algorithm) -> int:
+        """Each measurement prepares its transfer anew; a learned number of messages follows trials."""
+        return LEARNING_ITERATIONS if algorithm.name == LEARNED else WARMUP_REPETITIONS
+
+    def _unrecorded_later(self, algorithm: Algorithm) -> int:
+        return self._unrecorded(algorithm)
+
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
         return float(delays_s.max())
 
@@ -126,4 +149,4 @@ class PartitionedEngine(MpiEngine):
 
     def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
         spec = super()._spec(algorithm, case, more)
-        return msgspec.structs.replace(spec, has_threads=True)
+        return msgspec.structs.replace(spec, threads=case.threads)

@@ -59,6 +59,7 @@ class IntelMpiSteering(Steering):
 PINNING = {
     "own core": {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"},
     "own thread": {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "unit", "I_MPI_PIN_DOMAIN": "1"},
+    "own cores": {"I_MPI_PIN": "0"},
     "oversubscribed": {"I_MPI_PIN": "0"},
 }
 

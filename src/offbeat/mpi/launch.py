@@ -49,6 +49,7 @@ def command(
     allocation: Allocation | None = None,
     cores: Cores | None = None,
     steerable: bool = True,
+    threads: int = 1,
     environ: Mapping[str, str] = os.environ,
 ) -> LaunchCommand:
     """Create the command that starts ``p`` processes of ``driver``: a program, or one with its arguments.
@@ -57,8 +58,8 @@ def command(
     own), ``mpirun``, ``mpiexec`` or ``srun``. ``options`` are the user's launcher options and replace
     offbeat's options of the same name; ``environment`` are variables for the processes. ``allocation`` is the
     batch job to run in and ``cores`` what this node has (looked up when ``None``). ``steerable`` adds what a
-    library needs to obey forced algorithms; without it the library is launched as its users would.
-    ``environ`` is the environment to start from.
+    library needs to obey forced algorithms; without it the library is launched as its users would. A process
+    with several ``threads`` is not bound to a core. ``environ`` is the environment to start from.
 
     Raises :class:`BadInput` for contradictory arguments and for a launcher that does not exist.
     """
@@ -74,6 +75,7 @@ def command(
         cores=cores or this_node.available(),
         by_srun=by_srun,
         as_root=os.geteuid() == 0,
+        threads=threads,
     )
     library = library_of(installation)
     user_variables = dict(environment or {})
@@ -149,7 +151,7 @@ def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str
     if placement.load == "oversubscribed":
         options += ["--overcommit"]
     if not placement.mentions("--cpu-bind"):
-        binding = {"own core": "cores", "own thread": "threads", "oversubscribed": "none"}[placement.load]
+        binding = {"own core": "cores", "own thread": "threads"}.get(placement.load, "none")
         options += [f"--cpu-bind={binding}"]
     return [*options, "--kill-on-bad-exit=1", "--export=ALL"]
 

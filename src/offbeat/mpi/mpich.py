@@ -167,7 +167,7 @@ def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]
     """Number of processes, hosts, mapping, binding and variables."""
     options = ["-np", str(placement.p), *host_options(placement)]
     if not placement.mentions("-bind-to", "--bind-to"):
-        binding = {"own core": "core", "own thread": "hwthread", "oversubscribed": "none"}[placement.load]
+        binding = {"own core": "core", "own thread": "hwthread"}.get(placement.load, "none")
         options += ["-bind-to", binding]
     return options + sorted_genv_options(environment)
 

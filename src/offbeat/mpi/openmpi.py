@@ -268,7 +268,7 @@ def _binding_options(placement: Placement) -> list[str]:
     whether waiting processes yield their core. A batch job with fewer slots than cores is not oversubscribed.
     """
     options: list[str] = []
-    binding = {"own core": "core", "own thread": "hwthread", "oversubscribed": "none"}[placement.load]
+    binding = {"own core": "core", "own thread": "hwthread"}.get(placement.load, "none")
     short_of_slots = placement.slots is not None and placement.p > placement.slots
     if placement.load == "oversubscribed":
         options += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]

@@ -26,13 +26,17 @@ _NAME_HOSTS = (
 )
 
 
+Load = Literal["own core", "own thread", "own cores", "oversubscribed"]
+
+
 class Placement(Struct, frozen=True, kw_only=True):
     """Where a launcher shall start processes.
 
     ``nodes`` and ``ppn`` are 0 where the launcher places the ``p`` processes. ``load`` says whether every
-    process has a core (``own core``), only a hardware thread (``own thread``), or less than that
-    (``oversubscribed``). ``slots`` is how many processes the launcher starts by default, where a batch system
-    limits it. ``options`` are the user's launcher options.
+    process has a core (``own core``), only a hardware thread (``own thread``), a core for each of several
+    threads (``own cores``: such processes are not bound), or less than that (``oversubscribed``). ``slots``
+    is how many processes the launcher starts by default, where a batch system limits it. ``options`` are the
+    user's launcher options.
     """
 
     p: int
@@ -40,7 +44,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     ppn: int
     hostfile: Path | None
     several_nodes: bool
-    load: Literal["own core", "own thread", "oversubscribed"]
+    load: Load
     slots: int | None
     as_root: bool
     options: tuple[str, ...] = ()
@@ -61,6 +65,7 @@ def place(
     cores: Cores,
     by_srun: bool,
     as_root: bool,
+    threads: int = 1,
 ) -> tuple[Placement, list[str]]:
     """Check the requested placement against the available cores; returns the placement and warnings.
 
@@ -79,12 +84,31 @@ def place(
             nodes, len(hosts) if not nodes else 0, allocation.nodes if allocation and not nodes else 0
         )
         > 1,
-        load="own core" if ranks <= physical else "own thread" if ranks <= logical else "oversubscribed",
+        load=_load(ranks, threads, logical, physical),
         slots=allocation.slots if allocation else None,
         as_root=as_root,
         options=tuple(options),
     )
+    if threads > 1:
+        return placement, _thread_warnings(placement, ranks * threads, logical, where)
     return placement, _warnings(placement, ranks, logical, physical, where)
+
+
+def _load(ranks: int, threads: int, logical: int, physical: int) -> Load:
+    if ranks * threads > logical:
+        return "oversubscribed"
+    if threads > 1:
+        return "own cores"
+    return "own core" if ranks <= physical else "own thread"
+
+
+def _thread_warnings(placement: Placement, threads: int, logical: int, where: str) -> list[str]:
+    if placement.load != "oversubscribed":
+        return []
+    return [
+        f"{threads} threads of all processes share {_counted(logical, 'hardware thread')} {where}: times"
+        " include waiting for a core."
+    ]
 
 
 def hosts_of(hostfile: Path | None) -> list[str]:

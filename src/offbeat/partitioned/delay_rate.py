@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-BYTES_PER_FLOP = 8
-"""Equation 6: a processor computes 8 bytes, one double, a cycle."""
+FLOPS_PER_CYCLE = 8
+"""Equation 6: flops of a core in a cycle."""
 
 
 class Computation(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Computation(Struct, frozen=True, kw_only=True):
     def seconds_per_byte(self) -> float:
         """μ, the computing time of a byte that is sent (equation 6)."""
         intensity = self.arithmetic_intensity / self.communication_intensity
-        return intensity / (BYTES_PER_FLOP * self.frequency_hz)
+        return intensity / (FLOPS_PER_CYCLE * self.frequency_hz)
 
     @property
     def relative_noise(self) -> float:

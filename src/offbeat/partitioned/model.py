@@ -34,11 +34,11 @@ def aggregated(ready_s: Times, partition_bytes: float, messages: int) -> tuple[T
     """Partitions (..., n) as ``messages`` messages of neighbouring partitions: when each is ready, its bytes.
 
     A message is ready when the last of its partitions is. Returns the shapes (..., messages) and (messages,).
-    ``messages`` is 1 to n; if it does not divide n, the first messages have a partition more.
+    ``messages`` is 1 to n; message m has the partitions from ⌊mn / messages⌋ on, as in
+    ``native/partitioned/layout.c``.
     """
-    sizes = np.array([len(part) for part in np.array_split(np.empty(ready_s.shape[-1]), messages)])
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    return np.maximum.reduceat(ready_s, starts, axis=-1), sizes * partition_bytes
+    bounds = np.arange(messages + 1) * ready_s.shape[-1] // messages
+    return np.maximum.reduceat(ready_s, bounds[:-1], axis=-1), np.diff(bounds) * partition_bytes
 
 
 def gain_by_delay_rate(partitions: int, delay_rate: float, bandwidth: float) -> float:

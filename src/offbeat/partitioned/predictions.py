@@ -150,7 +150,7 @@ class Network(Struct, frozen=True, kw_only=True):
         occupied_s, flight_s = message_parts_s(self.platform, self.path, np.asarray(sizes, dtype=np.float64))
         if self.message_cost_s is None:
             return occupied_s + flight_s, 0.0
-        return occupied_s + self.message_cost_s, float(flight_s.max())
+        return occupied_s - self.platform.messages.send_overhead + self.message_cost_s, float(flight_s.max())
 
 
 def network(platform: PlatformFile, message_cost_s: float | None = None, *, inside: bool = False) -> Network:

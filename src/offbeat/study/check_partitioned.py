@@ -86,6 +86,13 @@ def _check_limits(section: Tree, key: Key, faults: Faults) -> None:
         for index, number in valid_items(section[name]):
             if number > most:
                 faults.add((*key, name, index), f"{number} {name} are too many; the most are {most}")
+    most_partitions = max(
+        (number for _, number in valid_items(section["partitions"])), default=MAX_PARTITIONS
+    )
+    for index, threads in valid_items(section["threads"]):
+        if threads > most_partitions:
+            sentence = f"{threads} threads are more than the {most_partitions} partitions; take fewer threads"
+            faults.add((*key, "threads", index), sentence)
     fewest = min((number for _, number in valid_items(section["threads"])), default=1)
     for index, partitions in valid_items(section["partitions"]):
         if partitions < fewest:

@@ -92,7 +92,12 @@ def _check_file(path: Path, scaled: bool, index: int, tree: Tree, faults: Faults
         }
         for p in sorted({p for p, _, _ in placements(tree["processes"])}):
             for count in sorted(partitions or {1}):
-                pattern_file.read(path, p, count)
+                delays_s = pattern_file.read(path, p, count).delays_s
+                if partitions and delays_s[1:].any():
+                    sentence = (
+                        f"{path} delays rank 1, but only the sender, rank 0, has delays; write 0 for rank 1"
+                    )
+                    faults.add(key, sentence)
     except BadInput as error:
         faults.add(key, REPLAY_AS_PATTERN.format(path) if _is_replay(path) else str(error))
 
