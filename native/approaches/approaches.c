@@ -91,6 +91,7 @@ int offbeat_transfer_close(offbeat_transfer **transfer) {
     if (closing->comm != MPI_COMM_NULL)
         status = first_error(status, MPI_Comm_free(&closing->comm));
     free(closing->requests);
+    free(closing->statuses);
     free(closing->windows);
     free(closing->lanes);
     free(closing);

@@ -11,7 +11,8 @@ enum { TAG = 1 };
 /* @return an MPI error code */
 static int allocate_requests(offbeat_transfer *transfer, int count) {
     transfer->requests = malloc((size_t)count * sizeof(MPI_Request));
-    if (!transfer->requests)
+    transfer->statuses = malloc((size_t)count * sizeof(MPI_Status));
+    if (!transfer->requests || !transfer->statuses)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < count; i++)
         transfer->requests[i] = MPI_REQUEST_NULL;
@@ -38,7 +39,7 @@ static int start_receives(offbeat_transfer *transfer) {
 }
 
 static int wait_for_all(offbeat_transfer *transfer) {
-    return MPI_Waitall(transfer->request_count, transfer->requests, MPI_STATUSES_IGNORE);
+    return MPI_Waitall(transfer->request_count, transfer->requests, transfer->statuses);
 }
 
 /* --- a single message, when all partitions are ready --- */

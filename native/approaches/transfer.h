@@ -26,6 +26,7 @@ struct offbeat_transfer {
     int window_count;      /**< 1, or one a thread */
     MPI_Group peers;       /**< the other process; MPI_GROUP_NULL: none */
     MPI_Request *requests; /**< NULL: none */
+    MPI_Status *statuses;  /**< GCC warns of MPI_STATUSES_IGNORE as MPICH 4.0 declares it */
     int request_count;
     offbeat_prequest own; /**< of offbeat's own library; NULL: none */
 };
