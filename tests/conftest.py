@@ -16,6 +16,7 @@ from offbeat.mpi import build, find
 from offbeat.mpi.installation import Installation
 
 hypothesis.settings.register_profile("offbeat", deadline=None)  # no test judges a wall time
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=30)  # of 'make check'
 hypothesis.settings.load_profile("offbeat")
 
 find.PYTHON_PREFIX = Path("/nonexistent")
@@ -77,9 +78,10 @@ def mpi_installation(request: pytest.FixtureRequest) -> Installation:
 
 
 @pytest.fixture(scope="session")
-def some_mpi_installation() -> Installation:
-    """One real MPI library, for tests that do not depend on the library."""
-    for name in LIBRARIES:
+def some_mpi_installation(pytestconfig: pytest.Config) -> Installation:
+    """That of ``--library``, or the first that is installed: for tests that do not depend on the library."""
+    only = pytestconfig.getoption("library")
+    for name in [only] if only else LIBRARIES:
         if installation := installed(name):
             return installation
     lacking("any MPI library")

@@ -28,7 +28,7 @@ cores=$(nproc)
 side_by_side=(--numprocesses $((cores < 4 ? cores : 4)) --dist loadfile --no-loadscope-reorder)
 
 if [[ ${1:-} == --quick ]]; then
-    run -q -m "not alone and not slow" --library openmpi5 "${side_by_side[@]}"
+    run -q -m "not alone and not slow" --library openmpi5 --hypothesis-profile quick "${side_by_side[@]}"
     exit
 elif (($#)); then
     run "$@"

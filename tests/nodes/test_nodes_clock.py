@@ -14,6 +14,8 @@ from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, compiled, hostfile, launc
 from offbeat.clock.check_plan import METHODS
 from offbeat.mpi.installation import Installation
 
+pytestmark = pytest.mark.slow
+
 LINE = re.compile(r"rank (\d+) age_ms (\d+) low (-?\d+) high (-?\d+) bound (\d+) shared (\d)")
 READINGS = 15
 """Of each rank but 0: five syncs, three ages each (clock_truth.c)."""

@@ -9,6 +9,8 @@ import pytest
 from real_libraries import real_installation
 from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, hostfile, offbeat, on_nodes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", [*ONE_OF_THEM, "mpich5"] if not WHOLE else list(OFFSETS))
 def test_the_doctor_counts_the_cores_of_each_node(name: str, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import psutil
 import pytest
 from several_nodes import NODES, on_nodes
 
+pytestmark = pytest.mark.slow
+
 SSH, LINK = NODES / "ssh", NODES / "link"
 ASK = "hostname; cat /proc/sys/kernel/random/boot_id; nproc; ls $TMPDIR; ip route"
 

@@ -16,6 +16,8 @@ from offbeat.mpi.build import native_sources
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.protocol import SmpiCall
 
+pytestmark = pytest.mark.slow
+
 LATENCY_S, BANDWIDTH = 1e-6, 1.25e9
 P = 16
 
