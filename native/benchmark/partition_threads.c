@@ -157,7 +157,8 @@ void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t rep
     pthread_barrier_wait(&team->filled);
 }
 
-void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns, int64_t *lateness_ns) {
+void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns,
+                                   int64_t *lateness_ns) {
     team->deadline_ns = offbeat_clock_to_local_ns(team->clock, deadline_ns);
     team->end_ns = offbeat_clock_to_local_ns(team->clock, deadline_ns + team->longest_ns);
     team->lateness_ns = lateness_ns;

@@ -30,12 +30,13 @@ offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *tr
 void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t repetition);
 
 /**
- * After filling: marks every partition as ready at the deadline, a time on the shared clock, plus its delay; a
- * thread's partitions in the order of their delays.
- * @param[out] lateness_ns one for each partition: how long after its planned time the thread marked it, without
- *                         the time that the approach's functions had taken before
+ * After filling: marks every partition as ready at the deadline, a time on the shared clock, plus its delay;
+ * a thread's partitions in the order of their delays.
+ * @param[out] lateness_ns one for each partition: how long after its planned time the thread marked it,
+ * without the time that the approach's functions had taken before
  */
-void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns, int64_t *lateness_ns);
+void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns,
+                                   int64_t *lateness_ns);
 
 /** Ends the threads. */
 void offbeat_partition_threads_free(offbeat_partition_threads *team);
