@@ -52,7 +52,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         shown = [one for one in self.residuals if one.flows > 1 or one.bytes.bit_count() == 1]
         return headings, [_row(residual) for residual in shown]
 
-    def words(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The errors of the fit, and notes about it."""
         return [*describe_residuals(self.residuals), *(f"note: {note}" for note in self.notes)]
 
@@ -82,8 +82,8 @@ def calibrate(measured: Measurements, base: Platform | None = None) -> Calibrati
     """Fit a platform; values that were not measured are taken from ``base``."""
     fitted = fit(measured, base.file if base else None)
     comments = notes(measured, base.name if base else "")
-    found = residuals(measured, fitted)
-    platform = loads(platform_text(fitted, comments, found), "the calibrated platform")
+    differences = residuals(measured, fitted)
+    platform = loads(platform_text(fitted, comments, differences), "the calibrated platform")
     return Calibration(platform=platform, notes=comments, residuals=residuals(measured, platform.file))
 
 

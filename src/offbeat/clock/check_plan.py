@@ -167,10 +167,10 @@ def _clock_kind(distorted: bool) -> str:
 
 def choose(found: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
     """The named algorithms, or all without names. Raises :class:`BadInput` for unknown names."""
-    known = [one.name for one in found]
+    names_of_all = [one.name for one in found]
     for name in names:
-        if name not in known:
-            raise BadInput(f"--algorithm {name}: the library has {', '.join(known) or 'none'}")
+        if name not in names_of_all:
+            raise BadInput(f"--algorithm {name}: the library has {', '.join(names_of_all) or 'none'}")
     return [one for one in found if not names or one.name in names]
 
 

@@ -43,7 +43,7 @@ WARMUPS = 3
 _ROWS: dict[str, type[Row]] = {"start": Start, "sync": Sync, "accuracy": Accuracy}
 """The kind of a step → the type of its rows."""
 
-LOSSES = 2
+MOST_FAILURES = 2
 """A start or collective with which the launch died this number of times is not tried again."""
 
 DRIFT_PPM = 20.0
@@ -61,19 +61,19 @@ class LaunchedProber:
         self._launches: Launches = engine.launches
         self._settings = settings
         self._algorithms = {(one.collective, one.name): one for one in found.algorithms}
-        self._losses: dict[tuple[str, ...], list[str]] = {}
+        self._failures: dict[tuple[str, ...], list[str]] = {}
 
     def do(self, step: Step) -> Row:
         """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
-        losses = self._losses.setdefault(_subject(step), [])
-        if len(losses) >= LOSSES:
-            return failed(step, f"not tried again: {losses[-1]}", self._settings)
+        failures = self._failures.setdefault(_subject(step), [])
+        if len(failures) >= MOST_FAILURES:
+            return failed(step, f"not tried again: {failures[-1]}", self._settings)
         try:
             driver = self._forced(step)
             answer = driver.ask(self._command(step), timeout_s=self._patience_s(step))
         except DriverLost as lost:
             self._launches.drop()
-            losses.append(str(lost))
+            failures.append(str(lost))
             self._require_launches()
             return failed(step, str(lost), self._settings)
         except Refused as refusal:

@@ -148,8 +148,8 @@ def summary(rows: Sequence[Row], p: int) -> Summary:
 
 def _skews(rows: Sequence[Start]) -> list[Skew]:
     """The harmonised start first, then the barriers from the least skew to the largest."""
-    found = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
-    return sorted(found, key=lambda one: (one.start != HARMONIZE, one.median_s))
+    skews = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
+    return sorted(skews, key=lambda one: (one.start != HARMONIZE, one.median_s))
 
 
 def _skew(start: str, rows: Sequence[Start]) -> Skew:
@@ -179,7 +179,7 @@ def _counted(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_
 
 
 def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
-    found = []
+    ratios = []
     for collective, size in dict.fromkeys((row.collective, row.bytes) for row in rows):
         here = [row for row in rows if (row.collective, row.bytes) == (collective, size)]
         algorithms = sorted({row.algorithm for row in here}, key=lambda name: (name != DEFAULT, name))
@@ -189,7 +189,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
             for start in _names(here)
             if (group := [row for row in here if (row.algorithm, row.start) == (algorithm, start)])
         }
-        found.append(
+        ratios.append(
             Ratios(
                 collective=collective,
                 bytes=size,
@@ -198,7 +198,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
                 latencies=latencies,
             )
         )
-    return found
+    return ratios
 
 
 def _latency(rows: Sequence[Start], p: int) -> Latency:
@@ -334,8 +334,8 @@ def _barriers(found: Summary) -> Iterator[str]:
     if not found.barriers:
         return
     best = min(found.barriers, key=lambda one: one.high_s)
-    own = next((one for one in found.barriers if one.start == DEFAULT), None)
+    default = next((one for one in found.barriers if one.start == DEFAULT), None)
     text = f"with the best barrier ({best.start}) it is {format_time(best.high_s, 2)}"
-    if own is not None and own is not best:
-        text += f", with the library's own choice {format_time(own.high_s, 2)}"
+    if default is not None and default is not best:
+        text += f", with the library's own choice {format_time(default.high_s, 2)}"
     yield text

@@ -253,11 +253,11 @@ def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
 
 
 def _square(ratios: Ratios, algorithm: str, start: str, *, longest: bool) -> Square:
-    found = ratios.latencies.get((algorithm, start))
-    if found is None:
+    latency = ratios.latencies.get((algorithm, start))
+    if latency is None:
         return Square(text="–", tone="missing", note="failed")
-    time = format_time(found.longest_s if longest else found.average_s, 2)
-    note = f"{algorithm} after {label(start)}, {found.count} repetitions"
+    time = format_time(latency.longest_s if longest else latency.average_s, 2)
+    note = f"{algorithm} after {label(start)}, {latency.count} repetitions"
     if start == HARMONIZE:
         return Square(text=time, tone="plain", note=note)
     ratio = ratios.ratio(algorithm, start, longest=longest)

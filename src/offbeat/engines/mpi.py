@@ -49,7 +49,7 @@ WARMUP_REPETITIONS = 2
 """Uncounted repetitions at the beginning of a block: caches, branch predictors and message paths are cold
 after another algorithm, and the first repetition took 27% longer."""
 
-MOST_LOSSES = 2
+MOST_FAILURES = 2
 """An algorithm that crashed or hung at this number of sizes is not tried at the others."""
 
 
@@ -102,7 +102,7 @@ class MpiEngine:
         self._variables: list[Variable] | None = None
         self._algorithms: dict[str, list[Algorithm]] = {}
         self._renamed: dict[tuple[str, str], str] = {}
-        self._losses: dict[tuple[str, str, int], list[str]] = {}
+        self._failures: dict[tuple[str, str, int], list[str]] = {}
         self._new_launches_left = NEW_LAUNCHES
 
     def describe(self) -> dict[str, object]:
@@ -124,10 +124,10 @@ class MpiEngine:
         """
         name = self._renamed.get((collective, name), name)
         plain_name, parameters = split_name(name)
-        known = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
-        if name in known:
-            return known[name]
-        plain = known.get(plain_name)
+        by_name = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
+        if name in by_name:
+            return by_name[name]
+        plain = by_name.get(plain_name)
         return (
             self.steering.with_parameters(plain, parameters, self.variables())
             if plain and parameters
@@ -369,9 +369,9 @@ class MpiEngine:
         )
 
     def _observe_once(self, algorithm: Algorithm, case: Case) -> Observation:
-        losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p), [])
-        if len(losses) >= MOST_LOSSES:
-            return Observation(algorithm=algorithm, lost=f"not tried again: {losses[-1]}")
+        failures = self._failures.setdefault((algorithm.collective, algorithm.name, case.p), [])
+        if len(failures) >= MOST_FAILURES:
+            return Observation(algorithm=algorithm, failure=f"not tried again: {failures[-1]}")
         observation = observe(
             self.launches,
             self._spec(algorithm, case),
@@ -380,8 +380,8 @@ class MpiEngine:
             case,
             self._hang_after_s,
         )
-        if observation.lost:
-            losses.append(observation.lost)
+        if observation.failure:
+            failures.append(observation.failure)
             self._require_launches(case)
         if observation.call_failed:
             # some processes may have begun the call: MPICH does not cancel their messages and receives
@@ -401,13 +401,13 @@ class MpiEngine:
 
     def _current_name(self, algorithm: Algorithm) -> Algorithm:
         """The algorithm with the name that proofs at another p have given it."""
-        known = self.algorithms(algorithm.collective)
-        return next((one for one in known if one.settings == algorithm.settings), algorithm)
+        candidates = self.algorithms(algorithm.collective)
+        return next((one for one in candidates if one.settings == algorithm.settings), algorithm)
 
     def _position(self, algorithm: Algorithm) -> int:
         """The algorithm's position in the library's own order; those with parameters come last."""
-        known = [one.settings for one in self.algorithms(algorithm.collective)]
-        return known.index(algorithm.settings) if algorithm.settings in known else len(known)
+        settings = [one.settings for one in self.algorithms(algorithm.collective)]
+        return settings.index(algorithm.settings) if algorithm.settings in settings else len(settings)
 
     def _rename_by_function(self, algorithms: Iterable[Algorithm], verdicts: list[Verdict]) -> ProofResult:
         """Rename algorithms that the library only numbers after the function executed at the largest size."""
@@ -450,9 +450,14 @@ class MpiEngine:
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
         """For the library's own choice: the launch as users start it, if the steerable one differs."""
-        free = msgspec.structs.replace(spec, steerable=False)
-        same = self.launches.command(free).changes == self.launches.command(spec).changes
-        return spec if same and self.launches.command(free).argv == self.launches.command(spec).argv else free
+        unsteered = msgspec.structs.replace(spec, steerable=False)
+        has_same_variables = self.launches.command(unsteered).changes == self.launches.command(spec).changes
+        return (
+            spec
+            if has_same_variables
+            and self.launches.command(unsteered).argv == self.launches.command(spec).argv
+            else unsteered
+        )
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)

@@ -190,8 +190,9 @@ def _share(
 
 def _warnings(placement: Placement, ranks: int, logical: int, physical: int, where: str) -> list[str]:
     if placement.load == "oversubscribed":
+        shared = "core" if logical == physical else "hardware thread"
         return [
-            f"{ranks} processes share {_counted(logical, 'core')} {where}: times include waiting for a core."
+            f"{ranks} processes share {_counted(logical, shared)} {where}: times include waiting for a core."
             " They show that everything works, but not which algorithm is faster on a machine with a core for"
             f" each process; {_at_most(logical)} reliable times."
         ]

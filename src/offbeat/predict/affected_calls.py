@@ -80,8 +80,14 @@ def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCa
 
     def rule(row: CallSiteStats, size: int) -> Rule | None:
         collective = collective_name(row.collective)
-        found = tuning.rule_for(collective, row.processes, size, summary.processes, in_place=row.in_place)
-        return None if found is not None and found.algorithm.hierarchical and one_node else found
+        rule_of_row = tuning.rule_for(
+            collective, row.processes, size, summary.processes, in_place=row.in_place
+        )
+        return (
+            None
+            if rule_of_row is not None and rule_of_row.algorithm.hierarchical and one_node
+            else rule_of_row
+        )
 
     acted = []
     for row in summary.group_rows:

@@ -115,10 +115,10 @@ class _Collector:
             if held <= 1:
                 break
             self._step *= 2
-            kept = [numbers % self._step == 0 for _, _, numbers in self._parts]
+            is_kept = [numbers % self._step == 0 for _, _, numbers in self._parts]
             self._parts = [
                 (delays[keep], began[keep], numbers[keep])
-                for (delays, began, numbers), keep in zip(self._parts, kept, strict=True)
+                for (delays, began, numbers), keep in zip(self._parts, is_kept, strict=True)
             ]
 
     def arrivals(self, *, is_checked: bool = False) -> Arrivals:

@@ -69,8 +69,8 @@ class RankClock:
         if len(self._local) < 2:
             return np.zeros(len(at))
         gaps = np.diff(self._local)
-        same = self._are_shared & (self._bounds == 0)
-        wide = np.where(same[:-1] & same[1:], 0.0, self._wander * gaps * gaps / 8)
+        is_exact = self._are_shared & (self._bounds == 0)
+        wide = np.where(is_exact[:-1] & is_exact[1:], 0.0, self._wander * gaps * gaps / 8)
         place = np.searchsorted(self._local, at, side="right") - 1
         inside = (place >= 0) & (place < len(gaps))
         return np.where(inside, wide[np.clip(place, 0, len(gaps) - 1)], 0.0)

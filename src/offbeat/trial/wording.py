@@ -39,11 +39,23 @@ def notes(choices: Sequence[TrialChoice]) -> list[str]:
 def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> Table:
     """A row per choice: number of runs, mean, range, and mean ratio to the default."""
     lines = []
-    for name, own in times_s.items():
+    for name, run_times_s in times_s.items():
         also = "".join(f" = {other}" for other, stands in same.items() if stands == name)
-        middle = format_time(mean_s(own), 4) if own else NOTHING
-        span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
-        lines.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
+        middle = format_time(mean_s(run_times_s), 4) if run_times_s else NOTHING
+        span = (
+            f"{format_time(min(run_times_s), 4)} – {format_time(max(run_times_s), 4)}"
+            if run_times_s
+            else NOTHING
+        )
+        lines.append(
+            [
+                f"{name}{also}",
+                str(len(run_times_s)),
+                middle,
+                span,
+                _against(run_times_s, times_s.get(DEFAULT, [])),
+            ]
+        )
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
     return Table(title="", headings=headings, rows=lines)
 
@@ -88,11 +100,11 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
     main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
     rows = []
-    for name, own in times_s.items():
+    for name, run_times_s in times_s.items():
         one = by_name.get(name)
-        if one is None or not own:
+        if one is None or not run_times_s:
             continue
-        measured = mean_s(own)
+        measured = mean_s(run_times_s)
         expected = one.run_s.get(main_condition)
         change = prediction.change(one) if name != DEFAULT else None
         rows.append(
@@ -103,7 +115,7 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
                 format_time(measured, 4),
                 cost(expected.time_s / measured - 1) if expected else NOTHING,
                 cost(change.time_s) if change else NOTHING,
-                _against(own, times_s.get(DEFAULT, [])),
+                _against(run_times_s, times_s.get(DEFAULT, [])),
             ]
         )
     headings = ["choice", "expected,\nno_delay", f"expected,\n{main_condition}", "measured"]

@@ -82,18 +82,20 @@ def _observed(proof: Proof) -> str:
     if proof.why:
         return proof.why
     also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
-    own = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
-    return own.sub("", short(proof.evidence), count=1) + also
+    prefix = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
+    return prefix.sub("", short(proof.evidence), count=1) + also
 
 
 def summary(proofs: Proofs) -> str:
     """The summary in one sentence: the number of verified rules, and of probes outside them."""
     rules = _rules(proofs.proofs)
-    verified = sum(all(proof.outcome == OBEYED for proof in own) for own in rules.values())
+    verified = sum(
+        all(proof.outcome == OBEYED for proof in proofs_of_rule) for proofs_of_rule in rules.values()
+    )
     indistinguishable = sum(
-        any(proof.outcome == INDISTINGUISHABLE for proof in own)
-        and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in own)
-        for own in rules.values()
+        any(proof.outcome == INDISTINGUISHABLE for proof in proofs_of_rule)
+        and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in proofs_of_rule)
+        for proofs_of_rule in rules.values()
     )
     outside = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
     sentence = f"{proofs.library}: {verified} of {counted(len(rules), 'rule')} verified"

@@ -130,8 +130,8 @@ def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[s
         winners.append(winner)
         if len(votes) > 1:
             others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
-            same = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
-            sizes = ", ".join(format_size(rule.bytes) for rule in same)
+            winning_rules = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
+            sizes = ", ".join(format_size(rule.bytes) for rule in winning_rules)
             notes.append(
                 f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
                 f" for every size; other sizes chose {others}."
@@ -155,16 +155,16 @@ def compatible_rules(
     variables: dict[str, str] = {}
     compatible, notes = [], []
     for rule in rules:
-        own, winner = _sorted(parameters_of(rule)), winners[_base(rule)]
-        if own != winner or any(variables.get(name, value) != value for name, value in own):
+        parameters, winning = _sorted(parameters_of(rule)), winners[_base(rule)]
+        if parameters != winning or any(variables.get(name, value) != value for name, value in parameters):
             notes.append(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.algorithm.name} needs"
-                f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
-                " launch has one value only."
+                f" {_assignments(parameters) or f'the default, but others need {_assignments(winning)}'}, and"
+                " a launch has one value only."
             )
         else:
-            variables |= dict(own)
+            variables |= dict(parameters)
             compatible.append(rule)
     return compatible, variables, notes
 
