@@ -267,10 +267,12 @@ def _shortened(text: Text, width: int) -> Text:
     line.rstrip()
     if _width(line) <= width:
         return line
-    plain, kept = line.plain, max(width - 1, 0)
-    head = set_cell_size(plain, math.ceil(kept / 2)).rstrip()
-    tail = plain[len(plain) - (kept - cell_len(head)) :] if kept > cell_len(head) else ""
-    return Text(f"{head}…{tail}", style=line.style)
+    plain, available = line.plain, max(width - 1, 0)
+    head = set_cell_size(plain, math.ceil(available / 2)).rstrip()
+    start = len(plain)
+    while start > 0 and cell_len(plain[start - 1 :]) <= available - cell_len(head):
+        start -= 1
+    return Text(f"{head}…{plain[start:]}", style=line.style)
 
 
 def limit_notes(notes: Iterable[str], *, everything: bool) -> tuple[list[str], str]:

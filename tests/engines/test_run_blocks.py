@@ -105,10 +105,10 @@ def test_a_study_interrupted_in_any_block_and_resumed_equals_an_uninterrupted_on
     rest = DebugEngine(SCRIPT)
     debug_run.go(loaded, tmp_path / "results", rest)
     assert debug_run.cases(tmp_path / "results").equals(debug_run.cases(directory))
-    ours, theirs = read_study(tmp_path / "results"), read_study(directory)
+    resumed, uninterrupted = read_study(tmp_path / "results"), read_study(directory)
     key = ["case", "repetition"]
-    assert ours.repetitions.sort(key).equals(theirs.repetitions.sort(key))
-    assert ours.ranks().sort(*key, "rank").equals(theirs.ranks().sort(*key, "rank"))
+    assert resumed.repetitions.sort(key).equals(uninterrupted.repetitions.sort(key))
+    assert resumed.ranks().sort(*key, "rank").equals(uninterrupted.ranks().sort(*key, "rank"))
 
 
 def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(whole, tmp_path):

@@ -43,20 +43,20 @@ def main(words: list[str]) -> int:
         "--rate", default="", help="limit of each node's link, as tc takes it: 100mbit, 1gbit"
     )
     parser.add_argument("command", nargs="+", help="the command, after --")
-    wanted = parser.parse_args(words)
-    if not 1 <= wanted.nodes <= MOST_NODES:
-        parser.error(f"--nodes {wanted.nodes}: 1 to {MOST_NODES} nodes can be made")
+    options = parser.parse_args(words)
+    if not 1 <= options.nodes <= MOST_NODES:
+        parser.error(f"--nodes {options.nodes}: 1 to {MOST_NODES} nodes can be made")
     try:
-        cores = _cores(wanted.cores, wanted.nodes)
-        offsets_ns = _offsets_ns(wanted.offsets, wanted.nodes)
+        cores = _cores(options.cores, options.nodes)
+        offsets_ns = _offsets_ns(options.offsets, options.nodes)
     except ValueError as error:
         parser.error(str(error))
     nodes = [
         Node(name=f"node{i + 1}", address=f"{NETWORK}.{i + 1}", cores=cores[i], offset_ns=offsets_ns[i])
-        for i in range(wanted.nodes)
+        for i in range(options.nodes)
     ]
     try:
-        return run(nodes, wanted.command, wanted.rate, os.environ)
+        return run(nodes, options.command, options.rate, os.environ)
     except Forbidden as reason:
         print(f"nodes cannot be made here: {reason}", file=sys.stderr)
         return FORBIDDEN

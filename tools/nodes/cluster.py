@@ -48,8 +48,8 @@ class Forbidden(Exception):
 def run(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]) -> int:
     """Make the nodes, run a command on the first one, and end everything; returns the command's exit status.
 
-    Everything lives in namespaces that end with their processes; those end when this process ends, even by
-    SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit). Raises Forbidden.
+    Namespaces hold everything that is made here. They end with their processes, and these processes end when
+    this process ends, also by SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit). Raises Forbidden.
     """
     for program in ("ip", *(["tc"] if rate else [])):
         if not shutil.which(program):

@@ -19,10 +19,9 @@ from offbeat.platform.schema import PlatformFile
 from offbeat.toml.template import comment
 from offbeat.units import format_bandwidth, format_size, format_time, parse_size
 
-SMALLEST_LARGEST = 1024
-"""With only smaller messages the bandwidth is unknown."""
-
-LARGEST_LARGEST = 2**30
+MIN_LARGEST_BYTES = 1024
+MAX_LARGEST_BYTES = 2**30
+"""Limits of the largest measured message (``--largest``): smaller messages do not show the bandwidth."""
 
 
 class CalibrationSettings(Struct, frozen=True, kw_only=True):
@@ -63,14 +62,14 @@ def parse_largest(text: str) -> int:
         size = parse_size(text)
     except BadInput as error:
         raise BadInput(f"--largest: {error}") from None
-    if not SMALLEST_LARGEST <= size <= LARGEST_LARGEST:
-        bounds = f"{format_size(SMALLEST_LARGEST)} and {format_size(LARGEST_LARGEST)}"
+    if not MIN_LARGEST_BYTES <= size <= MAX_LARGEST_BYTES:
+        bounds = f"{format_size(MIN_LARGEST_BYTES)} and {format_size(MAX_LARGEST_BYTES)}"
         raise BadInput(f"--largest {text}: write a size between {bounds}")
     return size
 
 
 def measure_here(installation: Installation, settings: CalibrationSettings, report: Report) -> Measurements:
-    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if it dies."""
+    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if the launch ends early."""
     nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")

@@ -39,15 +39,17 @@ PATIENCE_S = 120.0
 """How long the driver may take for an answer, in addition to the duration of the step."""
 
 WARMUPS = 3
+"""Uncounted starts before those that are measured."""
 
 _ROWS: dict[str, type[Row]] = {"start": Start, "sync": Sync, "accuracy": Accuracy}
 """The kind of a step → the type of its rows."""
 
 MOST_FAILURES = 2
-"""A start or collective with which the launch died this number of times is not tried again."""
+"""A start or collective with which the launch crashed or hung this number of times is not tried again."""
 
 DRIFT_PPM = 20.0
 OFFSET_NS = 1_000_000_000
+"""Limits of the artificial drift and offset of each process's clock."""
 WANDER = "wander=0.5/60"
 """Artificial drift and offset of clocks: each up to these values, plus 0.5 ppm of variation with a period of
 a minute, as in real quartz clocks."""

@@ -36,10 +36,13 @@ from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 from offbeat.units import counted
 
 START_TOLERANCE_S = 2e-6
+"""The smallest tolerance of a start, if the study sets none."""
+
 OVERSUBSCRIBED_START_TOLERANCE_S = 200e-6
-"""With more processes than cores, a process may have to wait for a core at its start time."""
+"""The same with more processes than cores, when a process may have to wait for a core at its start time."""
 
 TOLERANCE_OF_SKEW = 0.05
+"""A start may be late by this share of the skew."""
 
 TOLERANCE_OF_BOUND = 3
 """Clocks are synchronised again when their error bound has doubled: a smaller factor would reject starts that
@@ -167,7 +170,7 @@ class MpiEngine:
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one block of a case; if the launch dies or hangs, earlier samples of the block are
+        """Measure one block of a case; if the launch crashes or hangs, earlier samples of the block are
         returned.
 
         Raises RunFailed for failures that are not the algorithm's fault: nothing can be launched, or no

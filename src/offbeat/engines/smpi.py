@@ -41,6 +41,7 @@ SLOW_FROM_RANKS = 64
 """Above this number of ranks SimGrid is slow for algorithms in which all ranks send to all others at once."""
 
 END_PATIENCE_S = 1.0
+"""How long a SimGrid program may take to end before it is killed."""
 
 Answer = TypeVar("Answer")
 

@@ -22,7 +22,7 @@ LEAST_TO_COMPARE = 3
 class Observation(Struct, kw_only=True):
     """What happened when one algorithm was forced.
 
-    ``failure`` says how the launch died or hung; ``error`` is the library's error message, from the call
+    ``failure`` says how the launch crashed or hung; ``error`` is the library's error message, from the call
     itself if ``call_failed``; ``wrong`` is the number of wrong elements with the study's operation,
     ``wrong_noncommutative`` with a non-commutative operation. ``attempts`` is the number of observations
     until one showed evidence.

@@ -20,7 +20,8 @@ COLOURS = {"no_delay": ORANGE, "average": BLUE, "scenario": GREEN, "replay": PUR
 """Okabe and Ito's tones; light blue, orange and blue mean what they mean in the paper's figure."""
 
 _WIDTH, _TOP, _BOTTOM = 7.6, 1.35, 0.5
-_FEW = 6
+_MOST_WIDE_GROUPS = 6
+"""With more algorithms, bars are narrower."""
 
 
 def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | None = None) -> Figure:
@@ -33,8 +34,8 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
         actual_times[prediction.ran] = Estimate.exact(prediction.recorded.run_s)
     shown = [one for one in prediction.expected if one.run_s or one.name in actual_times]
     bars = [*(["run"] if actual_times else []), *prediction.conditions]
-    each = 0.15 if len(shown) <= _FEW else 0.11
-    step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
+    each = 0.15 if len(shown) <= _MOST_WIDE_GROUPS else 0.11
+    step = each * len(bars) + (0.16 if len(shown) <= _MOST_WIDE_GROUPS else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
     run = prediction.recorded
     calls = "; ".join(part.calls.description for part in prediction.parts[:2])

@@ -41,7 +41,8 @@ from offbeat.study.evidence import short
 from offbeat.units import counted, format_size
 
 OPEN_CONFIGURATIONS, OPEN_COLLECTIVES, OPEN_LINES, SHOWN_PENALTIES = 3, 3, 12, 3
-"""The numbers of configurations, collectives, lines of a table and pictures that are expanded when the page opens."""
+"""The numbers of configurations, collectives, lines of a table and pictures that are expanded when the page
+opens."""
 
 
 class Content(Struct, frozen=True, kw_only=True):

@@ -39,7 +39,8 @@ _COUNTS = np.dtype([*((name, "<i8") for name in _INTEGERS), *((name, "<f8") for 
 AggregateKey = tuple[int, int, int, int, int]
 """Site, function, kind, size class, communicator (the canonical one of re-created communicators)."""
 
-_UNKNOWN = 2**62
+_NEVER_FREED = 2**62
+"""The number of calls until a communicator is freed, if it is not."""
 
 _MERGE_AFTER = 2**16
 """New pairs are merged into the sorted ones when there are at least so many."""
@@ -53,7 +54,7 @@ class CallAggregates:
         self._canonical, self._every = communicators.canonical, every
         self._is_recreated = np.bincount(self._canonical)[self._canonical] > 1
         calls = np.array([one.calls for one in communicators.all], dtype=np.int64)
-        self._calls_until_freed = np.where(calls < 0, _UNKNOWN, calls)
+        self._calls_until_freed = np.where(calls < 0, _NEVER_FREED, calls)
         self._communicators_used = _CommunicatorsUsed()
         self.keys: list[AggregateKey] = []
         self._numbers: dict[AggregateKey, int] = {}

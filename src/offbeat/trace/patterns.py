@@ -192,9 +192,16 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
 
 
 LEAST_GAIN = 0.05
+"""The smallest share of the variance that a further cluster must explain."""
+
 LEAST_AGAINST_CLOUD = 0.5
+"""The largest remaining variance of clusters, relative to that of as many clusters of normally distributed
+points."""
+
 _SAMPLE, _STARTS, _ROUNDS = 2000, 4, 50
-_FAR, _FEW = 10.0, 0.01
+"""k-means: the most calls from which clusters are computed, the starts, the most rounds of each start."""
+
+_OUTLIER_FACTOR, _MAX_OUTLIER_SHARE = 10.0, 0.01
 """Outliers are ignored: norms above the first × the median, if at most the second share of the calls."""
 
 Array = NDArray[np.float64]
@@ -218,7 +225,7 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
     """The typical patterns among calls, (calls, p), the most frequent first; at least one."""
     random = np.random.default_rng(seed)
     centred = delays_s - delays_s.mean(axis=1, keepdims=True)
-    typical = centred[~_far_off(centred)]
+    typical = centred[~_outliers(centred)]
     if len(typical) > _SAMPLE:
         typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
     centres = _best_number(typical, most, random)
@@ -227,26 +234,26 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
     return sorted(call_clusters, key=lambda one: -one.share)
 
 
-def _far_off(centred: Array) -> NDArray[np.bool_]:
+def _outliers(centred: Array) -> NDArray[np.bool_]:
     norms = np.sqrt((centred * centred).sum(axis=1))
-    far = norms > _FAR * np.median(norms)
-    return far if far.sum() <= _FEW * len(norms) else np.zeros(len(norms), np.bool_)
+    far = norms > _OUTLIER_FACTOR * np.median(norms)
+    return far if far.sum() <= _MAX_OUTLIER_SHARE * len(norms) else np.zeros(len(norms), np.bool_)
 
 
 def _best_number(points: Array, most: int, random: np.random.Generator) -> Array:
     """The centres, (k, p), for the best number of clusters."""
     best = points.mean(axis=0, keepdims=True)
-    total, left = _square(points), _square(points - best)
-    if total == 0 or left <= LEAST_GAIN * total:
+    total, remaining_square = _square(points), _square(points - best)
+    if total == 0 or remaining_square <= LEAST_GAIN * total:
         return best
     cloud = _cloud(points, random)
     for number in range(2, min(most, len(points)) + 1):
         centres, remaining = _k_means(points, number, random)
         _, of_cloud = _k_means(cloud, number, random)
-        worth = left - remaining >= LEAST_GAIN * total
-        if worth and remaining < LEAST_AGAINST_CLOUD * of_cloud:
-            best, left = centres, remaining
-        elif not worth:
+        is_better = remaining_square - remaining >= LEAST_GAIN * total
+        if is_better and remaining < LEAST_AGAINST_CLOUD * of_cloud:
+            best, remaining_square = centres, remaining
+        elif not is_better:
             break
     return best
 
@@ -275,9 +282,9 @@ def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[A
             if np.array_equal(moved, centres):
                 break
             centres = moved
-        left = _square(points - centres[_nearest(points, centres)])
-        if left < least:
-            best, least = centres, left
+        remaining_square = _square(points - centres[_nearest(points, centres)])
+        if remaining_square < least:
+            best, least = centres, remaining_square
     return best, float(least)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from offbeat.trace.call_sites import demangled
 
-MOST_S = 10.0
+TIME_LIMIT_S = 10.0
 """Time limit for reading the debugging information of a file; afterwards only symbols are used."""
 
 _MAX_DEPTH = 200
@@ -212,7 +212,7 @@ class _DebugInfo:
     def places(self, address: int) -> list[Place]:
         """As :meth:`ProgramFile.places`; empty without a line."""
         began = time.thread_time()
-        self._deadline_s = began + MOST_S - self._spent_s
+        self._deadline_s = began + TIME_LIMIT_S - self._spent_s
         try:
             unit = self._unit(address)
             return [] if unit is None else self._in_unit(unit, address)

@@ -115,7 +115,8 @@ class Journal(CampaignDirectory[Settings, Run]):
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 _TERMINATION_S = 10.0
-_TAIL = 3
+_TAIL_LINES = 3
+"""The number of last output lines in the message about a failed run."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -195,7 +196,7 @@ def last_output_lines(output: Path) -> str:
     lines = [
         line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
     ]
-    return " / ".join(line.strip()[:200] for line in lines[-_TAIL:])
+    return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
 
 
 def exit_text(status: int) -> str:

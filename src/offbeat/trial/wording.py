@@ -14,6 +14,7 @@ from offbeat.trial.comparison import Comparison, Verdict, mean_s
 from offbeat.units import counted, enumeration, format_time
 
 MOST_RULES = 6
+"""The most rules of a choice that are printed."""
 
 
 def tried_lines(choices: Sequence[TrialChoice]) -> list[str]:

@@ -24,7 +24,7 @@ from offbeat.units import format_size
 EXACT_STEPS = 256
 """A range of at most this many numbers of processes gets thresholds for each of them."""
 
-COARSENESS = 32
+GROUP_STEPS = 32
 """Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
 
 
@@ -84,7 +84,7 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
     measured = {rule.p for rule in row.rules}
     low = row.p_low
     while low <= row.p_high:
-        high = min(low + low // COARSENESS, row.p_high)
+        high = min(low + low // GROUP_STEPS, row.p_high)
         inside = [p for p in measured if low <= p <= high]
         if inside and low < inside[0]:
             high = inside[0] - 1
