@@ -49,7 +49,8 @@ def run(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mappi
     """Make the nodes, run a command on the first one, and end everything; returns the command's exit status.
 
     Namespaces hold everything that is made here. They end with their processes, and these processes end when
-    this process ends, also by SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit). Raises Forbidden.
+    this process ends, also by SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit).
+    Raises Forbidden.
     """
     for program in ("ip", *(["tc"] if rate else [])):
         if not shutil.which(program):

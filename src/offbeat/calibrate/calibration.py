@@ -69,7 +69,7 @@ def parse_largest(text: str) -> int:
 
 
 def measure_here(installation: Installation, settings: CalibrationSettings, report: Report) -> Measurements:
-    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if the launch ends early."""
+    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if it ends early."""
     nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
@@ -131,10 +131,11 @@ def notes(measured: Measurements, base: str) -> list[str]:
     return sentences
 
 
-def platform_text(platform: PlatformFile, comments: list[str], found: list[Residual]) -> str:
+def platform_text(platform: PlatformFile, comments: list[str], fit_residuals: list[Residual]) -> str:
     """The platform file: notes and errors as comments, then every key that differs from its default."""
     head = [
-        comment(sentence) for sentence in (*comments, *(f"{line}." for line in describe_residuals(found)))
+        comment(sentence)
+        for sentence in (*comments, *(f"{line}." for line in describe_residuals(fit_residuals)))
     ]
     kind = inspect.type_info(PlatformFile)
     assert isinstance(kind, inspect.StructType)

@@ -294,11 +294,11 @@ def residuals(measured: Measurements, platform: PlatformFile) -> list[Residual]:
     ]
 
 
-def describe_residuals(found: list[Residual]) -> list[str]:
+def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     """A sentence for each distance with the model's median and largest error."""
     sentences = []
-    for where in dict.fromkeys(residual.where for residual in found):
-        alone = [residual for residual in found if residual.where == where and residual.flows == 1]
+    for where in dict.fromkeys(residual.where for residual in fit_residuals):
+        alone = [residual for residual in fit_residuals if residual.where == where and residual.flows == 1]
         errors = np.abs([residual.error for residual in alone])
         worst = alone[int(errors.argmax())]
         sentences.append(

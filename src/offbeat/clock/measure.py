@@ -58,11 +58,11 @@ a minute, as in real quartz clocks."""
 class LaunchedProber:
     """Measures steps with the driver."""
 
-    def __init__(self, engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms) -> None:
+    def __init__(self, engine: MpiEngine, settings: CheckSettings, checked: CheckedAlgorithms) -> None:
         self._engine = engine
         self._launches: Launches = engine.launches
         self._settings = settings
-        self._algorithms = {(one.collective, one.name): one for one in found.algorithms}
+        self._algorithms = {(one.collective, one.name): one for one in checked.algorithms}
         self._failures: dict[tuple[str, ...], list[str]] = {}
 
     def do(self, step: Step) -> Row:

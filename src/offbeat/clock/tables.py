@@ -27,30 +27,30 @@ def label(start: str) -> str:
     return HARMONISED if start == HARMONIZE else start
 
 
-def tables(found: Summary, machine: Machine) -> list[Table]:
+def tables(summary: Summary, machine: Machine) -> list[Table]:
     """Every table that has rows."""
-    several = len({one.bytes for one in found.ratios}) > 1
+    several = len({one.bytes for one in summary.ratios}) > 1
     all_tables = [
-        *([_skews(found.skews, machine)] if found.skews else []),
-        *(_ratios(one, several=several) for one in found.ratios),
-        *(_costs(found.costs, distorted=distorted) for distorted in _sorts(found.costs)),
-        *(_aged(found.aged, distorted=distorted) for distorted in _sorts(found.aged)),
+        *([_skews(summary.skews, machine)] if summary.skews else []),
+        *(_ratios(one, several=several) for one in summary.ratios),
+        *(_costs(summary.costs, distorted=distorted) for distorted in _sorts(summary.costs)),
+        *(_aged(summary.aged, distorted=distorted) for distorted in _sorts(summary.aged)),
     ]
     return [table for table in all_tables if table.rows]
 
 
-def left_out(found: CheckedAlgorithms) -> Table:
+def left_out(checked: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
     rows = dict.fromkeys(
         (one.collective, one.algorithm, one.status.replace("_", " "), one.reason)
-        for one in found.verdicts
+        for one in checked.verdicts
         if one.status not in MEASURED
     )
     title = "Algorithms that were not measured"
     return _verdicts("left-out", title, "reason", [list(row) for row in rows])
 
 
-def proofs(found: CheckedAlgorithms) -> Table:
+def proofs(checked: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
     names = {DEFAULT: "default (the library's own choice)"}
     rows = [
@@ -58,7 +58,7 @@ def proofs(found: CheckedAlgorithms) -> Table:
             *(one.collective, names.get(one.algorithm, one.algorithm), one.status),
             short(one.evidence) if one.evidence else NOTHING_KNOWN,
         ]
-        for one in found.verdicts
+        for one in checked.verdicts
         if one.status in MEASURED
     ]
     return _verdicts("proofs", "Observed executions", "evidence", rows)

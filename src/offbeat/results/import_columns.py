@@ -171,9 +171,9 @@ def _printable(text: str) -> str:
     return text
 
 
-def _word(text: str, words: Sequence[str]) -> str:
-    if text not in words:
-        raise BadInput(f"{text!r} is none of {', '.join(words)}")
+def _word(text: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        raise BadInput(f"{text!r} is none of {', '.join(choices)}")
     return text
 
 

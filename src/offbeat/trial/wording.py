@@ -37,11 +37,13 @@ def notes(choices: Sequence[TrialChoice]) -> list[str]:
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
-def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> Table:
+def time_table(times_s: Mapping[str, Sequence[float]], same_rules: Mapping[str, str]) -> Table:
     """A row per choice: number of runs, mean, range, and mean ratio to the default."""
     lines = []
     for name, run_times_s in times_s.items():
-        also = "".join(f" = {other}" for other, stands in same.items() if stands == name)
+        also = "".join(
+            f" = {other}" for other, representative in same_rules.items() if representative == name
+        )
         middle = format_time(mean_s(run_times_s), 4) if run_times_s else NOTHING
         span = (
             f"{format_time(min(run_times_s), 4)} – {format_time(max(run_times_s), 4)}"
@@ -62,7 +64,7 @@ def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) 
 
 
 def verdict_sentences(
-    verdict: Verdict | None, same: Mapping[str, str], without_effect: Collection[str] = ()
+    verdict: Verdict | None, same_rules: Mapping[str, str], without_effect: Collection[str] = ()
 ) -> list[str]:
     """Which choice was the fastest, and whether that is significant.
 
@@ -70,10 +72,10 @@ def verdict_sentences(
     are not reported as the fastest.
     """
     if verdict is None:
-        if same:
+        if same_rules:
             return ["All choices have the same rules: there is nothing to compare."]
         return ["No round was completed: there is nothing to compare."]
-    also = [other for other, stands in same.items() if stands == verdict.fastest]
+    also = [other for other, representative in same_rules.items() if representative == verdict.fastest]
     name = verdict.fastest + (f" (with the same rules: {', '.join(also)})" if also else "")
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
@@ -150,7 +152,7 @@ def chance_words(chance: float) -> str:
     return f"by chance in {share} of trials if both were equally fast"
 
 
-def _against(own: Sequence[float], default: Sequence[float]) -> str:
-    if not own or not default or own is default:
+def _against(run_times_s: Sequence[float], default: Sequence[float]) -> str:
+    if not run_times_s or not default or run_times_s is default:
         return NOTHING
-    return cost(mean_s(own) / mean_s(default) - 1)
+    return cost(mean_s(run_times_s) / mean_s(default) - 1)

@@ -96,9 +96,10 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
 
 
 def segments(
-    rules: Sequence[Rule], same: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
+    rules: Sequence[Rule], key_of: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
 ) -> list[Segment]:
-    """Rules as ranges of size; neighbours that are the ``same`` to the library are joined.
+    """Rules as ranges of size; neighbours with the same ``key_of`` are joined, because the library
+    cannot distinguish them.
 
     Sizes are multiplied by the number of processes if it is given: a range then begins with its first size at
     ``low_p`` and ends before the next size at ``high_p``, but never inside the following range.
@@ -108,7 +109,7 @@ def segments(
         low, high = rule.bytes_low * low_p, (rule.bytes_high + 1) * high_p - 1
         if joined and joined[-1].high >= low:
             joined[-1] = Segment(low=joined[-1].low, high=low - 1, rule=joined[-1].rule)
-        if joined and joined[-1].high + 1 == low and same(joined[-1].rule) == same(rule):
+        if joined and joined[-1].high + 1 == low and key_of(joined[-1].rule) == key_of(rule):
             joined[-1] = Segment(low=joined[-1].low, high=high, rule=joined[-1].rule)
         else:
             joined.append(Segment(low=low, high=high, rule=rule))

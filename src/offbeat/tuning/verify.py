@@ -157,8 +157,9 @@ class Proof(Struct, frozen=True, kw_only=True):
     ``outcome`` is ``obeyed``; ``disobeyed``: another algorithm ran; ``differs``: outside the tuned sizes
     another algorithm runs than without the files, in a library that cannot do otherwise; ``unseen``: what ran
     was not observed, or there is no evidence to compare it with; ``indistinguishable``: what ran looks like
-    the expected algorithm, but also like those in ``also``; or ``failed``: the launch crashed, the call returned
-    an error or a wrong result. ``why`` has details; the other fields are those of the :class:`Probe`.
+    the expected algorithm, but also like those in ``also``; or ``failed``: the launch crashed, the call
+    returned an error or a wrong result. ``why`` has details; the other fields are those of the
+    :class:`Probe`.
     """
 
     case: Case
