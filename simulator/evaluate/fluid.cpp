@@ -262,7 +262,7 @@ void Fluid::post_send(uint32_t message) {
     uint8_t &state = message_state_[message];
     state |= send_posted;
     if (cost.eager || (state & receive_posted))
-        begin(message);
+        start_latency(message);
     if (cost.detached)
         signal(route.sender_target);
 }
@@ -274,23 +274,25 @@ void Fluid::post_receive(uint32_t message) {
     if (!(state & send_posted))
         return;
     if (!costs_[route.size].eager)
-        begin(message);
+        start_latency(message);
     else if (state & delivered)
         signal(route.receiver_target);
 }
 
-void Fluid::begin(uint32_t message) {
+/** The message leaves its sender: its transfer starts after the latency of the route; inside a node, the
+ * whole message takes a fixed time. */
+void Fluid::start_latency(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
     if (route.node_pair == intra_node)
-        delay(message, intra_node_queue_[route.size]);
+        enqueue(message, intra_node_queue_[route.size]);
     else if (latency_count_ == 1)
-        delay(message, latency_queue_[route.size]);
+        enqueue(message, latency_queue_[route.size]);
     else
-        delay(message,
-              latency_queue_[route.size * latency_count_ + traffic_.node_pairs[route.node_pair].latency]);
+        enqueue(message,
+                latency_queue_[route.size * latency_count_ + traffic_.node_pairs[route.node_pair].latency]);
 }
 
-void Fluid::delay(uint32_t message, uint32_t queue) {
+void Fluid::enqueue(uint32_t message, uint32_t queue) {
     delay_queues_[queue].push(now_s_ + delay_s_[queue], message);
 }
 
@@ -312,6 +314,7 @@ void Fluid::start_transfer(uint32_t message) {
     note_change();
 }
 
+/** The flows have changed: rates are computed again at the end of the window that the first change opens. */
 void Fluid::note_change() {
     if (solve_at_s_ == never) {
         solve_at_s_ = now_s_ + window_s_;

@@ -45,6 +45,7 @@ class Fluid {
     [[nodiscard]] bool process_next_event();
     void process_delayed(size_t queue);
 
+    /** One of the completions that a vertex or a completion queue waits for has happened. */
     void signal(schedule::Target target);
     void fire_ready();
     void fire(uint32_t vertex);
@@ -54,8 +55,8 @@ class Fluid {
     void post(uint32_t post);
     void post_send(uint32_t message);
     void post_receive(uint32_t message);
-    void begin(uint32_t message);
-    void delay(uint32_t message, uint32_t queue);
+    void start_latency(uint32_t message);
+    void enqueue(uint32_t message, uint32_t queue);
     void start_transfer(uint32_t message);
     void deliver(uint32_t message);
     void end_transfers(uint32_t node_pair);

@@ -70,15 +70,15 @@ def _cores(text: str, nodes: int) -> list[tuple[int, ...]]:
             return [(there[i % len(there)],) for i in range(nodes)]
         share = len(there) // nodes
         return [tuple(there[i * share : (i + 1) * share]) for i in range(nodes)]
-    found = [tuple(sorted(set(_numbers(part)))) for part in text.split(":")]
-    if len(found) != nodes:
+    cores_of_nodes = [tuple(sorted(set(_numbers(part)))) for part in text.split(":")]
+    if len(cores_of_nodes) != nodes:
         raise ValueError(
-            f"--cores {text}: {len(found)} lists for {nodes} nodes; give one for each, with colons"
+            f"--cores {text}: {len(cores_of_nodes)} lists for {nodes} nodes; give one for each, with colons"
         )
-    missing = {core for own in found for core in own} - set(there)
+    missing = {core for cores in cores_of_nodes for core in cores} - set(there)
     if missing:
         raise ValueError(f"--cores {text}: core {min(missing)} is not there; there are {there}")
-    return found
+    return cores_of_nodes
 
 
 def _numbers(text: str) -> list[int]:
@@ -96,8 +96,8 @@ def _offsets_ns(text: str, nodes: int) -> list[int]:
     parts = text.split(",") if text else []
     if len(parts) > nodes:
         raise ValueError(f"--offsets {text}: {len(parts)} offsets for {nodes} nodes")
-    found = [_nanoseconds(part) for part in parts]
-    return found + [0] * (nodes - len(found))
+    offsets_ns = [_nanoseconds(part) for part in parts]
+    return offsets_ns + [0] * (nodes - len(offsets_ns))
 
 
 def _nanoseconds(text: str) -> int:

@@ -91,13 +91,13 @@ def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCa
 
     acted = []
     for row in summary.group_rows:
-        found = rule(row, size_bytes(row)) if row.kind == BLOCKING and not row.is_inter else None
-        if found is not None:
+        rule_of_row = rule(row, size_bytes(row)) if row.kind == BLOCKING and not row.is_inter else None
+        if rule_of_row is not None:
             ends = (row.least_bytes, row.most_bytes)
             acted.append(
                 AffectedGroup(
                     description=description_of(row),
-                    algorithm=found.algorithm.name,
+                    algorithm=rule_of_row.algorithm.name,
                     number=row.run_calls,
                     spent_s=row.spent_s,
                     is_partly=any(rule(row, size) is None for size in ends),

@@ -25,7 +25,11 @@ ALTERNATIVES = {
 
 
 def _columns_of(kind: type[pl.DataType]) -> tuple[str, ...]:
-    return tuple(name for name, (own, _) in CASES.items() if own == kind and name not in ("case", "engine"))
+    return tuple(
+        name
+        for name, (column_kind, _) in CASES.items()
+        if column_kind == kind and name not in ("case", "engine")
+    )
 
 
 TEXTS = _columns_of(pl.String)

@@ -86,8 +86,10 @@ class Clocks:
     def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
         self.notes: list[str] = []
         self.of_file: list[RankClock | None] = [
-            RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
-            for header, own in zip(headers, points, strict=True)
+            RankClock(points_of_rank, header.drift_limit, header.wander, header.stamps_wrong_ns)
+            if points_of_rank
+            else None
+            for header, points_of_rank in zip(headers, points, strict=True)
         ]
         if any(points):
             self._share_within_nodes(headers)

@@ -125,11 +125,11 @@ def failed_rules(proofs: Proofs) -> list[str]:
         f"{collective} on p={p}, rule '{algorithm}' measured at {format_size(size)}: "
         + "; ".join(
             f"{proof.outcome} at {format_size(proof.case.bytes)} ({proof.at})"
-            for proof in own
+            for proof in proofs_of_rule
             if proof.outcome in (DISOBEYED, FAILED, UNSEEN)
         )
-        for (collective, p, algorithm, size), own in _rules(proofs.proofs).items()
-        if any(proof.outcome in (DISOBEYED, FAILED, UNSEEN) for proof in own)
+        for (collective, p, algorithm, size), proofs_of_rule in _rules(proofs.proofs).items()
+        if any(proof.outcome in (DISOBEYED, FAILED, UNSEEN) for proof in proofs_of_rule)
     ]
 
 
