@@ -38,7 +38,9 @@ static int parse_number(const char **text, const offbeat_key *key) {
     return is_valid;
 }
 
-/* The same for a decimal fraction; without the other forms that strtod knows. */
+/* Parses one decimal fraction and advances @p text. Other forms that strtod accepts, such as "inf", are
+ * invalid.
+ * @return whether it is a fraction in the key's range */
 static int parse_time(const char **text, const offbeat_key *key) {
     char *end;
     double value = strtod(*text, &end);

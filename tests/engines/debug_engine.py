@@ -25,7 +25,7 @@ NAMES = ("fast", "slow", "odd")
 
 
 class Script(msgspec.Struct, kw_only=True):
-    """What happens.
+    """What a debug engine answers, by algorithm, pattern and size.
 
     ``names`` are the algorithms beside default, ``hierarchical`` those that divide by nodes. ``verdicts``
     maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``failures``

@@ -87,7 +87,7 @@ class LaunchedProber:
         return where(self._engine, self._settings, self._forced_algorithms(step), plain=_is_plain(step))
 
     def _forced(self, step: Step) -> Driver:
-        """That launch, with the step's algorithms forced."""
+        """The launch that a step needs, with the step's algorithms forced."""
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()

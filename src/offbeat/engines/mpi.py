@@ -258,7 +258,7 @@ class MpiEngine:
         return WARMUP_REPETITIONS
 
     def _unrecorded_later(self, algorithm: Algorithm) -> int:
-        """Those before further batches: none, because these follow without a pause."""
+        """Uncounted repetitions before further batches: none, because these follow without a pause."""
         return 0
 
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:

@@ -106,7 +106,7 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
 
 
 def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, rounds: int = ROUNDS) -> bool:
-    """The same for the mean over the calls of a replay, after ``rounds`` complete rounds.
+    """Whether the mean over the calls of a replay is known well enough, after ``rounds`` complete rounds.
 
     A single round is enough by itself: the scatter between calls is not a measurement error.
     """

@@ -184,7 +184,7 @@ class SmpiEngine(Simulator):
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
 
     def _thread_program(self, case: Case) -> SimGridProcess:
-        """This thread's program, with the placement of a case."""
+        """The SimGrid program of the calling thread, with the placement of a case."""
         placement = (case.p, case.nodes, case.ppn)
         if getattr(self._of_thread, "placement", None) != placement:
             if getattr(self._of_thread, "program", None) is not None:

@@ -100,7 +100,7 @@ class MpichSteering(Steering):
         return arguments
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those of the collective and of its nonblocking form.
+        """The entered functions of the collective and of its nonblocking form.
 
         ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
         ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` belong to reduce.
@@ -191,7 +191,7 @@ def genv_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def sorted_genv_options(environment: Mapping[str, str]) -> list[str]:
-    """The same in alphabetical order."""
+    """The options of :func:`genv_options` in alphabetical order."""
     return genv_options(dict(sorted(environment.items())))
 
 

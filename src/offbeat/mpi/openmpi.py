@@ -153,7 +153,7 @@ class OpenMpiSteering(Steering):
         return {f"OMPI_MCA_{name}": value for name, value in algorithm.settings.items()}
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those whose name is a component followed by the collective.
+        """The entered functions whose name is a component followed by the collective.
 
         If the first is a function of ``han``, only the functions of ``han`` count: ``han`` divides the
         collective into calls of the same collective on smaller communicators, which may be tuned themselves.

@@ -47,7 +47,7 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Their share of the time in collectives."""
+        """The share of the affected calls in the time in collectives."""
         return sum(one.spent_s for one in self.acted) / self.all_spent_s if self.all_spent_s > 0 else 0.0
 
     @property

@@ -137,7 +137,7 @@ class StatsBuilder:
         return _sorted([self._row([number]) for number in range(len(self._aggregates.keys))])
 
     def per_group(self) -> list[CallSiteStats]:
-        """The same, with one row for each group of communicators."""
+        """The statistics with one row for each communicator group."""
         first = communicator_groups(self._trace.communicators)
         groups: dict[AggregateKey, list[int]] = {}
         for number, key in enumerate(self._aggregates.keys):

@@ -37,7 +37,7 @@ class TrialChoice(Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> list[Rule]:
-        """Its rules."""
+        """The tuning rules of the choice; none for the library's own decisions."""
         return (
             [rule for rules_of_one in self.plan.rules.values() for rule in rules_of_one] if self.plan else []
         )
