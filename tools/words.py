@@ -33,8 +33,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def tracked_files() -> Iterator[Path]:
     """The files that the list applies to: text that people of the project wrote."""
-    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(words, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
     for name in listed.splitlines():
         path = REPOSITORY / name
         if path.suffix in PROSE and path != LIST and path.is_file():

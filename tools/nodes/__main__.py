@@ -23,7 +23,7 @@ from node import NETWORK, Node
 MOST_NODES = 16
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Read the options, create the nodes and run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="tools/nodes", description=str(__doc__).split("\n\n")[1])
     parser.add_argument(
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
         "--rate", default="", help="limit of each node's link, as tc takes it: 100mbit, 1gbit"
     )
     parser.add_argument("command", nargs="+", help="the command, after --")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     if not 1 <= options.nodes <= MOST_NODES:
         parser.error(f"--nodes {options.nodes}: 1 to {MOST_NODES} nodes can be made")
     try:

@@ -178,11 +178,11 @@ def _join(node: Node, rate: str) -> None:
         raise Forbidden(f"the network of {node.name} could not be made")
 
 
-def _ip(words: str) -> None:
-    _call(["ip", *words.split()])
+def _ip(arguments: str) -> None:
+    _call(["ip", *arguments.split()])
 
 
-def _call(words: Sequence[str]) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _call(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Forbidden(f"{' '.join(words)}: {done.stderr.strip()}")
+        raise Forbidden(f"{' '.join(command)}: {done.stderr.strip()}")
