@@ -315,18 +315,18 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
     if options.mode == "simulated":
-        found = simulated()
+        comparison = simulated()
     elif options.mode == "compare":
-        found = compare([Path(word) for word in options.words])
+        comparison = compare([Path(word) for word in options.words])
     elif options.mode == "cost":
         study, output, *runs = options.words
         cost(Path(study), Path(output), int(runs[0]) if runs else 10, options.mpi)
         return
     else:
         study, output, *runs = options.words
-        found = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, options.mpi))
+        comparison = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, options.mpi))
     if options.picture:
-        draw(found, options.picture)
+        draw(comparison, options.picture)
 
 
 if __name__ == "__main__":

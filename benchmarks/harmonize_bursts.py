@@ -120,11 +120,11 @@ def read(printed: str) -> dict[str, Starts]:
         if words[0] == "phase":
             starts[words[1]].taken_ns += int(words[2])
             continue
-        mine = starts[words[0]]
-        mine.bursts.append(words[1] == "1")
-        mine.good.append(words[2] == "1")
-        mine.skew_ns.append(int(words[3]))
-        mine.slack_ns.append(int(words[4]))
+        start = starts[words[0]]
+        start.bursts.append(words[1] == "1")
+        start.good.append(words[2] == "1")
+        start.skew_ns.append(int(words[3]))
+        start.slack_ns.append(int(words[4]))
     return starts
 
 

@@ -150,11 +150,15 @@ def draw(costs: Sequence[Cost], path: Path) -> None:
     """Times and memory against p."""
     figure, (times, memory) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     for number, name in enumerate(dict.fromkeys(cost.case.name for cost in costs)):
-        own = [cost for cost in costs if cost.case.name == name]
-        ranks, color = [cost.case.p for cost in own], f"C{number}"
-        times.loglog(ranks, [cost.in_step_s + cost.build_s for cost in own], "o-", color=color, label=name)
-        times.loglog(ranks, [cost.skewed_s for cost in own], "x--", color=color)
-        memory.semilogx(ranks, [cost.process_bytes / 2**20 for cost in own], "o-", color=color, label=name)
+        costs_of_case = [cost for cost in costs if cost.case.name == name]
+        ranks, color = [cost.case.p for cost in costs_of_case], f"C{number}"
+        times.loglog(
+            ranks, [cost.in_step_s + cost.build_s for cost in costs_of_case], "o-", color=color, label=name
+        )
+        times.loglog(ranks, [cost.skewed_s for cost in costs_of_case], "x--", color=color)
+        memory.semilogx(
+            ranks, [cost.process_bytes / 2**20 for cost in costs_of_case], "o-", color=color, label=name
+        )
     size = format_size(costs[0].case.bytes)
     times.set(title=f"{size}; solid: build and evaluate in step, dashed: skewed", ylabel="CPU time [s]")
     memory.set(title=f"{size}; largest memory of the process", ylabel="memory [MiB]")

@@ -88,9 +88,12 @@ def different_winners(compared: Iterable[Comparison]) -> list[tuple[Comparison, 
         configurations.setdefault(case.configuration, []).append(case)
     different = []
     for rows in configurations.values():
-        ours, theirs = min(rows, key=lambda case: case.simulator_s), min(rows, key=lambda case: case.smpi_s)
-        if ours.smpi_s > theirs.smpi_s * (1 + TIE):
-            different.append((ours, theirs))
+        sim_best, smpi_best = (
+            min(rows, key=lambda case: case.simulator_s),
+            min(rows, key=lambda case: case.smpi_s),
+        )
+        if sim_best.smpi_s > smpi_best.smpi_s * (1 + TIE):
+            different.append((sim_best, smpi_best))
     return different
 
 
@@ -134,12 +137,13 @@ def _print_best(compared: Sequence[Comparison]) -> None:
     others = different_winners(compared)
     same = len(configurations) - len(others)
     print(f"\nbest algorithm: the same or a tie in {same} of {len(configurations)} configurations")
-    for ours, theirs in others:
-        where = f"{ours.collective}, p = {ours.p}, {format_size(ours.bytes)}, {ours.shape}"
+    for sim_best, smpi_best in others:
+        where = f"{sim_best.collective}, p = {sim_best.p}, {format_size(sim_best.bytes)}, {sim_best.shape}"
         print(
-            f"  {where}: simulator {ours.algorithm}"
-            f" ({ours.simulator_s * 1e6:.6g} us, in SMPI {ours.smpi_s * 1e6:.6g} us), SMPI {theirs.algorithm}"
-            f" ({theirs.simulator_s * 1e6:.6g} us, in SMPI {theirs.smpi_s * 1e6:.6g} us)"
+            f"  {where}: simulator {sim_best.algorithm}"
+            f" ({sim_best.simulator_s * 1e6:.6g} us, in SMPI {sim_best.smpi_s * 1e6:.6g} us),"
+            f" SMPI {smpi_best.algorithm}"
+            f" ({smpi_best.simulator_s * 1e6:.6g} us, in SMPI {smpi_best.smpi_s * 1e6:.6g} us)"
         )
 
 

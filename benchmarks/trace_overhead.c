@@ -20,9 +20,9 @@ static double now_ns(void) {
 }
 
 static double recorded_ns(int calls, MPI_Comm comm) {
-    double mine = 1.0, sum, began_ns = now_ns();
+    double value = 1.0, sum, began_ns = now_ns();
     for (int i = 0; i < calls; i++)
-        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
     return (now_ns() - began_ns) / calls;
 }
 
@@ -37,9 +37,9 @@ static void find_unrecorded(void) {
 }
 
 static double unrecorded_ns(int calls, MPI_Comm comm) {
-    double mine = 1.0, sum, began_ns = now_ns();
+    double value = 1.0, sum, began_ns = now_ns();
     for (int i = 0; i < calls; i++)
-        unrecorded(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+        unrecorded(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
     return (now_ns() - began_ns) / calls;
 }
 

@@ -50,7 +50,7 @@ def fortran_of(mpi: Installation) -> Fortran:
 
 
 def libraries_with(*bindings: str) -> list[str]:
-    """Those of LIBRARIES that have bindings, and missing ones, whose tests are skipped by name."""
+    """The entries of LIBRARIES that have bindings, and missing ones, whose tests are skipped by name."""
     libraries = []
     for name in LIBRARIES:
         mpi = installed(name)

@@ -87,12 +87,12 @@ def reduced(graph: Graph) -> Graph:
 
 def levels(graph: Graph) -> dict[str, int]:
     """The length of the longest path from each room down to one that uses no other."""
-    found: dict[str, int] = {}
+    heights: dict[str, int] = {}
 
     def level(room: str) -> int:
-        if room not in found:
-            found[room] = max((level(used) + 1 for used in graph[room]), default=0)
-        return found[room]
+        if room not in heights:
+            heights[room] = max((level(used) + 1 for used in graph[room]), default=0)
+        return heights[room]
 
     return {room: level(room) for room in graph}
 

@@ -33,8 +33,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def tracked_files() -> Iterator[Path]:
     """The files that the list applies to: text that people of the project wrote."""
-    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(words, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
     for name in listed.splitlines():
         path = REPOSITORY / name
         if path.suffix in PROSE and path != LIST and path.is_file():
@@ -80,19 +80,19 @@ def lines_with(text: str, words: Collection[str]) -> Iterator[tuple[int, str]]:
 def main() -> int:
     """Name each place where a removed word stands, or count them."""
     removed = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    found = [
+    removed_places = [
         (path.relative_to(REPOSITORY), *place)
         for path in tracked_files()
         for place in places(path, removed["names"], removed["phrases"])
     ]
     if sys.argv[1:] == ["--count"]:
-        counts = Counter(word for _, _, word, _ in found)
+        counts = Counter(word for _, _, word, _ in removed_places)
         for word in [*removed["names"], *removed["phrases"]]:
             print(f"{counts[word]:6} {word}")
         return 0
-    for path, number, word, better in found:
+    for path, number, word, better in removed_places:
         print(f"{path}:{number}: '{word}' is no longer used in this project; write {better}")
-    return 1 if found else 0
+    return 1 if removed_places else 0
 
 
 if __name__ == "__main__":

@@ -49,13 +49,13 @@ def stale() -> list[str]:
     ]
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Write the pages, or check them; returns the exit status."""
-    if words not in ([], ["--check"]):
-        print(f"unknown arguments {words}; the only option is --check", file=sys.stderr)
+    if arguments not in ([], ["--check"]):
+        print(f"unknown arguments {arguments}; the only option is --check", file=sys.stderr)
         return 2
     old = stale()
-    if words:
+    if arguments:
         for name in old:
             print(f"docs/reference/{name} is outdated; run 'make docs'", file=sys.stderr)
         return 1 if old else 0

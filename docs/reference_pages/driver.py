@@ -73,8 +73,8 @@ def sample_file() -> str:
     text = (NATIVE / "benchmark" / "samples.c").read_text(encoding="utf-8")
     match = re.search(r"/\*\n \* The sample file: (.*?)\*/", text, flags=re.DOTALL)
     assert match, "samples.c describes the sample file"
-    words = sentence(re.sub(r"\n \*", " ", match[1]))
-    return words[0].upper() + words[1:]
+    text = sentence(re.sub(r"\n \*", " ", match[1]))
+    return text[0].upper() + text[1:]
 
 
 def page() -> str:

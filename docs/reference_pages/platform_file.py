@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from markdown import code, table
-from toml_file import page_of, words
+from toml_file import code_list, page_of
 
 from offbeat.platform import machine, presets, show
 from offbeat.units import BANDWIDTH_UNITS, SIZE_UNITS, TIME_UNITS
@@ -36,5 +36,9 @@ def page() -> str:
     lines = [show.summary(machine.load(name)) for name in presets.names()]
     rows = [(code(name), *others) for name, *others in lines]
     listed = table(("name", "nodes × cores", "joined by", "source"), rows)
-    units = {"sizes": words(SIZE_UNITS), "times": words(TIME_UNITS), "bandwidths": words(BANDWIDTH_UNITS)}
+    units = {
+        "sizes": code_list(SIZE_UNITS),
+        "times": code_list(TIME_UNITS),
+        "bandwidths": code_list(BANDWIDTH_UNITS),
+    }
     return page_of(HEAD.format(presets=listed, **units), machine.FORM)

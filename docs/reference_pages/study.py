@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toml_file import page_of, words
+from toml_file import code_list, page_of
 
 from offbeat.study.load import FORM
 from offbeat.units import SIZE_UNITS, TIME_UNITS
@@ -22,4 +22,4 @@ Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds
 
 def page() -> str:
     """The whole page."""
-    return page_of(HEAD.format(sizes=words(SIZE_UNITS), times=words(TIME_UNITS)), FORM)
+    return page_of(HEAD.format(sizes=code_list(SIZE_UNITS), times=code_list(TIME_UNITS)), FORM)

@@ -42,7 +42,7 @@ def page_of(head: str, form: Form) -> str:
     return "\n".join([head, *(_section(form, *entry) for entry in sections(form))])
 
 
-def words(listed: Iterable[Any]) -> str:
+def code_list(listed: Iterable[Any]) -> str:
     """A list of words as inline code."""
     return ", ".join(code(str(word)) for word in listed)
 
@@ -95,4 +95,4 @@ def _meaning(field: inspect.Field, form: Form) -> str:
     bare = field.type.type
     item = bare.item_type if isinstance(bare, inspect.ListType) else None
     noun = (item.extra or {}).get("choice") if isinstance(item, inspect.Metadata) else None
-    return sentence(described) + (f": {words(form.words[noun].known)}" if noun else "")
+    return sentence(described) + (f": {code_list(form.vocabulary[noun].known)}" if noun else "")

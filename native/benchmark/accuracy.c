@@ -73,39 +73,41 @@ static void sleep_until(int64_t ns) {
 static void send_readings(const offbeat_session *session, const offbeat_clock *clock, int requester) {
     for (int i = 0; i < EXCHANGES; i++) {
         char request;
-        MPI_Recv(&request, 1, MPI_CHAR, requester, OFFBEAT_TAG_TRANSFER, session->control, MPI_STATUS_IGNORE);
-        reading own = read_clock(clock);
-        MPI_Send(&own, (int)(sizeof own / sizeof(int64_t)), MPI_INT64_T, requester, OFFBEAT_TAG_TRANSFER,
-                 session->control);
+        MPI_Recv(&request, 1, MPI_CHAR, requester, OFFBEAT_TAG_TRANSFER, session->control_comm,
+                 MPI_STATUS_IGNORE);
+        reading own_reading = read_clock(clock);
+        MPI_Send(&own_reading, (int)(sizeof own_reading / sizeof(int64_t)), MPI_INT64_T, requester,
+                 OFFBEAT_TAG_TRANSFER, session->control_comm);
     }
 }
 
 /* The earliest and the latest local time of rank 0's reading, derived from the physical clock. @param own
  * this process's reading shortly afterwards */
-static void bound_by_physical_clock(const reading *remote, const reading *own, int64_t *earliest_ns,
-                                    int64_t *latest_ns) {
-    int64_t longest_ns = own->after_ns - remote->before_ns, shortest_ns = own->before_ns - remote->after_ns;
-    *earliest_ns = own->local_ns - longest_ns - longest_ns / INVERSE_MAX_DRIFT - 1;
-    *latest_ns = own->local_ns - shortest_ns + longest_ns / INVERSE_MAX_DRIFT + 1;
+static void bound_by_physical_clock(const reading *remote_reading, const reading *own_reading,
+                                    int64_t *earliest_ns, int64_t *latest_ns) {
+    int64_t longest_ns = own_reading->after_ns - remote_reading->before_ns,
+            shortest_ns = own_reading->before_ns - remote_reading->after_ns;
+    *earliest_ns = own_reading->local_ns - longest_ns - longest_ns / INVERSE_MAX_DRIFT - 1;
+    *latest_ns = own_reading->local_ns - shortest_ns + longest_ns / INVERSE_MAX_DRIFT + 1;
 }
 
 /* Compares the clocks by one ping-pong with rank 0. */
 static comparison compare_once(const offbeat_session *session, const offbeat_clock *clock, int is_physical) {
     char request = 0;
-    reading remote;
+    reading remote_reading;
     int64_t requested_ns = offbeat_clock_local_ns(clock);
-    MPI_Send(&request, 1, MPI_CHAR, 0, OFFBEAT_TAG_TRANSFER, session->control);
-    MPI_Recv(&remote, (int)(sizeof remote / sizeof(int64_t)), MPI_INT64_T, 0, OFFBEAT_TAG_TRANSFER,
-             session->control, MPI_STATUS_IGNORE);
-    reading own = read_clock(clock);
-    int64_t earliest_ns = requested_ns, latest_ns = own.local_ns;
+    MPI_Send(&request, 1, MPI_CHAR, 0, OFFBEAT_TAG_TRANSFER, session->control_comm);
+    MPI_Recv(&remote_reading, (int)(sizeof remote_reading / sizeof(int64_t)), MPI_INT64_T, 0,
+             OFFBEAT_TAG_TRANSFER, session->control_comm, MPI_STATUS_IGNORE);
+    reading own_reading = read_clock(clock);
+    int64_t earliest_ns = requested_ns, latest_ns = own_reading.local_ns;
     if (is_physical)
-        bound_by_physical_clock(&remote, &own, &earliest_ns, &latest_ns);
+        bound_by_physical_clock(&remote_reading, &own_reading, &earliest_ns, &latest_ns);
     return (comparison){
         .age_ns = offbeat_clock_age_ns(clock),
-        .low_ns = offbeat_clock_global_ns(clock, earliest_ns) - remote.local_ns,
-        .high_ns = offbeat_clock_global_ns(clock, latest_ns) - remote.local_ns,
-        .bound_ns = offbeat_clock_bound_ns(clock, own.local_ns),
+        .low_ns = offbeat_clock_global_ns(clock, earliest_ns) - remote_reading.local_ns,
+        .high_ns = offbeat_clock_global_ns(clock, latest_ns) - remote_reading.local_ns,
+        .bound_ns = offbeat_clock_bound_ns(clock, own_reading.local_ns),
     };
 }
 
@@ -178,17 +180,17 @@ static void run_round(const offbeat_session *session, const offbeat_command *com
  */
 static int create_clocks(offbeat_session *session, const offbeat_command *command, accuracy_check *check) {
     offbeat_clock_options options = offbeat_session_clock_options(command);
-    char *names = strdup(offbeat_command_text(command, "methods")), *rest = NULL;
+    char *names = strdup(offbeat_command_text(command, "methods")), *strtok_state = NULL;
     size_t capacity = names ? strlen(names) / 2 + 1 : 1;
     check->clocks = calloc(capacity, sizeof(offbeat_clock *));
     check->synced_at_ns = calloc(capacity, sizeof *check->synced_at_ns);
     if (!names || !check->clocks || !check->synced_at_ns)
         offbeat_fatal("no memory for the clocks");
     int error = MPI_SUCCESS;
-    char *name = strtok_r(names, ",", &rest);
-    for (; name && error == MPI_SUCCESS; name = strtok_r(NULL, ",", &rest)) {
+    char *name = strtok_r(names, ",", &strtok_state);
+    for (; name && error == MPI_SUCCESS; name = strtok_r(NULL, ",", &strtok_state)) {
         options.method = name;
-        error = offbeat_clock_create_with(session->control, &options, &check->clocks[check->methods]);
+        error = offbeat_clock_create_with(session->control_comm, &options, &check->clocks[check->methods]);
         check->methods += error == MPI_SUCCESS;
     }
     free(names);
@@ -234,7 +236,7 @@ static void answer_comparisons(offbeat_session *session, const accuracy_check *c
 static int has_common_physical_clock(const offbeat_session *session) {
     int64_t is_separate = !offbeat_clock_is_shared(session->clock) ||
                           strcmp(offbeat_clock_source(session->clock), "CLOCK_MONOTONIC") != 0;
-    offbeat_p2p_allreduce(&is_separate, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&is_separate, 1, OFFBEAT_MAX, session->control_comm);
     return !is_separate;
 }
 

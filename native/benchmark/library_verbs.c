@@ -17,7 +17,7 @@ static int set_variable(offbeat_session *session, char *setting, const char **wh
     char *value = strchr(setting, '=');
     *value++ = '\0';
     int64_t failed = offbeat_variable_set(setting, value, why) != 0;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed && !*why)
         *why = "another process could not set the variable";
     return failed ? -1 : 0;
@@ -30,7 +30,7 @@ static int set_variable(offbeat_session *session, char *setting, const char **wh
 void offbeat_force(offbeat_session *session, const offbeat_command *command) {
     const char *why = NULL;
     int64_t failed = offbeat_variables_reset() != 0;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed)
         why = "the initial value of a variable could not be restored";
     for (int i = 0; i < command->count && !failed; i++)
@@ -94,7 +94,7 @@ void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
         offbeat_session_start(session, 0, &start);
         worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
     }
-    offbeat_p2p_reduce(worst, 3, OFFBEAT_MAX, session->control);
+    offbeat_p2p_reduce(worst, 3, OFFBEAT_MAX, session->control_comm);
     char place[4096], library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     describe_place(place, sizeof place);
@@ -113,7 +113,7 @@ void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
     FILE *out = offbeat_answer_key_of(answer, "places", OFFBEAT_TEXTS);
     if (out)
         fputc('[', out);
-    offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control);
+    offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control_comm);
     if (out)
         fputc(']', out);
     offbeat_answer_end(answer);

@@ -42,7 +42,7 @@ static char *next_line(const offbeat_session *session) {
         ssize_t bytes = getline(&line, &capacity, stdin);
         length = bytes > 0 ? bytes + 1 : 0;
     }
-    offbeat_p2p_broadcast_idle_wait(&length, sizeof length, session->control);
+    offbeat_p2p_broadcast_idle_wait(&length, sizeof length, session->control_comm);
     if (length == 0) {
         free(line);
         return NULL;
@@ -51,7 +51,7 @@ static char *next_line(const offbeat_session *session) {
         line = malloc((size_t)length);
     if (!line || length > INT_MAX)
         offbeat_fatal("no memory for a command");
-    offbeat_p2p_broadcast(line, (size_t)length, session->control);
+    offbeat_p2p_broadcast(line, (size_t)length, session->control_comm);
     return line;
 }
 

@@ -64,8 +64,9 @@ static int parse_line(char *line, int64_t *row, int p) {
     if (comment)
         *comment = '\0';
     int count = 0;
-    char *rest = NULL;
-    for (char *number = strtok_r(line, " \t\r\n", &rest); number; number = strtok_r(NULL, " \t\r\n", &rest)) {
+    char *strtok_state = NULL;
+    for (char *number = strtok_r(line, " \t\r\n", &strtok_state); number;
+         number = strtok_r(NULL, " \t\r\n", &strtok_state)) {
         char *end;
         errno = 0;
         long long delay = strtoll(number, &end, 10);
@@ -124,25 +125,25 @@ static void scatter_columns(const delay_table *table, int64_t *column, MPI_Comm 
  * @param path relative to the directory of the sample file, unless it begins with '/'
  * @return 0, or -1 on all processes after answering with the error
  */
-static int read_sequence(offbeat_session *session, const char *path, sequence *own) {
+static int read_sequence(offbeat_session *session, const char *path, sequence *rank_sequence) {
     delay_table table = {.p = session->p};
     const char *error = session->rank == 0 ? read_file(session, path, &table) : NULL;
-    *own = (sequence){.calls = error ? 0 : (int64_t)table.calls};
-    offbeat_p2p_broadcast(&own->calls, sizeof own->calls, session->control);
-    if (own->calls > 0) {
-        own->delays_ns = malloc((size_t)own->calls * sizeof *own->delays_ns);
-        if (!own->delays_ns)
+    *rank_sequence = (sequence){.calls = error ? 0 : (int64_t)table.calls};
+    offbeat_p2p_broadcast(&rank_sequence->calls, sizeof rank_sequence->calls, session->control_comm);
+    if (rank_sequence->calls > 0) {
+        rank_sequence->delays_ns = malloc((size_t)rank_sequence->calls * sizeof *rank_sequence->delays_ns);
+        if (!rank_sequence->delays_ns)
             offbeat_fatal("no memory for the calls of a sequence");
         if (session->rank == 0)
-            scatter_columns(&table, own->delays_ns, session->control);
+            scatter_columns(&table, rank_sequence->delays_ns, session->control_comm);
         else
-            MPI_Recv(own->delays_ns, (int)own->calls, MPI_INT64_T, 0, OFFBEAT_TAG_SEQUENCE, session->control,
-                     MPI_STATUS_IGNORE);
+            MPI_Recv(rank_sequence->delays_ns, (int)rank_sequence->calls, MPI_INT64_T, 0,
+                     OFFBEAT_TAG_SEQUENCE, session->control_comm, MPI_STATUS_IGNORE);
     }
     free(table.values);
     if (error)
         offbeat_answer_failure(&session->answer, error);
-    return own->calls > 0 ? 0 : -1;
+    return rank_sequence->calls > 0 ? 0 : -1;
 }
 
 /* --- the measurement --- */

@@ -38,12 +38,12 @@ static int64_t now_ns(const offbeat_partition_threads *team) {
     return offbeat_clock_local_ns(team->clock);
 }
 
-static void fill(const member *own) {
-    const offbeat_message *message = own->team->message;
-    int64_t first = (int64_t)own->first * message->partition_bytes;
-    int64_t bytes = (int64_t)own->count * message->partition_bytes;
+static void fill(const member *self) {
+    const offbeat_message *message = self->team->message;
+    int64_t first = (int64_t)self->first * message->partition_bytes;
+    int64_t bytes = (int64_t)self->count * message->partition_bytes;
     for (int64_t i = first; i < first + bytes; i++)
-        message->data[i] = offbeat_partition_byte(own->team->repetition, i);
+        message->data[i] = offbeat_partition_byte(self->team->repetition, i);
 }
 
 /* The planned time of a delay on the local clock, which is linear between the deadline and the longest delay.
@@ -57,11 +57,11 @@ static int64_t planned_ns(const offbeat_partition_threads *team, int64_t delay_n
 
 /* What MPI has done before is not lateness: before the first partition the start of the transfer, before the
  * others the sends of the earlier partitions. */
-static void mark_partitions(const member *own) {
-    offbeat_partition_threads *team = own->team;
+static void mark_partitions(const member *self) {
+    offbeat_partition_threads *team = self->team;
     int64_t possible_ns = team->released_ns;
-    for (int i = 0; i < own->count; i++) {
-        int partition = own->order[i];
+    for (int i = 0; i < self->count; i++) {
+        int partition = self->order[i];
         int64_t now, planned = planned_ns(team, team->delays_ns[partition]);
         if (possible_ns < planned)
             possible_ns = planned;
@@ -76,17 +76,17 @@ static void mark_partitions(const member *own) {
 }
 
 static void *serve(void *argument) {
-    member *own = argument;
-    offbeat_partition_threads *team = own->team;
+    member *self = argument;
+    offbeat_partition_threads *team = self->team;
     for (;;) {
         pthread_barrier_wait(&team->begin);
         if (team->should_end)
             return NULL;
-        fill(own);
+        fill(self);
         pthread_barrier_wait(&team->filled);
         while (!atomic_load_explicit(&team->released, memory_order_acquire))
             sched_yield();
-        mark_partitions(own);
+        mark_partitions(self);
         atomic_fetch_add_explicit(&team->done, 1, memory_order_release);
     }
 }
@@ -95,8 +95,8 @@ static void *serve(void *argument) {
  */
 static const int64_t *compared_delays_ns;
 
-static int compare_delays(const void *left, const void *right) {
-    int one = *(const int *)left, other = *(const int *)right;
+static int compare_delays(const void *first, const void *second) {
+    int one = *(const int *)first, other = *(const int *)second;
     int64_t one_ns = compared_delays_ns[one], other_ns = compared_delays_ns[other];
     if (one_ns != other_ns)
         return one_ns < other_ns ? -1 : 1;
@@ -114,13 +114,13 @@ static void assign_partitions(offbeat_partition_threads *team) {
     }
     compared_delays_ns = team->delays_ns;
     for (int i = 0; i < message->threads; i++) {
-        member *own = &team->members[i];
-        own->order = calloc((size_t)own->count + 1, sizeof *own->order);
-        if (!own->order)
+        member *self = &team->members[i];
+        self->order = calloc((size_t)self->count + 1, sizeof *self->order);
+        if (!self->order)
             offbeat_fatal("no memory for the order of partitions");
-        for (int k = 0; k < own->count; k++)
-            own->order[k] = own->first + k;
-        qsort(own->order, (size_t)own->count, sizeof *own->order, compare_delays);
+        for (int k = 0; k < self->count; k++)
+            self->order[k] = self->first + k;
+        qsort(self->order, (size_t)self->count, sizeof *self->order, compare_delays);
     }
 }
 

@@ -53,7 +53,7 @@ static void read_message(const offbeat_session *session, const offbeat_command *
     int partitions = (int)offbeat_command_number(command, "partitions");
     int64_t bytes = offbeat_command_number(command, "bytes");
     send->message = (offbeat_message){
-        .comm = session->test,
+        .comm = session->test_comm,
         .data = calloc((size_t)bytes + 1, 1),
         .partitions = partitions,
         .partition_bytes = (int)(bytes / partitions),
@@ -71,7 +71,7 @@ static void read_message(const offbeat_session *session, const offbeat_command *
 static int open_transfer(offbeat_session *session, const offbeat_command *command, partitioned_send *send) {
     const offbeat_approach *approach = offbeat_approach_find(offbeat_command_text(command, "approach"));
     int64_t failed = offbeat_transfer_open(approach, &send->message, &send->transfer) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed) {
         offbeat_answer_failure(&session->answer,
                                "the library returned an error when the transfer was prepared");
@@ -146,7 +146,7 @@ static void measure_send(offbeat_session *session, const offbeat_command *comman
         .failed = "the partitioned send returned an error while it was measured",
     };
     offbeat_answer *answer = offbeat_measure_repeatedly(session, command, &operation);
-    offbeat_p2p_reduce(&send->wrong_bytes, 1, OFFBEAT_SUM, session->control);
+    offbeat_p2p_reduce(&send->wrong_bytes, 1, OFFBEAT_SUM, session->control_comm);
     if (!answer)
         return;
     offbeat_answer_number(answer, "wrong", send->wrong_bytes);

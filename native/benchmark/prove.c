@@ -33,7 +33,7 @@ static void gather_error(offbeat_session *session, int error, error_text *first)
     if (error != MPI_SUCCESS)
         MPI_Error_string(error, text, &length);
     first->text[0] = '\0';
-    offbeat_p2p_gather(text, strlen(text) + 1, copy_first_error, first, session->control);
+    offbeat_p2p_gather(text, strlen(text) + 1, copy_first_error, first, session->control_comm);
 }
 
 /*
@@ -58,7 +58,7 @@ static const char *prepare_legal_call(offbeat_session *session, const offbeat_co
         };
         failed = offbeat_call_create_variant(&request, &variant, call, &why) != MPI_SUCCESS;
     }
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (!failed)
         return NULL;
     offbeat_call_free(call);
@@ -80,7 +80,7 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
         wrong[0] = error == MPI_SUCCESS ? (int64_t)offbeat_call_check(call) : 0;
         wrong[1] = error != MPI_SUCCESS;
     }
-    offbeat_p2p_allreduce(wrong, 2, OFFBEAT_SUM, session->control);
+    offbeat_p2p_allreduce(wrong, 2, OFFBEAT_SUM, session->control_comm);
     error_text first;
     gather_error(session, error, &first);
     if (wrong[0] || wrong[1])
@@ -105,8 +105,9 @@ static void merge_names(int rank, const void *data, size_t bytes, void *context)
     (void)rank;
     (void)bytes;
     name_list *all = context;
-    char *copy = strdup(data), *rest = NULL;
-    for (char *name = copy ? strtok_r(copy, " ", &rest) : NULL; name; name = strtok_r(NULL, " ", &rest)) {
+    char *copy = strdup(data), *strtok_state = NULL;
+    for (char *name = copy ? strtok_r(copy, " ", &strtok_state) : NULL; name;
+         name = strtok_r(NULL, " ", &strtok_state)) {
         size_t length = strlen(name), used = strlen(all->text);
         if (!contains_name(all->text, name, length) && used + length + 2 < sizeof all->text)
             snprintf(all->text + used, sizeof all->text - used, "%s%s", used ? " " : "", name);
@@ -126,7 +127,8 @@ static void write_message_list(offbeat_session *session, int count, const offbea
     FILE *out = offbeat_answer_key_of(&session->answer, "messages", OFFBEAT_ROWS);
     if (out)
         fputs("[null", out);
-    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, out, session->control);
+    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, out,
+                       session->control_comm);
     if (out)
         fputc(']', out);
 }
@@ -138,17 +140,17 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
     const offbeat_message *messages = NULL;
     static name_list functions;
     functions.text[0] = '\0';
-    int sees_messages = offbeat_messages_available(session->control);
+    int sees_messages = offbeat_messages_available(session->control_comm);
     int64_t barrier = 0;
     offbeat_call_run(call); /* the first call sets up connections and trees */
-    offbeat_p2p_allreduce(&barrier, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&barrier, 1, OFFBEAT_MAX, session->control_comm);
     int64_t has_breakpoints = offbeat_functions_begin() == 0;
     offbeat_messages_begin();
     offbeat_call_run(call);
     int count = offbeat_messages_end(&messages);
     const char *names = has_breakpoints ? offbeat_functions_end() : "";
-    offbeat_p2p_gather(names, strlen(names) + 1, merge_names, &functions, session->control);
-    offbeat_p2p_reduce(&has_breakpoints, 1, OFFBEAT_MIN, session->control);
+    offbeat_p2p_gather(names, strlen(names) + 1, merge_names, &functions, session->control_comm);
+    offbeat_p2p_reduce(&has_breakpoints, 1, OFFBEAT_MIN, session->control_comm);
     offbeat_answer *answer = offbeat_session_answer(session);
     offbeat_answer_flag(answer, "sees_functions", has_breakpoints != 0);
     offbeat_answer_flag(answer, "sees_messages", sees_messages);
@@ -173,7 +175,7 @@ static int64_t exit_after_deadline(offbeat_session *session, offbeat_call *call,
  */
 static int64_t sufficient_delay(offbeat_session *session, offbeat_call *call, int64_t minimum_ns) {
     int64_t undelayed_ns = exit_after_deadline(session, call, 0);
-    offbeat_p2p_allreduce(&undelayed_ns, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&undelayed_ns, 1, OFFBEAT_MAX, session->control_comm);
     return 2 * undelayed_ns > minimum_ns ? 2 * undelayed_ns : minimum_ns;
 }
 
@@ -199,7 +201,7 @@ void offbeat_fingerprint(offbeat_session *session, const offbeat_command *comman
         int64_t is_late = exit_ns > delay_ns / 10 * 7;
         if (out)
             fprintf(out, ",[%d", delayed);
-        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, out, session->control);
+        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, out, session->control_comm);
         if (out)
             fputc(']', out);
     }

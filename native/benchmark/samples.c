@@ -26,7 +26,7 @@ static int64_t read_tolerance(const offbeat_session *session, const offbeat_comm
     int64_t tolerance_ns = offbeat_command_number_or(command, "tolerance_ns", INT64_MAX);
     int64_t bounds = offbeat_command_number(command, "tolerance_bounds");
     int64_t bound_ns = offbeat_clock_sync_facts(session->clock).bound_ns;
-    offbeat_p2p_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control_comm);
     if (bounds > 0 && bound_ns > tolerance_ns / bounds)
         return bound_ns < INT64_MAX / bounds ? bound_ns * bounds : INT64_MAX;
     return tolerance_ns;
@@ -69,7 +69,7 @@ static int should_continue(offbeat_session *session, const limits *limit, const 
                       (repetitions->tried == 0 || elapsed_ns < limit->duration_ns);
         decision[1] = call_after(operation, repetitions->valid);
     }
-    offbeat_p2p_broadcast(decision, sizeof decision, session->control);
+    offbeat_p2p_broadcast(decision, sizeof decision, session->control_comm);
     *call = decision[1];
     return (int)decision[0];
 }
@@ -97,7 +97,7 @@ static void add_repetition(offbeat_session *session, const offbeat_operation *op
     offbeat_sample *samples = reserve(repetitions);
     int failed = operation->repeat(session, operation->state, call, samples);
     int64_t worst[2] = {exceeds_tolerance(samples, repetitions->partitions, tolerance_ns), failed};
-    offbeat_p2p_reduce(worst, 2, OFFBEAT_MAX, session->control);
+    offbeat_p2p_reduce(worst, 2, OFFBEAT_MAX, session->control_comm);
     repetitions->failed = session->rank == 0 ? worst[1] != 0 : failed;
     repetitions->is_valid[repetitions->tried++] = !worst[0];
     repetitions->valid += !worst[0];
@@ -120,7 +120,7 @@ static int save_samples(offbeat_session *session, const record *repetitions) {
         file = fopen(session->samples, "wb");
     size_t count = repetitions->tried * repetitions->partitions;
     offbeat_p2p_gather(repetitions->samples, count * sizeof *repetitions->samples, write_samples, file,
-                       session->control);
+                       session->control_comm);
     if (session->rank != 0)
         return 0;
     if (!file)

@@ -8,20 +8,20 @@
 #include <string.h>
 
 static void create_test_comm(offbeat_session *session) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &session->test);
-    MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &session->test_comm);
+    MPI_Comm_set_errhandler(session->test_comm, MPI_ERRORS_RETURN);
 }
 
 void offbeat_session_open(offbeat_session *session, FILE *answers) {
     MPI_Comm_rank(MPI_COMM_WORLD, &session->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &session->p);
     session->answer.out = session->rank == 0 ? answers : NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &session->control);
+    MPI_Comm_dup(MPI_COMM_WORLD, &session->control_comm);
     create_test_comm(session);
-    int error = offbeat_clock_create(session->control, &session->clock);
+    int error = offbeat_clock_create(session->control_comm, &session->clock);
     if (error == MPI_SUCCESS)
-        error = offbeat_start_context_create(session->clock, session->control,
-                                             OFFBEAT_YIELD_IF_OVERSUBSCRIBED, &session->harmony);
+        error = offbeat_start_context_create(session->clock, session->control_comm,
+                                             OFFBEAT_YIELD_IF_OVERSUBSCRIBED, &session->start_context);
     if (error != MPI_SUCCESS)
         offbeat_fatal(*offbeat_clock_error()
                           ? offbeat_clock_error()
@@ -34,15 +34,15 @@ static void free_subsets(offbeat_session *session);
 
 void offbeat_session_close(offbeat_session *session) {
     free_subsets(session);
-    offbeat_start_context_free(&session->harmony);
+    offbeat_start_context_free(&session->start_context);
     offbeat_clock_free(&session->clock);
-    MPI_Comm_free(&session->test);
-    MPI_Comm_free(&session->control);
+    MPI_Comm_free(&session->test_comm);
+    MPI_Comm_free(&session->control_comm);
 }
 
 void offbeat_session_renew_comms(offbeat_session *session) {
     free_subsets(session);
-    MPI_Comm_free(&session->test);
+    MPI_Comm_free(&session->test_comm);
     create_test_comm(session);
 }
 
@@ -60,9 +60,9 @@ offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm
 offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command) {
     offbeat_call *call = NULL;
     const char *why = "";
-    offbeat_request request = offbeat_session_request(command, session->test);
+    offbeat_request request = offbeat_session_request(command, session->test_comm);
     int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed) {
         offbeat_answer_failure(&session->answer, *why ? why : "another process could not prepare the call");
         offbeat_call_free(&call);
@@ -71,7 +71,7 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
 }
 
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start) {
-    if (offbeat_harmonize(session->harmony, delay_ns, start) != MPI_SUCCESS)
+    if (offbeat_harmonize(session->start_context, delay_ns, start) != MPI_SUCCESS)
         offbeat_fatal("an MPI error in a harmonised start");
 }
 
@@ -126,7 +126,7 @@ static MPI_Comm create_subset_comm(const int *ranks, int count) {
 
 const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm) {
     const char *members = members_of(command), *why = NULL;
-    *comm = session->test;
+    *comm = session->test_comm;
     if (!members)
         return NULL;
     for (offbeat_subset *subset = session->subsets; subset; subset = subset->next)
@@ -193,7 +193,7 @@ void offbeat_answer_gathered(offbeat_session *session, const char *key, const in
     number_list list = {.out = offbeat_answer_key_of(&session->answer, key, OFFBEAT_NUMBERS)};
     if (list.out)
         fputc('[', list.out);
-    offbeat_p2p_gather(values, count * sizeof *values, write_numbers, &list, session->control);
+    offbeat_p2p_gather(values, count * sizeof *values, write_numbers, &list, session->control_comm);
     if (list.out)
         fputc(']', list.out);
 }

@@ -27,14 +27,14 @@ typedef struct offbeat_subset {
 /** The state of one driver process. */
 typedef struct offbeat_session {
     int rank, p;
-    MPI_Comm control;         /**< the driver's own messages */
-    MPI_Comm test;            /**< the communicator of the calls under test */
-    const offbeat_verb *verb; /**< of the command that is being executed */
+    MPI_Comm control_comm;    /**< of the driver's own messages */
+    MPI_Comm test_comm;       /**< of the calls under test */
+    const offbeat_verb *verb; /**< that is being executed */
     offbeat_answer answer;    /**< rank 0: to the front end's pipe; elsewhere nothing is written */
-    const char *samples;      /**< path of the sample file, on rank 0's node; NULL: none */
-    offbeat_clock *clock;
-    offbeat_start_context *harmony;
-    offbeat_subset *subsets;
+    const char *samples;      /**< path of the sample file, on the node of rank 0; NULL: none */
+    offbeat_clock *clock;     /**< of all processes */
+    offbeat_start_context *start_context; /**< of all processes, over control_comm */
+    offbeat_subset *subsets;              /**< communicators of commands with the key "members" */
 } offbeat_session;
 
 /** Fills in a zero-initialised session; a failure is fatal. Collective. @param answers used on rank 0 */

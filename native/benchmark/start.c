@@ -69,7 +69,7 @@ static int run_start(offbeat_session *session, int is_harmonized, offbeat_call *
     if (is_harmonized)
         offbeat_session_start(session, 0, &start);
     else
-        error = MPI_Barrier(session->test);
+        error = MPI_Barrier(session->test_comm);
     int64_t left_ns = offbeat_clock_local_ns(session->clock);
     if (call && error == MPI_SUCCESS)
         error = offbeat_call_run(call);
@@ -89,7 +89,7 @@ static int run_start(offbeat_session *session, int is_harmonized, offbeat_call *
 
 static void combine(const offbeat_session *session, start_record *record) {
     for (int i = 0; i < COLUMNS; i++)
-        offbeat_p2p_allreduce(record->columns[i], record->repetitions, reductions[i], session->control);
+        offbeat_p2p_allreduce(record->columns[i], record->repetitions, reductions[i], session->control_comm);
 }
 
 /* Replaces column `from` by `from` - `to`, or 0 where that is negative. */
@@ -160,7 +160,7 @@ void offbeat_start_by(offbeat_session *session, const offbeat_command *command) 
     int64_t failed = 0;
     for (int i = -(int)offbeat_command_number(command, "warmups"); i < record.repetitions; i++)
         failed |= run_start(session, is_harmonized, call, &record, i) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed)
         offbeat_answer_failure(&session->answer, "the barrier or the collective returned an error");
     else

@@ -37,9 +37,10 @@ static MPI_Comm first_processes(const offbeat_session *session, int processes) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Group all, first;
     int range[1][3] = {{0, processes - 1, 1}};
-    MPI_Comm_group(session->control, &all);
+    MPI_Comm_group(session->control_comm, &all);
     MPI_Group_range_incl(all, 1, range, &first);
-    if (session->rank < processes && MPI_Comm_create_group(session->control, first, 0, &comm) != MPI_SUCCESS)
+    if (session->rank < processes &&
+        MPI_Comm_create_group(session->control_comm, first, 0, &comm) != MPI_SUCCESS)
         offbeat_fatal("the communicator of a synchronisation could not be created");
     MPI_Group_free(&first);
     MPI_Group_free(&all);
@@ -64,10 +65,10 @@ static void run_sync(offbeat_session *session, offbeat_clock *clock, sync_result
 static void answer_syncs(offbeat_session *session, sync_results *results, const offbeat_clock *clock) {
     int count = (int)results->repetitions;
     int64_t is_unshared = clock && !offbeat_clock_is_shared(clock);
-    offbeat_p2p_reduce(results->taken_ns, count, OFFBEAT_MAX, session->control);
-    offbeat_p2p_reduce(results->exchanges, count, OFFBEAT_SUM, session->control);
-    offbeat_p2p_reduce(results->bound_ns, count, OFFBEAT_MAX, session->control);
-    offbeat_p2p_reduce(&is_unshared, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_reduce(results->taken_ns, count, OFFBEAT_MAX, session->control_comm);
+    offbeat_p2p_reduce(results->exchanges, count, OFFBEAT_SUM, session->control_comm);
+    offbeat_p2p_reduce(results->bound_ns, count, OFFBEAT_MAX, session->control_comm);
+    offbeat_p2p_reduce(&is_unshared, 1, OFFBEAT_MAX, session->control_comm);
     offbeat_answer *answer = offbeat_session_answer(session);
     offbeat_answer_flag(answer, "shared", !is_unshared);
     offbeat_answer_numbers(answer, "taken_ns", results->taken_ns, (size_t)count);
@@ -85,7 +86,7 @@ static int create_clock(offbeat_session *session, const offbeat_command *command
     *clock = NULL;
     if (comm != MPI_COMM_NULL)
         failed = offbeat_clock_create_with(comm, &options, clock) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed)
         offbeat_answer_failure(&session->answer, offbeat_clock_error());
     return failed ? -1 : 0;

@@ -63,7 +63,7 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
     t->sent = t->received ? allocate_touched((size_t)t->bytes) : NULL;
     t->taken_ns = calloc((size_t)t->repetitions, sizeof *t->taken_ns);
     int64_t failed = !t->sent || !t->received || !t->taken_ns;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed) {
         free_transfer(t);
         offbeat_answer_failure(&session->answer, "no memory for the messages");
@@ -123,11 +123,11 @@ static int64_t round_trips(offbeat_session *session, const transfer *t) {
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < t->messages; i++) {
         if (session->rank == t->from) {
-            send_to(t, t->to, session->control);
-            receive_from(t, t->to, session->control);
+            send_to(t, t->to, session->control_comm);
+            receive_from(t, t->to, session->control_comm);
         } else {
-            receive_from(t, t->from, session->control);
-            send_to(t, t->from, session->control);
+            receive_from(t, t->from, session->control_comm);
+            send_to(t, t->from, session->control_comm);
         }
     }
     return offbeat_clock_local_ns(session->clock) - start_ns;
@@ -148,9 +148,9 @@ static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t
     offbeat_session_start(session, session->rank == t->to ? t->delay_ns : 0, &start);
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     if (session->rank == t->from)
-        send_to(t, t->to, session->control);
+        send_to(t, t->to, session->control_comm);
     else if (session->rank == t->to)
-        receive_from(t, t->from, session->control);
+        receive_from(t, t->from, session->control_comm);
     return offbeat_clock_local_ns(session->clock) - start_ns;
 }
 
@@ -200,17 +200,17 @@ static int64_t run_stream(offbeat_session *session, const transfer *t) {
     offbeat_start start;
     for (int i = 0; t->from >= 0 && i < count; i++)
         MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
-                  OFFBEAT_TAG_TRANSFER, session->control, &t->requests[i]);
+                  OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[i]);
     offbeat_session_start(session, 0, &start);
     for (int i = 0; t->to >= 0 && i < count; i++)
-        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control,
+        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control_comm,
                   &t->requests[i]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
         MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
     int64_t ended_ns = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns(session->clock));
     int64_t taken_ns = count ? ended_ns - start.deadline_ns : 0;
-    offbeat_p2p_reduce(&taken_ns, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_reduce(&taken_ns, 1, OFFBEAT_MAX, session->control_comm);
     return taken_ns;
 }
 

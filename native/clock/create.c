@@ -45,15 +45,15 @@ static const char *text_setting(const char *option, const char *variable, const 
 }
 
 static int set_method(const char *name, clock_settings *settings) {
-    char known[128] = "";
+    char method_names[128] = "";
     settings->method = offbeat_clock_method_named(name);
     if (settings->method != NULL)
         return MPI_SUCCESS;
     for (const offbeat_sync_method *method = offbeat_clock_methods; method->name != NULL; method++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, " %s", method->name);
+        size_t used = strlen(method_names);
+        snprintf(method_names + used, sizeof method_names - used, " %s", method->name);
     }
-    return refuse("the clock method '%.40s' is unknown; the methods are%s", name, known);
+    return refuse("the clock method '%.40s' is unknown; the methods are%s", name, method_names);
 }
 
 /* Parses a whole number from 1 to MOST_EXCHANGES. @return 0 when the text is something else */
@@ -181,17 +181,19 @@ enum { METHOD, EXCHANGES, FIT_POINTS, ERROR_CODE, AGREED_VALUES };
  * @param rc this process's MPI error code
  * @return MPI_SUCCESS, or the same MPI error code at all processes */
 static int agree(const offbeat_clock *clock, const clock_settings *settings, int rc) {
-    int64_t own[AGREED_VALUES] = {[ERROR_CODE] = rc}, root[AGREED_VALUES];
+    int64_t own_values[AGREED_VALUES] = {[ERROR_CODE] = rc}, root_values[AGREED_VALUES];
     if (rc == MPI_SUCCESS) {
-        own[METHOD] = settings->method - offbeat_clock_methods;
-        own[EXCHANGES] = settings->exchanges;
-        own[FIT_POINTS] = settings->fit_points;
+        own_values[METHOD] = settings->method - offbeat_clock_methods;
+        own_values[EXCHANGES] = settings->exchanges;
+        own_values[FIT_POINTS] = settings->fit_points;
     }
-    memcpy(root, own, sizeof root);
-    int comm_rc = offbeat_clock_tree_broadcast(&clock->tree, root, AGREED_VALUES, MPI_INT64_T, TAG_AGREE);
+    memcpy(root_values, own_values, sizeof root_values);
+    int comm_rc =
+        offbeat_clock_tree_broadcast(&clock->tree, root_values, AGREED_VALUES, MPI_INT64_T, TAG_AGREE);
     if (comm_rc != MPI_SUCCESS)
         return comm_rc;
-    if (rc == MPI_SUCCESS && root[ERROR_CODE] == MPI_SUCCESS && memcmp(own, root, sizeof own) != 0)
+    if (rc == MPI_SUCCESS && root_values[ERROR_CODE] == MPI_SUCCESS &&
+        memcmp(own_values, root_values, sizeof own_values) != 0)
         rc = refuse("the clock method, the number of exchanges or the number of fit points differs from "
                     "rank 0's; all processes must be given the same");
     int64_t largest_code = rc;

@@ -54,19 +54,20 @@ static int count_synchronised(const offbeat_clock_sync_schedule *schedules, int 
     for (int has_progress = 1; has_progress;) {
         has_progress = 0;
         for (int rank = 0; rank < size; rank++) {
-            offbeat_clock_sync_step own, other;
-            if (!offbeat_clock_sync_schedule_step(&schedules[rank], next[rank], &own) || own.is_reference ||
-                !offbeat_clock_sync_schedule_step(&schedules[own.peer], next[own.peer], &other) ||
+            offbeat_clock_sync_step own_step, other;
+            if (!offbeat_clock_sync_schedule_step(&schedules[rank], next[rank], &own_step) ||
+                own_step.is_reference ||
+                !offbeat_clock_sync_schedule_step(&schedules[own_step.peer], next[own_step.peer], &other) ||
                 other.peer != rank)
                 continue;
-            test_assert(other.is_reference, "Rank %d and rank %d are both clients.", rank, own.peer);
-            test_assert(is_synchronised[own.peer],
-                        "Rank %d is a reference process before it is synchronised.", own.peer);
+            test_assert(other.is_reference, "Rank %d and rank %d are both clients.", rank, own_step.peer);
+            test_assert(is_synchronised[own_step.peer],
+                        "Rank %d is a reference process before it is synchronised.", own_step.peer);
             test_assert(!is_synchronised[rank], "Rank %d is synchronised twice.", rank);
             is_synchronised[rank] = has_progress = 1;
             count++;
             next[rank]++;
-            next[own.peer]++;
+            next[own_step.peer]++;
         }
     }
     for (int rank = 0; rank < size; rank++) {

@@ -112,13 +112,14 @@ static size_t max_block_count(const offbeat_call *call) {
 
 static int check_memory(const offbeat_call *call, const char **why) {
     size_t extent = offbeat_datatype_extent(call->datatype);
-    double needed = (double)(call->send_blocks + call->receive_blocks) * (double)call->count * (double)extent;
+    double needed_bytes =
+        (double)(call->send_blocks + call->receive_blocks) * (double)call->count * (double)extent;
     double available = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (needed > available)
+    if (needed_bytes > available)
         return offbeat_refuse(
             MPI_ERR_NO_MEM, why,
             "%s: the buffers of rank %d would take %.0f MiB, this machine has %.0f MiB of memory",
-            call->collective->name, call->rank, needed / 0x1p20, available / 0x1p20);
+            call->collective->name, call->rank, needed_bytes / 0x1p20, available / 0x1p20);
     return MPI_SUCCESS;
 }
 

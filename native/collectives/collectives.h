@@ -86,8 +86,9 @@ const char *offbeat_collective_name(int i);
 int offbeat_call_create(const offbeat_request *request, offbeat_call **call, const char **why);
 
 /**
- * The same for another legal call of the collective. A call in place must be wiped before each run, as its
- * receive buffer is its input. A variant that the collective does not have is refused as MPI_ERR_ARG, too.
+ * Creates another legal call of the collective, as offbeat_call_create() does. A call in place must be wiped
+ * before each run, as its receive buffer is its input. A variant that the collective does not have is refused
+ * as MPI_ERR_ARG, too.
  */
 int offbeat_call_create_variant(const offbeat_request *request, const offbeat_variant *variant,
                                 offbeat_call **call, const char **why);

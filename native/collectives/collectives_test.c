@@ -70,7 +70,7 @@ static void test_case(const offbeat_request *request) {
     expect(call == NULL, request, "free sets the pointer to NULL", 0);
 }
 
-/** The same for a variant of the call, where the collective has it. */
+/** Tests a variant of a call, if the collective has the variant. */
 static void test_variant(const offbeat_request *request, const offbeat_variant *variant) {
     offbeat_call *call = NULL;
     const char *why = "";

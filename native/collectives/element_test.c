@@ -59,9 +59,9 @@ static void floating_point_results_are_exact_in_any_order(void) {
                     unsigned char forward[8], backward[8];
                     reduce_natively(t, op, p, 0, 1, i, forward);
                     reduce_natively(t, op, p, p - 1, p - 1, i, backward);
-                    int same = memcmp(forward, content.bytes + i * extent, extent) == 0 &&
-                               memcmp(backward, content.bytes + i * extent, extent) == 0;
-                    expect(same, "exact in any order", offbeat_datatype_name(t), offbeat_op_name(op), p);
+                    int is_same = memcmp(forward, content.bytes + i * extent, extent) == 0 &&
+                                  memcmp(backward, content.bytes + i * extent, extent) == 0;
+                    expect(is_same, "exact in any order", offbeat_datatype_name(t), offbeat_op_name(op), p);
                 }
             }
 }
@@ -186,14 +186,14 @@ static void one_changed_bit_in_a_buffer_is_one_wrong_element(void) {
             offbeat_content content;
             offbeat_content_of_rank(&content, t, 5, 17, count);
             offbeat_content_write(&content, buffer, count);
-            int same = offbeat_content_count_wrong(&content, buffer, count) == 0;
+            int is_same = offbeat_content_count_wrong(&content, buffer, count) == 0;
             for (size_t i = 0; i < count; i++) {
                 offbeat_value value = offbeat_label(t, 5, 17 + i);
                 unsigned char element[OFFBEAT_LARGEST_EXTENT];
                 offbeat_store(t, value, element);
-                same = same && memcmp(element, buffer + i * extent, extent) == 0;
+                is_same = is_same && memcmp(element, buffer + i * extent, extent) == 0;
             }
-            expect(same, "a written buffer has the value of each index", offbeat_datatype_name(t), "",
+            expect(is_same, "a written buffer has the value of each index", offbeat_datatype_name(t), "",
                    (int)count);
             buffer[count * extent - 1] ^= 1;
             expect(offbeat_content_count_wrong(&content, buffer, count) == 1,

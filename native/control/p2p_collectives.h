@@ -27,7 +27,8 @@ enum {
 /** Broadcasts @p bytes, at most INT_MAX, from rank 0. */
 void offbeat_p2p_broadcast(void *data, size_t bytes, MPI_Comm comm);
 
-/** The same for long waits: the receivers sleep between polls instead of occupying a core. */
+/** A broadcast that may come after a long wait: the receivers sleep between polls instead of occupying a
+ * core. */
 void offbeat_p2p_broadcast_idle_wait(void *data, size_t bytes, MPI_Comm comm);
 
 /** Reduces @p count values element-wise to rank 0; elsewhere the values are overwritten. */

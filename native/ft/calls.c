@@ -54,9 +54,9 @@ ft_complex ft_sum(ft_job *job, ft_site site, ft_complex part) {
     return sum;
 }
 
-void ft_gather(ft_job *job, ft_site site, double *own, double *all, int count) {
-    count_call(job, site, (size_t)count * sizeof *own);
-    MPI_Gather(own, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, job->comm);
+void ft_gather(ft_job *job, ft_site site, double *rank_values, double *all_values, int count) {
+    count_call(job, site, (size_t)count * sizeof *rank_values);
+    MPI_Gather(rank_values, count, MPI_DOUBLE, all_values, count, MPI_DOUBLE, 0, job->comm);
 }
 
 size_t ft_largest_block(void) {

@@ -53,7 +53,7 @@ void ft_alltoall(ft_job *job, ft_site site, ft_complex *send, ft_complex *receiv
 ft_complex ft_sum(ft_job *job, ft_site site, ft_complex part);
 
 /** Gathers @p count doubles of each process on rank 0. */
-void ft_gather(ft_job *job, ft_site site, double *own, double *all, int count);
+void ft_gather(ft_job *job, ft_site site, double *rank_values, double *all_values, int count);
 
 /** The largest number of elements of a block: MPI counts are of type int. */
 size_t ft_largest_block(void);

@@ -114,8 +114,8 @@ static ft_repetition *repeat(const ft_options *options, ft_job *job, const doubl
                       .progress = report_iteration,
                       .context = &context};
         ft_solve(solver, job, &run);
-        double own[] = {run.times.total_s, run.times.alltoall_s, run.times.delay_s};
-        ft_gather(job, FT_TIMES, own, &all[i].times[0].total_s, 3);
+        double rank_times[] = {run.times.total_s, run.times.alltoall_s, run.times.delay_s};
+        ft_gather(job, FT_TIMES, rank_times, &all[i].times[0].total_s, 3);
     }
     ft_solver_free(solver);
     return all;

@@ -77,20 +77,20 @@ static int fan_out(const offbeat_start_context *context, int64_t values[VALUES])
 
 /* Measures the time from the beginning of a fan-out until the last process has forwarded it. The fan-in of
  * each round carries the measurement of the previous one. */
-static int measure_needs(offbeat_start_context *context) {
-    int64_t need_ns = 0;
+static int measure_first_slack(offbeat_start_context *context) {
+    int64_t forwarding_ns = 0;
     for (int round = 0; round <= WARM_UP_ROUNDS + MEASURED_ROUNDS; round++) {
-        int64_t needs_ns[VALUES] = {need_ns, 0}, began_ns[VALUES] = {0, 0};
-        int rc = fan_in(context, needs_ns);
+        int64_t largest_ns[VALUES] = {forwarding_ns, 0}, began_ns[VALUES] = {0, 0};
+        int rc = fan_in(context, largest_ns);
         if (rc != MPI_SUCCESS)
             return rc;
         if (context->tree.rank == 0 && round > WARM_UP_ROUNDS)
-            offbeat_harmonize_slack_add(&context->slack, needs_ns[0]);
+            offbeat_harmonize_slack_add(&context->slack, largest_ns[0]);
         began_ns[0] = global_now_ns(context);
         rc = fan_out(context, began_ns);
         if (rc != MPI_SUCCESS)
             return rc;
-        need_ns = global_now_ns(context) - began_ns[0];
+        forwarding_ns = global_now_ns(context) - began_ns[0];
     }
     return MPI_SUCCESS;
 }
@@ -98,7 +98,7 @@ static int measure_needs(offbeat_start_context *context) {
 /* Waits until all processes have arrived. Rank 0 receives the largest lateness of the last start and adjusts
  * the slack.
  * @param[in,out] resync_helps for this process's clock; at rank 0, on return, for any clock */
-static int gather(offbeat_start_context *context, int *resync_helps) {
+static int collect_arrivals(offbeat_start_context *context, int *resync_helps) {
     int64_t values[VALUES] = {[RESYNC_HELPS] = *resync_helps, [LATENESS] = context->lateness_ns};
     context->lateness_ns = NO_LATENESS;
     int rc = fan_in(context, values);
@@ -111,7 +111,7 @@ static int gather(offbeat_start_context *context, int *resync_helps) {
 }
 
 /* Sends rank 0's deadline, or RESYNC, to all processes. */
-static int distribute(offbeat_start_context *context, int resync, int64_t decision[VALUES]) {
+static int announce_deadline(offbeat_start_context *context, int resync, int64_t decision[VALUES]) {
     decision[DEADLINE] = decision[SLACK] = RESYNC;
     if (context->tree.rank == 0 && !resync) {
         decision[SLACK] = context->used_slack_ns = offbeat_harmonize_slack_ns(&context->slack);
@@ -126,26 +126,26 @@ static int synchronise(offbeat_start_context *context) {
     int unused = 0;
     int rc = offbeat_clock_sync(context->clock);
     if (rc == MPI_SUCCESS)
-        rc = gather(context, &unused);
+        rc = collect_arrivals(context, &unused);
     context->sync_length_ns = local_now_ns(context) - began_ns;
     return rc;
 }
 
 /* Agrees on a deadline after all processes have arrived; synchronises the clocks first, at most once. */
-static int agree(offbeat_start_context *context, int64_t decision[VALUES]) {
+static int agree_on_deadline(offbeat_start_context *context, int64_t decision[VALUES]) {
     const offbeat_clock *clock = context->clock;
     int resync_helps = offbeat_harmonize_resync_helps(offbeat_clock_sync_facts(clock).bound_ns,
                                                       offbeat_clock_bound_ns(clock, local_now_ns(context)));
-    int rc = gather(context, &resync_helps);
+    int rc = collect_arrivals(context, &resync_helps);
     if (rc != MPI_SUCCESS)
         return rc;
     int resync = resync_helps &&
                  offbeat_harmonize_resync_is_affordable(offbeat_clock_age_ns(clock), context->sync_length_ns);
-    rc = distribute(context, resync, decision);
+    rc = announce_deadline(context, resync, decision);
     if (rc != MPI_SUCCESS || decision[DEADLINE] != RESYNC)
         return rc;
     rc = synchronise(context);
-    return rc == MPI_SUCCESS ? distribute(context, 0, decision) : rc;
+    return rc == MPI_SUCCESS ? announce_deadline(context, 0, decision) : rc;
 }
 
 /* Busy-waits until a local time.
@@ -164,7 +164,7 @@ int offbeat_harmonize(offbeat_start_context *context, int64_t delay_ns, offbeat_
     if (context == NULL || start == NULL || delay_ns < 0)
         return MPI_ERR_ARG;
     int64_t decision[VALUES];
-    int rc = agree(context, decision);
+    int rc = agree_on_deadline(context, decision);
     if (rc != MPI_SUCCESS)
         return rc;
     /* Everything is computed before the wait, so that the return follows the deadline immediately. */
@@ -307,7 +307,7 @@ static int set_up(offbeat_start_context *context, int yield) {
     if (rc != MPI_SUCCESS)
         return rc;
     set_yield(context, yield);
-    rc = measure_needs(context);
+    rc = measure_first_slack(context);
     context->lateness_ns = NO_LATENESS;
     context->sync_length_ns = offbeat_clock_sync_facts(context->clock).duration_ns;
     return rc;

@@ -58,8 +58,8 @@ int offbeat_mpi_is_algorithm(const char *symbol) {
     static const char *const excluded[] = {"_dec_",    "_dynamic", "do_this", "do_forced", "check_forced",
                                            "_generic", "_init",    "_fini",   "module",    "component",
                                            "_query",   "enable",   "comm_",   "_inter",    NULL};
-    const char *rest = without_prefix(symbol, prefixes);
-    return rest && starts_with_collective(rest) && !contains_any(symbol, excluded);
+    const char *suffix = without_prefix(symbol, prefixes);
+    return suffix && starts_with_collective(suffix) && !contains_any(symbol, excluded);
 }
 
 #else

@@ -33,7 +33,8 @@ offbeat_symbol_list offbeat_symbols_find(offbeat_object_filter object_filter,
                                          offbeat_symbol_filter symbol_filter);
 
 /**
- * The same for libraries whose symbols were stripped, on x86-64 and aarch64; empty on other processors.
+ * Finds functions, as offbeat_symbols_find() does, in libraries whose symbols were stripped: on x86-64 and
+ * aarch64. On other processors the list is empty.
  *
  * A C function that reports errors refers to the string of its own name (__func__). Stripping keeps that
  * string and the addresses at which functions begin (.eh_frame_hdr). A function whose code refers to exactly

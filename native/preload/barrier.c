@@ -29,30 +29,32 @@ static void count_start(const offbeat_start *start) {
         ;
 }
 
-static void print_summary(const int64_t *sums, int64_t bound_ns, int processes) {
-    int64_t starts = sums[OFFBEAT_ON_TIME] + sums[OFFBEAT_CAME_LATE] + sums[OFFBEAT_LOST_CORE];
+static void print_summary(const int64_t *counter_sums, int64_t bound_ns, int processes) {
+    int64_t starts =
+        counter_sums[OFFBEAT_ON_TIME] + counter_sums[OFFBEAT_CAME_LATE] + counter_sums[OFFBEAT_LOST_CORE];
     double percent = starts > 0 ? 100.0 / (double)starts : 0.0;
     fprintf(stderr,
             "offbeat: %lld harmonised starts replaced MPI_Barrier (%d processes): %.2f%% on time, "
             "%.2f%% came late, %.2f%% lost their core; largest error bound of the clock: %lld ns; %lld calls "
             "of MPI_Barrier were not replaced\n",
-            (long long)starts, processes, percent * (double)sums[OFFBEAT_ON_TIME],
-            percent * (double)sums[OFFBEAT_CAME_LATE], percent * (double)sums[OFFBEAT_LOST_CORE],
-            (long long)bound_ns, (long long)sums[BARRIERS]);
+            (long long)starts, processes, percent * (double)counter_sums[OFFBEAT_ON_TIME],
+            percent * (double)counter_sums[OFFBEAT_CAME_LATE],
+            percent * (double)counter_sums[OFFBEAT_LOST_CORE], (long long)bound_ns,
+            (long long)counter_sums[BARRIERS]);
 }
 
 /* Sums the counters over all processes; rank 0 prints them. Collective over MPI_COMM_WORLD. */
 static void report_counters(void) {
-    int64_t own[COUNTERS], sums[COUNTERS], own_bound_ns = largest_bound_ns, bound_ns = 0;
+    int64_t rank_counters[COUNTERS], counter_sums[COUNTERS], own_bound_ns = largest_bound_ns, bound_ns = 0;
     int rank, processes;
     for (int i = 0; i < COUNTERS; i++)
-        own[i] = counters[i];
+        rank_counters[i] = counters[i];
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &processes);
-    PMPI_Reduce(own, sums, COUNTERS, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(rank_counters, counter_sums, COUNTERS, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     PMPI_Reduce(&own_bound_ns, &bound_ns, 1, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        print_summary(sums, bound_ns, processes);
+        print_summary(counter_sums, bound_ns, processes);
 }
 
 /* --- the replaced functions --- */

@@ -43,11 +43,11 @@ void offbeat_answer_begin(offbeat_answer *answer, const offbeat_verb *verb) {
 FILE *offbeat_answer_key_of(offbeat_answer *answer, const char *key, offbeat_type type) {
     if (!answer->out)
         return NULL;
-    const offbeat_answer_key *known = answer->verb->answers;
-    while (known->name && strcmp(known->name, key) != 0)
-        known++;
-    unsigned bit = 1U << (known - answer->verb->answers);
-    if (!known->name || known->type != type || (answer->written & bit))
+    const offbeat_answer_key *listed = answer->verb->answers;
+    while (listed->name && strcmp(listed->name, key) != 0)
+        listed++;
+    unsigned bit = 1U << (listed - answer->verb->answers);
+    if (!listed->name || listed->type != type || (answer->written & bit))
         abort_on_key(answer, key, "is unknown, of another type, or written twice");
     answer->written |= bit;
     fprintf(answer->out, ",\"%s\":", key);

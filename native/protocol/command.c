@@ -38,7 +38,9 @@ static int parse_number(const char **text, const offbeat_key *key) {
     return is_valid;
 }
 
-/* The same for a decimal fraction; without the other forms that strtod knows. */
+/* Parses one decimal fraction and advances @p text. Other forms that strtod accepts, such as "inf", are
+ * invalid.
+ * @return whether it is a fraction in the key's range */
 static int parse_time(const char **text, const offbeat_key *key) {
     char *end;
     double value = strtod(*text, &end);
@@ -85,7 +87,7 @@ static void say_choices(fault *why, const char *choices) {
 }
 
 static void say_allowed_values(fault *why, const offbeat_key *key) {
-    static const char *const words[] = {
+    static const char *const type_names[] = {
         [OFFBEAT_NUMBER] = "a whole number",
         [OFFBEAT_NUMBERS] = "whole numbers, separated by commas, each",
         [OFFBEAT_TIMES] = "seconds, separated by commas, each",
@@ -94,7 +96,8 @@ static void say_allowed_values(fault *why, const offbeat_key *key) {
     if (key->choices)
         say_choices(why, key->choices);
     else
-        say(why, "%s from %lld to %lld", words[key->type], (long long)key->minimum, (long long)key->maximum);
+        say(why, "%s from %lld to %lld", type_names[key->type], (long long)key->minimum,
+            (long long)key->maximum);
 }
 
 /* --- commands --------------------------------------------------------------------------------------------
@@ -116,7 +119,7 @@ static const offbeat_verb *find_verb(const char *name, offbeat_program program, 
 }
 
 /* The value of a key in the command; NULL if it is not there. */
-static const char *given_value(const offbeat_command *command, const char *key) {
+static const char *value_in_command(const offbeat_command *command, const char *key) {
     size_t length = strlen(key);
     for (int i = 0; i < command->count; i++)
         if (strncmp(command->arguments[i], key, length) == 0 && command->arguments[i][length] == '=')
@@ -140,7 +143,7 @@ static int check_argument(const offbeat_command *command, char *argument, fault 
     *equals = '=';
     if (!key)
         return 0;
-    if (given_value(command, key->name) != equals + 1)
+    if (value_in_command(command, key->name) != equals + 1)
         return say(why, "%s has the key %s twice", command->verb->name, key->name), 0;
     if (is_valid_value(equals + 1, key))
         return 1;
@@ -152,16 +155,16 @@ static int check_argument(const offbeat_command *command, char *argument, fault 
 
 static int check_required_keys(const offbeat_command *command, fault *why) {
     for (const offbeat_key *key = command->verb->keys; key && key->name; key++)
-        if (offbeat_key_is_required(key) && !given_value(command, key->name))
+        if (offbeat_key_is_required(key) && !value_in_command(command, key->name))
             return say(why, "%s needs the key %s", command->verb->name, key->name), 0;
     return 1;
 }
 
 /* Splits the line. @return the name of the verb, "" for an empty line */
 static const char *split(char *line, offbeat_command *command) {
-    char *rest = NULL;
-    const char *name = strtok_r(line, BLANKS, &rest);
-    for (char *argument; (argument = strtok_r(NULL, BLANKS, &rest));)
+    char *strtok_state = NULL;
+    const char *name = strtok_r(line, BLANKS, &strtok_state);
+    for (char *argument; (argument = strtok_r(NULL, BLANKS, &strtok_state));)
         command->arguments[command->count++] = argument;
     return name ? name : "";
 }
@@ -202,8 +205,8 @@ static const char *value_of(const offbeat_command *command, const char *name, of
                 name, command->verb->name);
         abort();
     }
-    const char *given = given_value(command, name);
-    return given ? given : key->default_value;
+    const char *value = value_in_command(command, name);
+    return value ? value : key->default_value;
 }
 
 const char *offbeat_command_text(const offbeat_command *command, const char *key) {

@@ -40,10 +40,10 @@ const char *offbeat_command_parse(char *line, long number, offbeat_program progr
 /** The value of a key, or its default; NULL if it has neither. */
 const char *offbeat_command_text(const offbeat_command *command, const char *key);
 
-/** The same for a number; @p if_missing if there is neither. */
+/** The number of a key, or its default; @p if_missing if it has neither. */
 int64_t offbeat_command_number_or(const offbeat_command *command, const char *key, int64_t if_missing);
 
-/** The same for a number that is required or has a default. */
+/** The number of a key that is required or has a default. */
 int64_t offbeat_command_number(const offbeat_command *command, const char *key);
 
 /** The @p index-th number of a list; 0 if the list is missing or shorter. */

@@ -296,13 +296,13 @@ static uint64_t get_id(offbeat_tracer_thread *thread, uint64_t hash, const stack
     for (int i = 0; i < walk->count; i++)
         offbeat_tracer_ensure_mapping(thread, walk->addresses[i]);
     pthread_mutex_lock(&paths_lock);
-    uint64_t *known = paths.count < MAX_PATHS ? offbeat_tracer_number_of(&paths, hash) : NULL;
-    if (known != NULL && *known == 0) {
-        *known = paths.count;
-        define(*known, walk, python);
+    uint64_t *path_number = paths.count < MAX_PATHS ? offbeat_tracer_number_of(&paths, hash) : NULL;
+    if (path_number != NULL && *path_number == 0) {
+        *path_number = paths.count;
+        define(*path_number, walk, python);
         offbeat_tracer_python_retain(python);
     }
-    const uint64_t id = known != NULL ? *known : 0;
+    const uint64_t id = path_number != NULL ? *path_number : 0;
     pthread_mutex_unlock(&paths_lock);
     return id;
 }

@@ -34,7 +34,8 @@ extern _Atomic unsigned offbeat_tracer_communicators_generation;
  */
 offbeat_tracer_communicator *offbeat_tracer_communicator_find(MPI_Comm comm);
 
-/** The same, through the thread's cache. */
+/** The state of a communicator, from the thread's cache if it is there; see
+ * offbeat_tracer_communicator_find(). */
 static inline offbeat_tracer_communicator *offbeat_tracer_communicator_cached(offbeat_tracer_thread *thread,
                                                                               MPI_Comm comm) {
     const uintptr_t handle = (uintptr_t)comm;

@@ -16,7 +16,7 @@
 typedef struct offbeat_tracer_process_state {
     int rank, size;       /**< in MPI_COMM_WORLD */
     offbeat_clock *clock; /**< synchronised across all processes, including those that write no file */
-    int is_monotonic;     /**< its source is CLOCK_MONOTONIC, which is then read directly */
+    int is_monotonic;     /**< the source of the clock is CLOCK_MONOTONIC, which is then read directly */
     offbeat_tracer_config config;
     int64_t window_start_ns, window_end_ns; /**< calls that enter between these local times are recorded */
 } offbeat_tracer_process_state;

@@ -65,10 +65,10 @@ static uint16_t get_id(handle_table *table, const offbeat_tracer_cached_handle *
                        int *is_new) {
     defined_handle **chain = &table->chains[offbeat_tracer_hash_slot(handle->handle, CHAINS)];
     *is_new = 0;
-    for (const defined_handle *known = *chain; known != NULL; known = known->next)
-        if (known->handle.handle == handle->handle && known->handle.size_bytes == handle->size_bytes &&
-            known->is_user_defined == is_user_defined)
-            return known->handle.id;
+    for (const defined_handle *defined = *chain; defined != NULL; defined = defined->next)
+        if (defined->handle.handle == handle->handle && defined->handle.size_bytes == handle->size_bytes &&
+            defined->is_user_defined == is_user_defined)
+            return defined->handle.id;
     defined_handle *added = table->count < UINT16_MAX ? malloc(sizeof *added) : NULL;
     if (added == NULL)
         return 0;

@@ -15,8 +15,8 @@
 typedef struct offbeat_tracer_request {
     MPI_Request handle;
     int is_persistent, is_active;
-    int is_claimed;              /**< a thread is in a call that may complete it */
-    int is_recorded;             /**< its completion is; of a persistent request: that of this round */
+    int is_claimed;  /**< a thread is in a call that may complete it */
+    int is_recorded; /**< the completion is recorded; of a persistent request: the completion of this round */
     offbeat_trace_record record; /**< of the issue */
     const MPI_Comm *newcomm;     /**< of a nonblocking constructor in C; else NULL */
     const MPI_Fint *newcomm_fortran;

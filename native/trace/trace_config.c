@@ -86,8 +86,8 @@ int offbeat_tracer_ranges_contain(const offbeat_tracer_ranges *ranges, long numb
 static int select_functions(offbeat_tracer_config *config, const char *option_name, size_t length) {
     int selected = 0;
     for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++) {
-        const char *known = offbeat_tracer_functions[id].option_name;
-        if (strlen(known) == length && strncasecmp(known, option_name, length) == 0) {
+        const char *option = offbeat_tracer_functions[id].option_name;
+        if (strlen(option) == length && strncasecmp(option, option_name, length) == 0) {
             config->is_recorded[id] = 1;
             selected++;
         }

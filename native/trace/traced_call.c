@@ -85,12 +85,12 @@ void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm 
         return;
     call->record.exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
     offbeat_tracer_communicator_created(newcomm, 0, call->record.function);
-    offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(call->thread, newcomm);
-    if (known == NULL)
+    offbeat_tracer_communicator *communicator = offbeat_tracer_communicator_cached(call->thread, newcomm);
+    if (communicator == NULL)
         return;
-    call->comm = known;
-    call->record.communicator = known->id;
-    call->record.sequence = offbeat_tracer_next_sequence(known);
+    call->comm = communicator;
+    call->record.communicator = communicator->id;
+    call->record.sequence = offbeat_tracer_next_sequence(communicator);
     if (offbeat_tracer_call_is_sampled(call) && offbeat_tracer_in_window(call->record.enter_ns))
         offbeat_tracer_call_write(call);
 }
@@ -108,9 +108,9 @@ void offbeat_tracer_destructor_enter(offbeat_tracer_call *call, uint16_t functio
                                      MPI_Comm comm, offbeat_tracer_caller caller) {
     offbeat_tracer_thread *thread = &offbeat_tracer_this_thread;
     if (thread->depth == 0 && atomic_load(&offbeat_tracer_is_tracing) && comm != MPI_COMM_NULL) {
-        const offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(thread, comm);
-        if (known != NULL)
-            offbeat_tracer_communicator_define_name(known);
+        const offbeat_tracer_communicator *communicator = offbeat_tracer_communicator_cached(thread, comm);
+        if (communicator != NULL)
+            offbeat_tracer_communicator_define_name(communicator);
     }
     offbeat_tracer_call_enter(call, function, flags, comm, caller);
 }

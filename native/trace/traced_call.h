@@ -83,14 +83,14 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_call_enter(offbeat_tracer_call *call, 
                                                      offbeat_tracer_caller caller) {
     if (!offbeat_tracer_call_is_outermost(call) || comm == MPI_COMM_NULL)
         return;
-    offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(call->thread, comm);
-    if (known == NULL)
+    offbeat_tracer_communicator *communicator = offbeat_tracer_communicator_cached(call->thread, comm);
+    if (communicator == NULL)
         return;
-    call->comm = known;
+    call->comm = communicator;
     call->stack_pointer = caller.stack_pointer;
     call->record = (offbeat_trace_record){.address = (uint64_t)(uintptr_t)caller.address,
-                                          .communicator = known->id,
-                                          .sequence = offbeat_tracer_next_sequence(known),
+                                          .communicator = communicator->id,
+                                          .sequence = offbeat_tracer_next_sequence(communicator),
                                           .root = -1,
                                           .function = function,
                                           .flags = flags};

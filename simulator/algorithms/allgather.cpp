@@ -68,7 +68,7 @@ void ring(Rank &rank) {
         rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
 }
 
-/** The same with all receives posted at the start. */
+/** As the function above, with all receives posted at the start. */
 void ring_preposted(Rank &rank) {
     copy_own_block(rank);
     std::vector<Request> receives;

@@ -37,8 +37,8 @@ void simgrid_gather(Rank &rank) {
 }
 
 void simgrid_gather_bcast(Rank &rank) {
-    run(rank, everyone(rank), gather_to_first(rank), simgrid_gather);
-    run(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
+    run_subcall(rank, everyone(rank), gather_to_first(rank), simgrid_gather);
+    run_subcall(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
 }
 
 void mesh(Rank &rank, Mesh (*shape)(int p)) {
@@ -69,21 +69,21 @@ namespace {
 
 /** Nodes as SimGrid numbers them: consecutive ranks, the same number each. */
 struct Nodes {
-    int length; /**< ranks per node */
-    int number; /**< of nodes */
-    int mine;   /**< this rank's node */
-    int place;  /**< of this rank in its node */
+    int length;  /**< ranks per node */
+    int number;  /**< of nodes */
+    int my_node; /**< this rank's node */
+    int place;   /**< of this rank in its node */
 
     explicit Nodes(const Rank &rank) {
         const int uniform = ranks_on_every_node(rank.call);
         length = uniform > 0 ? uniform : 1;
         number = rank.p / length;
-        mine = rank.id / length;
+        my_node = rank.id / length;
         place = rank.id % length;
     }
     /** The node at a distance before this rank's (negative: after), modulo the number of nodes. */
     [[nodiscard]] int before(int distance) const {
-        return ((mine - distance) % number + number) % number;
+        return ((my_node - distance) % number + number) % number;
     }
     [[nodiscard]] int rank_at(int node, int position) const {
         return node * length + position;
@@ -98,8 +98,8 @@ void exchange_in_node(Rank &rank, const Nodes &nodes) {
     const int64_t n = rank.call.count;
     rank.copy(block(rank.output(), rank.id, n), rank.input());
     for (int step = 1; step < nodes.length; ++step) {
-        const int to = nodes.rank_at(nodes.mine, (nodes.place + step) % nodes.length);
-        const int from = nodes.rank_at(nodes.mine, (nodes.place - step + nodes.length) % nodes.length);
+        const int to = nodes.rank_at(nodes.my_node, (nodes.place + step) % nodes.length);
+        const int from = nodes.rank_at(nodes.my_node, (nodes.place - step + nodes.length) % nodes.length);
         rank.sendrecv(to, rank.input(), from, block(rank.output(), from, n));
     }
 }
@@ -111,7 +111,7 @@ void forward_among_leaders(Rank &rank, const Nodes &nodes) {
     std::vector<Request> receives;
     for (int step = 1; step < nodes.number; ++step)
         receives.push_back(rank.irecv(previous, nodes.blocks_of(rank, nodes.before(step))));
-    std::vector<Request> sends = {rank.isend(next, nodes.blocks_of(rank, nodes.mine))};
+    std::vector<Request> sends = {rank.isend(next, nodes.blocks_of(rank, nodes.my_node))};
     for (int step = 1; step < nodes.number; ++step) {
         const Span received = nodes.blocks_of(rank, nodes.before(step));
         rank.wait(receives[static_cast<size_t>(step - 1)]);
@@ -148,13 +148,13 @@ void mpich_choice(Rank &rank) {
 void nodes_simple(Rank &rank) {
     const Nodes nodes(rank);
     exchange_in_node(rank, nodes);
-    const int leader = nodes.rank_at(nodes.mine, 0);
+    const int leader = nodes.rank_at(nodes.my_node, 0);
     if (nodes.place > 0)
         return rank.recv(leader, rank.output());
     for (int step = 1; step < nodes.number; ++step)
         rank.irecv(nodes.rank_at(nodes.before(step), 0), nodes.blocks_of(rank, nodes.before(step)));
     for (int step = 1; step < nodes.number; ++step)
-        rank.isend(nodes.rank_at(nodes.before(-step), 0), nodes.blocks_of(rank, nodes.mine));
+        rank.isend(nodes.rank_at(nodes.before(-step), 0), nodes.blocks_of(rank, nodes.my_node));
     rank.wait_all();
     for (int place = 1; place < nodes.length; ++place)
         rank.send(leader + place, rank.output());
@@ -182,7 +182,7 @@ void nodes_loose_ring(Rank &rank) {
         const Span received = block_at(nodes.before(step), nodes.place);
         Request next_receive = none;
         for (int place = 0; place < nodes.length; ++place) {
-            const int peer = nodes.rank_at(nodes.mine, place);
+            const int peer = nodes.rank_at(nodes.my_node, place);
             if (place != nodes.place) {
                 rank.irecv(peer, block_at(nodes.before(step), place));
                 rank.isend(peer, received);
@@ -205,14 +205,15 @@ void nodes_mvapich(Rank &rank) {
     const int64_t n = rank.call.count;
     const Group node = same_node(rank);
     const Group leaders = node_leaders(rank);
-    const Span node_blocks = rank.scratch(leaders.contains_me() ? length * n : 0);
-    run(rank, node, {Collective::gather, 0, n, rank.input(), node_blocks}, simgrid_gather);
-    if (leaders.contains_me() && leaders.p > 1)
-        run(rank, leaders, {Collective::allgather, 0, length * n, node_blocks, rank.output()},
-            [&](Rank &inner) { mpich_choice(inner); });
-    else if (leaders.contains_me())
+    const Span node_blocks = rank.scratch(leaders.is_member() ? length * n : 0);
+    run_subcall(rank, node, {Collective::gather, 0, n, rank.input(), node_blocks}, simgrid_gather);
+    if (leaders.is_member() && leaders.p > 1)
+        run_subcall(rank, leaders, {Collective::allgather, 0, length * n, node_blocks, rank.output()},
+                    [&](Rank &inner) { mpich_choice(inner); });
+    else if (leaders.is_member())
         rank.copy(rank.output(), node_blocks);
-    run(rank, node, {Collective::bcast, 0, rank.p * n, {}, rank.output()}, "simgrid", "binomial_tree");
+    run_subcall(rank, node, {Collective::bcast, 0, rank.p * n, {}, rank.output()}, "simgrid",
+                "binomial_tree");
 }
 
 } // namespace offbeat::algorithms::allgather

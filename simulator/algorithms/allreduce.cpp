@@ -27,8 +27,8 @@ Subcall bcast_from_first(Rank &rank) {
 } // namespace
 
 void openmpi_linear(Rank &rank) {
-    run(rank, everyone(rank), reduce_to_first(rank), "openmpi", "linear");
-    run(rank, everyone(rank), bcast_from_first(rank), "openmpi", "basic_linear");
+    run_subcall(rank, everyone(rank), reduce_to_first(rank), "openmpi", "linear");
+    run_subcall(rank, everyone(rank), bcast_from_first(rank), "openmpi", "basic_linear");
 }
 
 void openmpi_nonoverlapping(Rank &rank) {
@@ -42,9 +42,9 @@ void reduce_then_bcast(Rank &rank) {
 
 void reduce_then_bcast_part(Rank &rank, Span input, Span output) {
     const Subcall reduce{Collective::reduce, 0, output.length, input, output};
-    run(rank, everyone(rank), reduce, reduce::linear_nonblocking);
+    run_subcall(rank, everyone(rank), reduce, reduce::linear_nonblocking);
     const Subcall bcast{Collective::bcast, 0, output.length, {}, output};
-    run(rank, everyone(rank), bcast, "simgrid", "binomial_tree");
+    run_subcall(rank, everyone(rank), bcast, "simgrid", "binomial_tree");
 }
 
 namespace {
@@ -77,10 +77,10 @@ void alltoall(Rank &rank, Span input, Span output, int64_t length) {
     call.count = length;
     const std::string_view choice = openmpi_choice(call);
     const Subcall subcall{Collective::alltoall, 0, length, input, output};
-    run(rank, everyone(rank), subcall, "simgrid",
-        choice == "pairwise"         ? "pair"
-        : choice == "modified_bruck" ? "bruck"
-                                     : "basic_linear");
+    run_subcall(rank, everyone(rank), subcall, "simgrid",
+                choice == "pairwise"         ? "pair"
+                : choice == "modified_bruck" ? "bruck"
+                                             : "basic_linear");
 }
 
 } // namespace
@@ -107,18 +107,18 @@ void alltoall_then_allgather(Rank &rank) {
     const Span received = rank.scratch(length * rank.p);
     alltoall(rank, divides ? rank.input() : padded_input(rank, length * rank.p), received, length);
     const Span all = divides ? rank.output() : rank.scratch(length * rank.p);
-    const Span mine = block(all, rank.id, length);
-    copy_some(rank, mine, block(received, 0, length));
+    const Span own_block = block(all, rank.id, length);
+    copy_some(rank, own_block, block(received, 0, length));
     for (int other = 1; other < rank.p; ++other)
-        reduce_some(rank, mine, block(received, other, length));
+        reduce_some(rank, own_block, block(received, other, length));
     allgather_in_place(rank, all, length);
     if (!divides)
         rank.copy(rank.output(), all.part(0, count));
 }
 
 void mpich_scheduled_naive(Rank &rank) {
-    run(rank, everyone(rank), reduce_to_first(rank), "mpich", "nb(sched_smp)");
-    run(rank, everyone(rank), bcast_from_first(rank), "mpich", "nb(sched_smp)");
+    run_subcall(rank, everyone(rank), reduce_to_first(rank), "mpich", "nb(sched_smp)");
+    run_subcall(rank, everyone(rank), bcast_from_first(rank), "mpich", "nb(sched_smp)");
 }
 
 } // namespace offbeat::algorithms::allreduce

@@ -18,7 +18,7 @@ struct Runs {
     int length;
     int nodes;
     Group node;    /**< of this rank */
-    Group leaders; /**< the first ranks of all nodes; me is -1 if this rank is no leader */
+    Group leaders; /**< the first ranks of all nodes; my_number is -1 if this rank is no leader */
 };
 
 Runs runs_of(const Rank &rank, const std::string &name) {
@@ -33,13 +33,13 @@ Runs runs_of(const Rank &rank, const std::string &name) {
     for (int i = 0; i < nodes; ++i)
         runs.leaders.ranks.push_back(i * length);
     if (rank.id % length == 0)
-        runs.leaders.me = rank.id / length;
+        runs.leaders.my_number = rank.id / length;
     return runs;
 }
 
 /** A binomial reduce to the first rank of a group, in place, the nearest partner first. */
 void reduce_to_first(Rank &rank, const Group &group, Span data) {
-    const Tree tree = in_order_binomial_tree({group.p, group.me, 0}, 2);
+    const Tree tree = in_order_binomial_tree({group.p, group.my_number, 0}, 2);
     const Span incoming = rank.scratch(data.length);
     for (const int child : tree.children) {
         rank.recv(group.rank(child), incoming);
@@ -51,7 +51,7 @@ void reduce_to_first(Rank &rank, const Group &group, Span data) {
 
 /** A binomial bcast from the first rank of a group, the farthest partner first. */
 void bcast_from_first(Rank &rank, const Group &group, Span data) {
-    const Tree tree = knomial_tree({group.p, group.me, 0}, 2);
+    const Tree tree = knomial_tree({group.p, group.my_number, 0}, 2);
     if (!tree.is_root())
         rank.recv(group.rank(tree.parent), data);
     for (const int child : tree.children)
@@ -60,10 +60,10 @@ void bcast_from_first(Rank &rank, const Group &group, Span data) {
 
 /** An allreduce of the leaders, in place. */
 void between_leaders(Rank &rank, const Group &leaders, const std::function<void(Rank &)> &in_place) {
-    if (!leaders.contains_me())
+    if (!leaders.is_member())
         return;
     const Subcall subcall{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
-    run(rank, leaders, subcall, in_place);
+    run_subcall(rank, leaders, subcall, in_place);
 }
 
 void refuse_remainder(const Rank &rank, const Runs &runs, const std::string &name) {
@@ -105,7 +105,7 @@ void smp_binomial_pipeline(Rank &rank) {
     const int64_t chunks = rank.call.count / chunk;
     const auto in_stage = [&](int64_t index) { return index >= 0 && index < chunks; };
     const auto piece = [&](int64_t index) { return rank.output().part(index * chunk, chunk); };
-    const bool leads = runs.leaders.contains_me();
+    const bool leads = runs.leaders.is_member();
     for (int64_t phase = 0; phase < chunks + 3; ++phase) {
         if (in_stage(phase))
             reduce_to_first(rank, runs.node, piece(phase));
@@ -158,7 +158,7 @@ void mvapich_two_level(Rank &rank) {
         return;
     copy_input_to_output(rank);
     const Subcall subcall{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
-    run(rank, same_node(rank), subcall, [](Rank &member) {
+    run_subcall(rank, same_node(rank), subcall, [](Rank &member) {
         constexpr int64_t short_bytes = 2048;
         const bool can_halve = member.call.commutative && member.call.count >= fold(member, Keep::odd).size;
         if (member.call.bytes() > short_bytes && can_halve)
@@ -168,7 +168,7 @@ void mvapich_two_level(Rank &rank) {
     });
     between_leaders(rank, node_leaders(rank), recursive_doubling_in_place);
     const Subcall bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
-    run(rank, same_node(rank), bcast, "simgrid", "binomial_tree");
+    run_subcall(rank, same_node(rank), bcast, "simgrid", "binomial_tree");
 }
 
 void mpich_by_nodes(Rank &rank, bool scheduled) {
@@ -178,7 +178,7 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
     const Group node = same_node(rank);
     if (node.p > 1) {
         const Subcall reduce{Collective::reduce, 0, rank.call.count, rank.input(), rank.output()};
-        run(rank, node, reduce, [&](Rank &member) { reduce::mpich_flat(member, scheduled); });
+        run_subcall(rank, node, reduce, [&](Rank &member) { reduce::mpich_flat(member, scheduled); });
     } else {
         copy_input_to_output(rank);
     }
@@ -186,7 +186,7 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
                     [&](Rank &leader) { mpich_choice_in_place(leader, scheduled); });
     const Subcall bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
     if (node.p > 1)
-        run(rank, node, bcast, "mpich", bcast::mpich_choice(rank.call.bytes(), node.p, scheduled));
+        run_subcall(rank, node, bcast, "mpich", bcast::mpich_choice(rank.call.bytes(), node.p, scheduled));
 }
 
 } // namespace offbeat::algorithms::allreduce

@@ -20,12 +20,12 @@ std::vector<Span> scratch_buffers(Rank &rank, int buffers) {
 
 /** Reduces what was received from some ranks (ascending) in rank order. */
 void combine(Rank &rank, const std::vector<int> &from, std::span<const Span> received) {
-    size_t own = 0;
-    while (own < from.size() && from[own] < rank.id)
-        ++own;
-    for (size_t i = own; i-- > 0;)
+    size_t own_position = 0;
+    while (own_position < from.size() && from[own_position] < rank.id)
+        ++own_position;
+    for (size_t i = own_position; i-- > 0;)
         reduce_some(rank, rank.output(), received[i], Order::from_first);
-    for (size_t i = own; i < from.size(); ++i)
+    for (size_t i = own_position; i < from.size(); ++i)
         reduce_some(rank, rank.output(), received[i], Order::into_first);
 }
 

@@ -43,19 +43,19 @@ int64_t phases_of_ring(const Call &call, int64_t segment_bytes) {
     const int64_t round = call.p * openmpi_segment(call, segment_bytes, call.count);
     if (call.count < round || round == 0)
         return 0;
-    const int64_t rest = call.count % round;
-    return call.count / round + (rest >= call.p && rest > round / 2 ? 1 : 0);
+    const int64_t remainder = call.count % round;
+    return call.count / round + (remainder >= call.p && remainder > round / 2 ? 1 : 0);
 }
 
 /** A reduce-scatter with one block per step; rank r ends with the result of block r. */
 void reduce_in_steps(Rank &rank, const Blocks &blocks) {
     const Span incoming = rank.scratch(blocks.offset(blocks.blocks()));
     for (int step = 1; step < rank.p; ++step) {
-        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
-        const Span into = incoming.part(0, own.length);
+        const Span own_block = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own_block.length);
         rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
                       neighbour(rank, -1), into);
-        reduce_some(rank, own, into);
+        reduce_some(rank, own_block, into);
     }
 }
 
@@ -164,11 +164,11 @@ void mpich_task_ring(Rank &rank) {
     Tasks tasks(rank);
     Tasks::After before;
     for (int step = 1; step < rank.p; ++step) {
-        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
-        const Span into = incoming.part(0, own.length);
+        const Span own_block = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own_block.length);
         const auto received = tasks.irecv(neighbour(rank, -1), into, before, step);
         tasks.isend(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)), before, step);
-        before = {tasks.reduce(own, into, Order::from_first, {received})};
+        before = {tasks.reduce(own_block, into, Order::from_first, {received})};
     }
     tasks.fence();
     gather_blocks_along_ring(rank, tasks, blocks, rank.p);

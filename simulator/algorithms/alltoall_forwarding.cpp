@@ -192,14 +192,14 @@ void mesh_2d(Rank &rank) {
     const int64_t n = rank.call.count;
     const int row = rank.id / columns * columns; // the row's first rank
     const int column = rank.id % columns;
-    const Span mine = rank.input();
+    const Span own_input = rank.input();
     const Span inputs = rank.scratch(columns * rank.p * n); // of this rank's row
     const Span packed = rank.scratch(columns * n);
-    const auto input_of = [&](int i) { return i == column ? mine : block(inputs, i, rank.p * n); };
+    const auto input_of = [&](int i) { return i == column ? own_input : block(inputs, i, rank.p * n); };
     const auto output_of = [&](int peer) { return blocks(rank.output(), peer - peer % columns, columns, n); };
 
     exchange_with_all(
-        rank, peers_on_line(row, 1, columns, rank.id), [&](int /*peer*/) { return mine; },
+        rank, peers_on_line(row, 1, columns, rank.id), [&](int /*peer*/) { return own_input; },
         [&](int peer) { return input_of(peer % columns); });
     copy_blocks_for(rank, rank.id, output_of(rank.id), columns, input_of);
     exchange_with_all(

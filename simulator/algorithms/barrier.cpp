@@ -193,10 +193,10 @@ void by_node(Rank &rank) {
     const Group leaders = node_leaders(rank);
     const Subcall subcall{Collective::barrier, 0, 0, {}, {}};
     const auto inner_barrier = [&](Rank &inner) { dissemination(inner); };
-    run(rank, node, subcall, inner_barrier);
-    if (leaders.contains_me())
-        run(rank, leaders, subcall, inner_barrier);
-    run(rank, node, subcall, release_along_tree);
+    run_subcall(rank, node, subcall, inner_barrier);
+    if (leaders.is_member())
+        run_subcall(rank, leaders, subcall, inner_barrier);
+    run_subcall(rank, node, subcall, release_along_tree);
 }
 
 } // namespace

@@ -19,7 +19,7 @@ void bcast_in_group(Rank &rank, const Group &group, int root, std::string_view f
                           .count = rank.call.count,
                           .input = {},
                           .output = rank.output()};
-    run(rank, group, subcall, family, name);
+    run_subcall(rank, group, subcall, family, name);
 }
 
 /** What MPICH in SimGrid chooses among ranks that it does not divide by nodes. */
@@ -43,7 +43,7 @@ using Choice = std::string_view (*)(const Rank &rank, int p);
 /** A bcast among the leaders of the nodes, from the leader of the root's node. */
 void bcast_among_leaders(Rank &rank, std::string_view family, Choice choice) {
     const Group leaders = node_leaders(rank);
-    if (leaders.contains_me() && leaders.p > 1)
+    if (leaders.is_member() && leaders.p > 1)
         bcast_in_group(rank, leaders, leaders.number(leader_of(rank.call, rank.call.root)), family,
                        choice(rank, leaders.p));
 }

@@ -25,8 +25,8 @@ class RootedBlocks {
     }
     /** Whether this rank received the block in the scatter, for itself or for its subtree. */
     [[nodiscard]] bool scattered_to_me(int v) const {
-        const int own = at_.v();
-        return own == 0 || (v > own && v - own < (own & -own));
+        const int own_index = at_.v();
+        return own_index == 0 || (v > own_index && v - own_index < (own_index & -own_index));
     }
     /** Blocks v to v + number - 1, without those that do not exist. */
     [[nodiscard]] Span run(int v, int number) const {
@@ -73,15 +73,16 @@ int64_t surplus_for(const Rank &rank, const RootedBlocks &blocks, int v) {
 void scatter_as_tasks(Rank &rank, const RootedBlocks &blocks) {
     const int v = blocks.v();
     int mask = subtree_of(rank, v);
-    const Span own = blocks.run(v, mask);
-    if (v > 0 && own.length > 0)
-        rank.recv(blocks.rank_at(v - mask), {own, rank.scratch(surplus_for(rank, blocks, v))});
+    const Span own_blocks = blocks.run(v, mask);
+    if (v > 0 && own_blocks.length > 0)
+        rank.recv(blocks.rank_at(v - mask), {own_blocks, rank.scratch(surplus_for(rank, blocks, v))});
     for (mask /= 2; mask > 0; mask /= 2) {
         if (v + mask >= rank.p || blocks.run(v + mask, mask).length == 0)
             continue;
         std::vector<Span> pieces{blocks.run(v + mask, mask)};
         for (int64_t more = surplus_for(rank, blocks, v + mask); more > 0; more -= pieces.back().length)
-            pieces.push_back(own.part(0, std::min(more, own.length))); // any elements: they are never read
+            pieces.push_back(
+                own_blocks.part(0, std::min(more, own_blocks.length))); // any elements: they are never read
         rank.isend(blocks.rank_at(v + mask), pieces);
     }
 }
@@ -104,12 +105,12 @@ Span first_destination(Rank &rank, const RootedBlocks &blocks, int v, Mode mode)
 void allgather_by_doubling(Rank &rank, const RootedBlocks &blocks, Mode mode) {
     const int v = blocks.v();
     for (int half = 1; half < rank.p; half *= 2) {
-        const int own = v & ~(half - 1);
-        const int other = own ^ half;
+        const int own_start = v & ~(half - 1);
+        const int other = own_start ^ half;
         const int partner = blocks.rank_at(v ^ half);
         const Span into = half == 1 ? first_destination(rank, blocks, other, mode) : blocks.run(other, half);
         if ((v ^ half) < rank.p)
-            exchange_blocks(rank, partner, blocks.run(own, half), partner, into, mode);
+            exchange_blocks(rank, partner, blocks.run(own_start, half), partner, into, mode);
         if (other < rank.p && other + half > rank.p)
             forward_to_unpaired(
                 rank, v, [&](int number) { return blocks.rank_at(number); }, blocks.run(other, half), half,

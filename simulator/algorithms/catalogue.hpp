@@ -42,7 +42,7 @@ class Parameters {
 /** Writes the program of one rank. It need not wait at its end: the exit waits for all open requests.
  * Collectives declare their algorithms in one line each: `AlgorithmFunction ring;`. */
 using AlgorithmFunction = void(Rank &rank);
-/** The same for an algorithm with parameters. */
+/** Writes the program of one rank, for an algorithm with parameters. */
 using ParameterisedFunction = void(Rank &rank, const Parameters &parameters);
 
 /** What holds for every call of an algorithm; combined with |. */

@@ -20,9 +20,9 @@ Folding fold(const Rank &rank, Keep keep) {
         folding.size *= 2;
     folding.pairs = rank.p - folding.size;
     if (rank.id >= 2 * folding.pairs)
-        folding.me = rank.id - folding.pairs;
+        folding.my_number = rank.id - folding.pairs;
     else
-        folding.me = (rank.id % 2 == 1) == (keep == Keep::odd) ? rank.id / 2 : -1;
+        folding.my_number = (rank.id % 2 == 1) == (keep == Keep::odd) ? rank.id / 2 : -1;
     return folding;
 }
 
@@ -71,7 +71,7 @@ void exchange_by_doubling(Rank &rank, const Folding &folding, Span result, Span 
     if (!folding.participates())
         return;
     for (int distance = 1; distance < folding.size; distance *= 2) {
-        const int peer = folding.rank(folding.me ^ distance);
+        const int peer = folding.rank(folding.my_number ^ distance);
         rank.sendrecv(peer, result, peer, incoming);
         reduce_some(rank, result, incoming, order_towards(rank, peer));
     }
@@ -86,10 +86,11 @@ std::vector<HalvingRound> halve_blocks(const Folding &folding, Distances distanc
         const int64_t start = offset(from);
         const int64_t middle = offset(from + half);
         const int64_t end = offset(from + 2 * half);
-        HalvingRound round{folding.rank(folding.me ^ distance), start, middle - start, middle, end - middle};
-        if (folding.me & distance) {
-            std::swap(round.own, round.peers);
-            std::swap(round.own_length, round.peers_length);
+        HalvingRound round{folding.rank(folding.my_number ^ distance), start, middle - start, middle,
+                           end - middle};
+        if (folding.my_number & distance) {
+            std::swap(round.own_offset, round.peer_offset);
+            std::swap(round.own_length, round.peer_length);
             from += half;
         }
         rounds.push_back(round);
@@ -102,12 +103,13 @@ std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length)
     int64_t from = 0;
     for (int distance = 1; folding.participates() && distance < folding.size; distance *= 2) {
         const int64_t lower = length / 2;
-        HalvingRound round{folding.rank(folding.me ^ distance), from, lower, from + lower, length - lower};
-        if (folding.me & distance) {
-            std::swap(round.own, round.peers);
-            std::swap(round.own_length, round.peers_length);
+        HalvingRound round{folding.rank(folding.my_number ^ distance), from, lower, from + lower,
+                           length - lower};
+        if (folding.my_number & distance) {
+            std::swap(round.own_offset, round.peer_offset);
+            std::swap(round.own_length, round.peer_length);
         }
-        from = round.own;
+        from = round.own_offset;
         length = round.own_length;
         rounds.push_back(round);
     }
@@ -117,18 +119,18 @@ std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length)
 void reduce_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result, Span incoming,
                       bool in_order) {
     for (const HalvingRound &round : rounds) {
-        rank.sendrecv(round.peer, result.part(round.peers, round.peers_length), round.peer,
-                      incoming.part(round.own, round.own_length));
-        reduce_some(rank, result.part(round.own, round.own_length),
-                    incoming.part(round.own, round.own_length),
+        rank.sendrecv(round.peer, result.part(round.peer_offset, round.peer_length), round.peer,
+                      incoming.part(round.own_offset, round.own_length));
+        reduce_some(rank, result.part(round.own_offset, round.own_length),
+                    incoming.part(round.own_offset, round.own_length),
                     in_order ? order_towards(rank, round.peer) : Order::from_first);
     }
 }
 
 void gather_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result) {
     for (auto round = rounds.rbegin(); round != rounds.rend(); ++round)
-        rank.sendrecv(round->peer, result.part(round->own, round->own_length), round->peer,
-                      result.part(round->peers, round->peers_length));
+        rank.sendrecv(round->peer, result.part(round->own_offset, round->own_length), round->peer,
+                      result.part(round->peer_offset, round->peer_length));
 }
 
 } // namespace offbeat::algorithms

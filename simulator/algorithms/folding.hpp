@@ -21,10 +21,10 @@ struct Folding {
     int size = 1;  /**< a power of two */
     int pairs = 0; /**< number of folded pairs, from rank 0 on; each pair has one number */
     Keep keep = Keep::odd;
-    int me = 0; /**< number of this rank; -1 if its partner represents it */
+    int my_number = 0; /**< number of this rank; -1 if its partner represents it */
 
     [[nodiscard]] bool participates() const {
-        return me >= 0;
+        return my_number >= 0;
     }
     [[nodiscard]] int rank(int number) const {
         return number < pairs ? 2 * number + (keep == Keep::odd ? 1 : 0) : number + pairs;
@@ -55,10 +55,10 @@ void exchange_by_doubling(Rank &rank, const Folding &folding, Span result, Span 
 /** A round of recursive halving: the half that this rank continues with, and the half of its peer. */
 struct HalvingRound {
     int peer = -1;
-    int64_t own = 0; /**< offset, in elements */
+    int64_t own_offset = 0; /**< in elements */
     int64_t own_length = 0;
-    int64_t peers = 0;
-    int64_t peers_length = 0;
+    int64_t peer_offset = 0; /**< in elements */
+    int64_t peer_length = 0;
 };
 
 enum class Distances : uint8_t { growing, shrinking };

@@ -122,9 +122,10 @@ void mvapich_two_level(Rank &rank) {
     if (count == 0)
         return;
     const Group node = same_node(rank);
-    const bool is_leader = node.me == 0;
+    const bool is_leader = node.my_number == 0;
     const Span own_node = is_leader ? rank.scratch(node.p * count) : Span{};
-    run(rank, node, {Collective::gather, 0, count, rank.input(), own_node}, "simgrid", "ompi_binomial");
+    run_subcall(rank, node, {Collective::gather, 0, count, rank.input(), own_node}, "simgrid",
+                "ompi_binomial");
     const int collector = leader_of(rank.call, root);
     if (rank.id == collector) {
         const Span all = rank.id == root ? rank.output() : rank.scratch(rank.p * count);

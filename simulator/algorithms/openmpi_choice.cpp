@@ -156,9 +156,9 @@ void run_openmpi_choice(Rank &rank, const Group &group, const Subcall &subcall) 
     call.count = subcall.count;
     const std::string_view name = openmpi_choice(call);
     if (name == "chain")
-        run(rank, group, subcall, "openmpi", name, {{"fanout", 1}});
+        run_subcall(rank, group, subcall, "openmpi", name, {{"fanout", 1}});
     else
-        run(rank, group, subcall, "openmpi", name);
+        run_subcall(rank, group, subcall, "openmpi", name);
 }
 
 } // namespace offbeat::algorithms

@@ -15,12 +15,12 @@ RecursiveExchange::RecursiveExchange(int p, int rank, int64_t radix)
     find_nonparticipants(rank);
     if (!participates())
         return;
-    const int own = number(rank);
+    const int own_number = number(rank);
     for (int phase = 0, weight = 1; phase < phases; ++phase, weight *= k) {
-        const int zeroed = own - own / weight % k * weight;
+        const int zeroed = own_number - own_number / weight % k * weight;
         auto &others = partners.emplace_back();
         for (int digit = 0; digit < k; ++digit)
-            if (zeroed + digit * weight != own)
+            if (zeroed + digit * weight != own_number)
                 others.push_back(this->rank(zeroed + digit * weight));
     }
 }

@@ -42,7 +42,7 @@ class RecursiveExchange {
     [[nodiscard]] int reversed(int number) const;
     /** The numbers that equal this one except for the lowest `digits` digits. */
     [[nodiscard]] RankRange numbers_near(int number, int digits) const;
-    /** The same as ranks, including the nonparticipants between them. */
+    /** The ranks from the first to the last of numbers_near(), including the nonparticipants between them. */
     [[nodiscard]] RankRange ranks_near(int number, int digits) const;
 
   private:

@@ -68,10 +68,10 @@ void ring(Rank &rank, const Parameters &parameters) {
     const bool is_root = rank.id == rank.call.root;
     const bool is_start = from == rank.call.root;
     const int64_t length = std::min(rank.call.count, elements_within(rank.call, parameters["segment"]));
-    const int64_t rest = rank.call.count % length;
+    const int64_t remainder = rank.call.count % length;
     const Span result = accumulator(rank);
     rank.copy(result, rank.input());
-    const Segments segments(result.part(0, rank.call.count - rest), length);
+    const Segments segments(result.part(0, rank.call.count - remainder), length);
     std::vector<Span> received;
     std::vector<Request> receives;
     for (int i = 0; !is_start && i < segments.count(); ++i) {
@@ -87,9 +87,9 @@ void ring(Rank &rank, const Parameters &parameters) {
             rank.isend(to, segments[i], i);
     }
     rank.wait_all();
-    if (rest > 0) {
-        const int64_t in_segments = rank.call.count - rest;
-        reduce_at_root(rank, rank.input().part(in_segments, rest), result.part(in_segments, rest));
+    if (remainder > 0) {
+        const int64_t in_segments = rank.call.count - remainder;
+        reduce_at_root(rank, rank.input().part(in_segments, remainder), result.part(in_segments, remainder));
     }
 }
 
@@ -118,7 +118,8 @@ void simgrid_one_node(Rank &rank) {
     if (rank.call.bytes() > shared_memory_bytes || !rank.call.commutative)
         return knomial(rank, 4);
     const Span sum = rank.id != 0 ? Span{} : accumulator(rank);
-    run(rank, everyone(rank), reduce_subcall(rank, 0, rank.input(), sum), [](Rank &inner) { linear(inner); });
+    run_subcall(rank, everyone(rank), reduce_subcall(rank, 0, rank.input(), sum),
+                [](Rank &inner) { linear(inner); });
     transfer(rank, 0, sum, rank.call.root, rank.output(), 1);
 }
 
@@ -133,14 +134,15 @@ void simgrid_two_level(Rank &rank) {
     const int leader_of_root = leader_of(rank.call, root);
     Span node_sum = rank.input();
     if (node.p > 1) {
-        node_sum = node.me == 0 ? rank.scratch(rank.call.count) : Span{};
-        run(rank, node, reduce_subcall(rank, 0, rank.input(), node_sum), simgrid_flat);
+        node_sum = node.my_number == 0 ? rank.scratch(rank.call.count) : Span{};
+        run_subcall(rank, node, reduce_subcall(rank, 0, rank.input(), node_sum), simgrid_flat);
     }
     Span sum;
-    if (leaders.contains_me()) {
+    if (leaders.is_member()) {
         if (rank.id == leader_of_root)
             sum = accumulator(rank);
-        run(rank, leaders, reduce_subcall(rank, leaders.number(leader_of_root), node_sum, sum), simgrid_flat);
+        run_subcall(rank, leaders, reduce_subcall(rank, leaders.number(leader_of_root), node_sum, sum),
+                    simgrid_flat);
     }
     transfer(rank, leader_of_root, sum, root, rank.output(), 1);
 }
@@ -161,20 +163,20 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
     const bool on_root_node = rank.call.node(rank.id) == rank.call.node(root);
     Span partial_sum = rank.input();
     if (!on_root_node && node.p > 1) {
-        partial_sum = node.me == 0 ? rank.scratch(rank.call.count) : Span{};
-        run(rank, node, reduce_subcall(rank, 0, rank.input(), partial_sum), flat);
+        partial_sum = node.my_number == 0 ? rank.scratch(rank.call.count) : Span{};
+        run_subcall(rank, node, reduce_subcall(rank, 0, rank.input(), partial_sum), flat);
     }
-    if (node.me == 0) {
+    if (node.my_number == 0) {
         const Group leaders = node_leaders(rank);
         const int target = leaders.number(leader_of(rank.call, root));
         Span sum;
         if (on_root_node)
             sum = rank.id == root && node.p == 1 ? rank.output() : rank.scratch(rank.call.count);
-        run(rank, leaders, reduce_subcall(rank, target, partial_sum, sum), flat);
+        run_subcall(rank, leaders, reduce_subcall(rank, target, partial_sum, sum), flat);
         partial_sum = on_root_node ? sum : partial_sum;
     }
     if (on_root_node && node.p > 1)
-        run(rank, node, reduce_subcall(rank, node.number(root), partial_sum, rank.output()), flat);
+        run_subcall(rank, node, reduce_subcall(rank, node.number(root), partial_sum, rank.output()), flat);
 }
 
 } // namespace offbeat::algorithms::reduce

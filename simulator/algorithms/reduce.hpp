@@ -30,14 +30,15 @@ void knomial(Rank &rank, int64_t radix);
  * one chunk) and `buffer_per_child` (0: one open receive per chunk). Falls back to binomial() if the
  * operation does not commute. */
 ParameterisedFunction task_tree;
-ParameterisedFunction task_chain; /**< the same with a chain: `chunk_size`, `buffer_per_child` */
+ParameterisedFunction task_chain; /**< as task_tree along a chain: `chunk_size`, `buffer_per_child` */
 /** Open MPI's pipeline along a tree, in segments of `segment` bytes (0: one segment). Leaves with more than
  * `requests` segments (if not 0) keep at most so many synchronous sends open.
  * @param degree  the parameter that is the degree of the tree; empty: 1 */
 std::function<ParameterisedFunction> pipelined(TreeFunction *tree, std::string_view degree = "");
-/** The same to rank p - 1 in rank order, which sends the result to the root. */
+/** Open MPI's pipeline along a binary tree in rank order to rank p - 1, which sends the result to the root.
+ */
 ParameterisedFunction in_order_binary;
-/** The same in SimGrid, which chooses segment and fanout by p and message size. */
+/** The pipelines along trees in SimGrid, which chooses segment and fanout by p and message size. */
 AlgorithmFunction simgrid_chain, simgrid_pipeline, simgrid_binary, simgrid_binomial, simgrid_in_order_binary;
 ///@}
 

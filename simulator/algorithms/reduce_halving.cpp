@@ -54,7 +54,7 @@ void gather(Rank &rank, const Folding &folding, const std::vector<HalvingRound> 
             bool all_continue) {
     const GatherNumbers numbers(rank, folding);
     const HalvingRound &last = rounds.back();
-    if (!replace_rank_zero_by_root(rank, folding, numbers, result.part(last.own, last.own_length)))
+    if (!replace_rank_zero_by_root(rank, folding, numbers, result.part(last.own_offset, last.own_length)))
         return;
     const int number = numbers.number(rank.id);
     const int root = numbers.number(rank.call.root);
@@ -63,10 +63,10 @@ void gather(Rank &rank, const Folding &folding, const std::vector<HalvingRound> 
         bit /= 2;
         const int partner = numbers.rank(number ^ bit);
         if ((number & bit) == (root & bit)) {
-            rank.recv(partner, result.part(round->peers, round->peers_length));
+            rank.recv(partner, result.part(round->peer_offset, round->peer_length));
             continue;
         }
-        rank.send(partner, result.part(round->own, round->own_length));
+        rank.send(partner, result.part(round->own_offset, round->own_length));
         if (!all_continue)
             return;
     }
@@ -84,7 +84,7 @@ void scatter_gather(Rank &rank, Span result, FoldFunction fold_pairs, const Roun
         reduce_by_halves(rank, rounds_of(folding), result, incoming, true);
     Folding in_gather = folding;
     if (rank.id == rank.call.root && !folding.participates())
-        in_gather.me = 0;
+        in_gather.my_number = 0;
     if (in_gather.participates())
         gather(rank, folding, rounds_of(in_gather), result, all_continue);
 }

@@ -69,7 +69,7 @@ void butterfly(Rank &rank) {
         return;
     }
     reduce_by_halves(rank, rounds_over_ranks(rank, folding, Distances::growing), all, incoming, true);
-    const int target = folding.rank(reversed_bits(folding.me, folding.size));
+    const int target = folding.rank(reversed_bits(folding.my_number, folding.size));
     const int folded_rank = folding.partner(target);
     if (folded_rank >= 0)
         rank.send(folded_rank, block(all, folded_rank, length));
@@ -143,11 +143,11 @@ bool forward_to_ranks_without_partner(Rank &rank, const std::vector<Span> &recei
 /** Reduces the received blocks into this rank's. This includes blocks that other ranks now own, whose values
  * are not used any more. If the operation does not commute, those are omitted, as they would not be in rank
  * order. */
-void add(Rank &rank, const Span &all, const Span &incoming, const std::vector<RankRange> &received, int own,
-         int width, Order order) {
+void add(Rank &rank, const Span &all, const Span &incoming, const std::vector<RankRange> &received,
+         int first_own_block, int width, Order order) {
     std::vector<RankRange> useful = {{0, rank.p}};
     if (!rank.call.commutative)
-        useful = {{0, own}, {rank.id, rank.id + 1}, {own + width, rank.p}};
+        useful = {{0, first_own_block}, {rank.id, rank.id + 1}, {first_own_block + width, rank.p}};
     for (const RankRange &range : received) {
         for (const RankRange &part : useful) {
             const int from = std::max(range.from, part.from);
@@ -166,18 +166,21 @@ void recursive_doubling(Rank &rank) {
     rank.copy(all, rank.input());
     for (int width = 1; width < rank.p; width *= 2) {
         const int partner = rank.id ^ width;
-        const int own = rounded_down(rank.id, width);
+        const int first_own_block = rounded_down(rank.id, width);
         const int others = rounded_down(partner, width);
         const auto received = all_but(rank.p, others, width);
         const auto into = blocks_of(rank, incoming, received);
         bool has_data = partner < rank.p;
         if (has_data)
-            rank.sendrecv(partner, blocks_of(rank, all, all_but(rank.p, own, width)), partner, into);
+            rank.sendrecv(partner, blocks_of(rank, all, all_but(rank.p, first_own_block, width)), partner,
+                          into);
         if (others + width > rank.p)
-            has_data = forward_to_ranks_without_partner(rank, into, width, rank.p - own - width) || has_data;
+            has_data =
+                forward_to_ranks_without_partner(rank, into, width, rank.p - first_own_block - width) ||
+                has_data;
         if (has_data)
-            add(rank, all, incoming, received, own, width,
-                others < own ? Order::from_first : Order::into_first);
+            add(rank, all, incoming, received, first_own_block, width,
+                others < first_own_block ? Order::from_first : Order::into_first);
     }
     rank.copy(rank.output(), block(all, rank.id, rank.call.count));
 }

@@ -125,20 +125,20 @@ void task_doubling(Rank &rank) {
 
 void scan_in(Rank &rank, const Group &group, Span input, Span output) {
     const Subcall subcall{Collective::scan, 0, rank.call.count, input, output};
-    run(rank, group, subcall, "mpich", "recursive_doubling");
+    run_subcall(rank, group, subcall, "mpich", "recursive_doubling");
 }
 
 /** The bcast that MPICH chooses, from the first rank of a node. */
 void bcast_in(Rank &rank, const Group &group, Span data, bool scheduled) {
     const int64_t bytes = data.length * rank.call.element_bytes;
     const Subcall subcall{Collective::bcast, 0, data.length, {}, data};
-    run(rank, group, subcall, "mpich", bcast::mpich_choice(bytes, group.p, scheduled));
+    run_subcall(rank, group, subcall, "mpich", bcast::mpich_choice(bytes, group.p, scheduled));
 }
 
 /** The leader announces to its node whether a sum of other nodes will follow: an int of four bytes. */
 void announce(Rank &rank, const Group &node) {
     const Span flag = rank.scratch(std::max<int64_t>(1, 4 / rank.call.element_bytes));
-    if (node.me == 0)
+    if (node.my_number == 0)
         for (int64_t i = 0; i < flag.length; ++i)
             rank.copy(flag.part(i, 1), rank.input().part(0, 1));
     bcast_in(rank, node, flag, false);
@@ -158,20 +158,20 @@ void by_nodes(Rank &rank, bool scheduled) {
         scan_in(rank, node, rank.input(), rank.output());
     else
         rank.copy(rank.output(), rank.input());
-    if (shares_node && node.me == 0) {
+    if (shares_node && node.my_number == 0) {
         node_sum = rank.scratch(rank.call.count);
         rank.recv(node.rank(node.p - 1), node_sum);
-    } else if (shares_node && node.me == node.p - 1) {
+    } else if (shares_node && node.my_number == node.p - 1) {
         rank.send(node.rank(0), rank.output());
     }
     const Span before = rank.scratch(rank.call.count);
-    if (leaders.contains_me()) {
+    if (leaders.is_member()) {
         const Span inclusive_sum = rank.scratch(rank.call.count);
         scan_in(rank, leaders, node_sum, inclusive_sum);
-        if (leaders.me < leaders.p - 1)
-            rank.send(leaders.rank(leaders.me + 1), inclusive_sum);
-        if (leaders.me > 0)
-            rank.recv(leaders.rank(leaders.me - 1), before);
+        if (leaders.my_number < leaders.p - 1)
+            rank.send(leaders.rank(leaders.my_number + 1), inclusive_sum);
+        if (leaders.my_number > 0)
+            rank.recv(leaders.rank(leaders.my_number - 1), before);
     }
     if (shares_node && !scheduled)
         announce(rank, node);

@@ -106,9 +106,9 @@ void scatter_to_leaders(Rank &rank, const Span &all, const Span &own_node, std::
     const Span by_node = rank.id == sender ? in_node_order(rank, all) : Span{};
     if (ranks > 0) {
         const Group leaders = node_leaders(rank);
-        run(rank, leaders,
-            {Collective::scatter, leaders.number(sender), ranks * rank.call.count, by_node, own_node},
-            "simgrid", name);
+        run_subcall(rank, leaders,
+                    {Collective::scatter, leaders.number(sender), ranks * rank.call.count, by_node, own_node},
+                    "simgrid", name);
     } else if (rank.id == sender) {
         send_uneven_nodes(rank, by_node, own_node);
     } else {
@@ -125,7 +125,7 @@ void two_level(Rank &rank, std::string_view name) {
     const Group node = same_node(rank);
     if (node.p == rank.p)
         return linear_scatter(rank, 1);
-    const bool is_leader = node.me == 0;
+    const bool is_leader = node.my_number == 0;
     const int sender = leader_of(rank.call, root);
     Span all = rank.id == root ? rank.input() : Span{};
     if (rank.id == sender && rank.id != root) {
@@ -137,7 +137,8 @@ void two_level(Rank &rank, std::string_view name) {
     const Span own_node = is_leader ? rank.scratch(node.p * count) : Span{};
     if (is_leader)
         scatter_to_leaders(rank, all, own_node, name);
-    run(rank, node, {Collective::scatter, 0, count, own_node, rank.output()}, "simgrid", "ompi_binomial");
+    run_subcall(rank, node, {Collective::scatter, 0, count, own_node, rank.output()}, "simgrid",
+                "ompi_binomial");
 }
 
 } // namespace

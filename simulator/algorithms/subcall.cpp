@@ -16,7 +16,7 @@ int Group::number(int rank_of_call) const {
 }
 
 Group everyone(const Rank &rank) {
-    return {.p = rank.p, .me = rank.id};
+    return {.p = rank.p, .my_number = rank.id};
 }
 
 namespace {
@@ -25,8 +25,8 @@ namespace {
 Group group_of(const Rank &rank, const std::vector<int> &ranks) {
     if (ranks.size() == static_cast<size_t>(rank.p))
         return everyone(rank);
-    Group group{.p = static_cast<int>(ranks.size()), .me = -1, .ranks = ranks};
-    group.me = group.number(rank.id);
+    Group group{.p = static_cast<int>(ranks.size()), .my_number = -1, .ranks = ranks};
+    group.my_number = group.number(rank.id);
     return group;
 }
 
@@ -166,7 +166,8 @@ std::vector<int> nodes_of(const Rank &rank, const Group &group) {
 
 } // namespace
 
-void run(Rank &rank, const Group &group, const Subcall &subcall, const std::function<void(Rank &)> &write) {
+void run_subcall(Rank &rank, const Group &group, const Subcall &subcall,
+                 const std::function<void(Rank &)> &write) {
     const std::vector<int> nodes = nodes_of(rank, group);
     Call call = rank.call;
     call.collective = subcall.collective;
@@ -177,26 +178,26 @@ void run(Rank &rank, const Group &group, const Subcall &subcall, const std::func
         call.node_of_rank = nodes;
         call.node_map = nullptr;
     }
-    if (subcall.input.length < input_length(call, group.me) ||
-        subcall.output.length < output_length(call, group.me))
+    if (subcall.input.length < input_length(call, group.my_number) ||
+        subcall.output.length < output_length(call, group.my_number))
         throw std::logic_error("the buffer of a subcall is too short");
     Program program;
-    Rank inner(call, group.me, program);
+    Rank inner(call, group.my_number, program);
     if (needs_messages(inner))
         write(inner);
     inner.finish();
     ProgramInliner(rank, group, subcall, program).copy_all();
 }
 
-void run(Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
-         std::string_view name, std::initializer_list<ParameterValue> values) {
+void run_subcall(Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
+                 std::string_view name, std::initializer_list<ParameterValue> values) {
     const Algorithm *algorithm = find(subcall.collective, family, name);
     if (algorithm == nullptr)
         throw std::logic_error("no algorithm " + std::string(name) + " of family " + std::string(family));
     Parameters parameters(algorithm->parameters);
     for (const auto &[key, value] : values)
         parameters.set(key, value);
-    run(rank, group, subcall, [&](Rank &inner) { algorithm->write(inner, parameters); });
+    run_subcall(rank, group, subcall, [&](Rank &inner) { algorithm->write(inner, parameters); });
 }
 
 } // namespace offbeat::algorithms

@@ -20,15 +20,15 @@ namespace offbeat::algorithms {
 struct Group {
     int p = 1;
     /** This rank's number in the group; -1 if it is no member. */
-    int me = 0;
+    int my_number = 0;
     /** Ranks by number; empty: all ranks of the call, with their own numbers. */
     std::vector<int> ranks{};
 
     [[nodiscard]] int rank(int number) const {
         return ranks.empty() ? number : ranks[static_cast<size_t>(number)];
     }
-    [[nodiscard]] bool contains_me() const {
-        return me >= 0;
+    [[nodiscard]] bool is_member() const {
+        return my_number >= 0;
     }
     /** The number of a rank; -1 if it is no member. */
     [[nodiscard]] int number(int rank) const;
@@ -72,10 +72,11 @@ using ParameterValue = std::pair<std::string_view, int64_t>;
 /** Writes the program of a subcall. It starts at the rank's current vertex; later operations wait until the
  * rank and all its requests are complete. Every rank of the group must run the same subcalls in the same
  * order; tags are those of the subcall's algorithm. */
-void run(Rank &rank, const Group &group, const Subcall &subcall, const std::function<void(Rank &)> &write);
+void run_subcall(Rank &rank, const Group &group, const Subcall &subcall,
+                 const std::function<void(Rank &)> &write);
 /** An algorithm of the catalogue, with default values for the parameters that are not listed.
  * std::logic_error if there is none with this name. */
-void run(Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
-         std::string_view name, std::initializer_list<ParameterValue> values = {});
+void run_subcall(Rank &rank, const Group &group, const Subcall &subcall, std::string_view family,
+                 std::string_view name, std::initializer_list<ParameterValue> values = {});
 
 } // namespace offbeat::algorithms

@@ -86,12 +86,12 @@ void FairShare::pack(NodePairState &node_pair, std::span<const Hop> hops, std::s
     node_pair.first_use = static_cast<uint32_t>(uses_.size());
     for (size_t i = 0; i < hops.size(); ++i) {
         const uint32_t link_pair = sides[hops[i].link].link_pair;
-        const auto same = [&](const Hop &hop) { return sides[hop.link].link_pair == link_pair; };
-        if (std::ranges::any_of(hops.first(i), same))
+        const auto is_same_pair = [&](const Hop &hop) { return sides[hop.link].link_pair == link_pair; };
+        if (std::ranges::any_of(hops.first(i), is_same_pair))
             continue;
         PairValues weight{};
         for (const Hop &hop : hops.subspan(i))
-            if (same(hop))
+            if (is_same_pair(hop))
                 weight[sides[hop.link].side] += hop.weight;
         uses_.push_back({.link_pair = link_pair, .weight = weight_index(weight)});
     }
@@ -99,10 +99,10 @@ void FairShare::pack(NodePairState &node_pair, std::span<const Hop> hops, std::s
 }
 
 uint32_t FairShare::weight_index(PairValues weight) {
-    const auto known = std::ranges::find_if(
+    const auto existing = std::ranges::find_if(
         weights_, [&](PairValues other) { return other[0] == weight[0] && other[1] == weight[1]; });
-    const auto index = static_cast<size_t>(known - weights_.begin());
-    if (known == weights_.end())
+    const auto index = static_cast<size_t>(existing - weights_.begin());
+    if (existing == weights_.end())
         weights_.push_back(weight);
     if (index >= max_weights)
         throw std::length_error("routes with more than 256 different weights of links are too many for this "

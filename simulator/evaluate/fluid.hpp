@@ -32,39 +32,39 @@ class Fluid {
 
   private:
     enum State : uint8_t { send_posted = 1, receive_posted = 2, delivered = 4 };
-    /** The flows of a node pair, and the bytes that each of them would have moved since the pair was last
-     * idle. */
-    struct Transfer {
-        double moved = 0;
-        double updated = 0;
-        OrderedQueue ends; /**< by `moved` */
+    /** The flows of a node pair, which all have the same rate. */
+    struct PairTransfers {
+        double moved_bytes = 0; /**< by a flow that exists since the pair was last idle */
+        double updated_s = 0;   /**< the time up to which moved_bytes counts */
+        OrderedQueue ends;      /**< messages, by the value of `moved_bytes` at which each ends */
     };
 
     void reset();
-    void make_delays();
+    void create_delay_queues();
     [[nodiscard]] double next_delay(size_t &queue) const;
-    [[nodiscard]] bool step();
-    void take_delayed(size_t queue);
+    [[nodiscard]] bool process_next_event();
+    void process_delayed(size_t queue);
 
+    /** One of the completions that a vertex or a completion queue waits for has happened. */
     void signal(schedule::Target target);
     void fire_ready();
     void fire(uint32_t vertex);
-    void wait_until(double time, uint32_t id);
+    void wait_for_rank(double time, uint32_t id);
     void start_vertex(uint32_t vertex);
     void post_in_turn(uint32_t first, uint32_t last);
     void post(uint32_t post);
     void post_send(uint32_t message);
     void post_receive(uint32_t message);
-    void begin(uint32_t message);
-    void delay(uint32_t message, uint32_t queue);
-    void activate(uint32_t message);
+    void start_latency(uint32_t message);
+    void enqueue(uint32_t message, uint32_t queue);
+    void start_transfer(uint32_t message);
     void deliver(uint32_t message);
     void end_transfers(uint32_t node_pair);
     void schedule_end(uint32_t node_pair);
-    void mark_dirty();
+    void note_change();
     void solve();
     [[nodiscard]] double mean_work() const;
-    [[nodiscard]] double coarseness() const;
+    [[nodiscard]] double tolerance_factor() const;
     [[nodiscard]] double work_before(uint32_t vertex) const;
 
     const schedule::Graph &graph_;
@@ -73,39 +73,39 @@ class Fluid {
     std::span<const SizeCosts> costs_;
     double bytes_per_element_;
     double tolerance_;
-    bool charges_; /**< posts or local work occupy ranks for some time */
+    bool posts_or_work_take_time_; /**< posts or local work occupy ranks for some time */
 
-    double now_ = 0;
-    std::vector<uint32_t> pending_; /**< per vertex: number of incomplete dependencies */
-    std::vector<uint8_t> state_;    /**< per message */
-    std::vector<uint32_t> popped_;  /**< per completion queue */
-    std::vector<uint32_t> ready_;
-    std::vector<double> busy_until_; /**< per rank */
+    double now_s_ = 0;
+    std::vector<uint32_t> pending_dependencies_; /**< per vertex: number of incomplete dependencies */
+    std::vector<uint8_t> message_state_;         /**< per message */
+    std::vector<uint32_t> completions_;          /**< per completion queue: completions in this run */
+    std::vector<uint32_t> ready_vertices_;       /**< without incomplete dependencies, to be fired now */
+    std::vector<double> busy_until_s_;           /**< per rank */
     std::span<double> exits_s_;
 
-    std::vector<uint32_t> arrivals_; /**< ranks by arrival */
+    std::vector<uint32_t> ranks_by_arrival_; /**< ranks, the first to arrive first */
     std::span<const double> arrivals_s_;
-    size_t arrived_ = 0;
-    std::vector<OrderedQueue> delays_;    /**< messages, one queue per fixed delay */
-    std::vector<double> delay_s_;         /**< the delay of each queue */
-    size_t latencies_ = 0;                /**< number of distinct latencies of routes */
-    size_t first_latency_ = 0;            /**< queues before this one end transfers, the others start them */
-    std::vector<uint32_t> intra_node_;    /**< per size: the queue of messages inside a node */
-    std::vector<uint32_t> route_latency_; /**< per size × latency of routes */
-    std::vector<TimedEntry> later_;       /**< a heap of vertices and posts that wait for their rank */
+    size_t arrived_ = 0;                     /**< number of ranks that have arrived */
+    std::vector<OrderedQueue> delay_queues_; /**< messages, one queue per fixed delay */
+    std::vector<double> delay_s_;            /**< the delay of each queue */
+    size_t latency_count_ = 0;               /**< number of distinct latencies of routes */
+    size_t first_latency_queue_ = 0; /**< queues before this one end transfers, the others start them */
+    std::vector<uint32_t> intra_node_queue_;   /**< per size: the queue of messages inside a node */
+    std::vector<uint32_t> latency_queue_;      /**< per size × latency of routes */
+    std::vector<TimedEntry> waiting_for_rank_; /**< a heap of vertices and posts that wait for their rank */
 
     FairShare shares_;
-    std::vector<Transfer> transfers_;
-    MinTree ends_;
-    std::vector<uint32_t> moving_; /**< per size: messages on links */
-    double first_change_ = 0;      /**< of flows, since the last computation of rates */
-    double last_change_ = 0;
-    double changes_ = 0;
-    double changes_after_first_s_ = 0; /**< their sum */
-    double deadline_ = never;          /**< when rates must be computed again */
-    double window_ = 0;
-    uint64_t solves_ = 0; /**< computations of rates in this run */
-    size_t exited_ = 0;
+    std::vector<PairTransfers> pair_transfers_;
+    MinTree pair_end_s_; /**< when the first transfer of each node pair ends, at the current rates */
+    std::vector<uint32_t> messages_on_links_; /**< per size: number of messages on links */
+    double first_change_s_ = 0; /**< when flows changed first after the last computation of rates */
+    double last_change_s_ = 0;
+    double changes_ = 0;               /**< number of changes of flows since that computation */
+    double changes_after_first_s_ = 0; /**< sum over these changes: time since the first one */
+    double solve_at_s_ = never;        /**< when rates must be computed again */
+    double window_s_ = 0;              /**< changes of flows within this time take effect together */
+    uint64_t solve_count_ = 0;         /**< computations of rates in this run */
+    size_t exited_ = 0;                /**< number of ranks that have left */
 };
 
 } // namespace offbeat::evaluate

@@ -28,11 +28,11 @@ class OrderedQueue {
         return head_ == tail_;
     }
     /** The time of the first entry; `never` if there is none. */
-    [[nodiscard]] double time() const {
+    [[nodiscard]] double first_time() const {
         return time_;
     }
     /** The id of the first entry. */
-    [[nodiscard]] uint32_t which() const {
+    [[nodiscard]] uint32_t first_id() const {
         return ring_[head_ & mask_].id;
     }
     void clear() {
@@ -141,10 +141,12 @@ class MinTree {
     void reset() {
         std::ranges::fill(tree_, never);
     }
-    [[nodiscard]] double time() const {
+    /** The smallest of the times; `never` if all are. */
+    [[nodiscard]] double first_time() const {
         return tree_[1];
     }
-    [[nodiscard]] uint32_t which() const {
+    /** The number of the smallest time. */
+    [[nodiscard]] uint32_t first_id() const {
         size_t node = 1;
         while (node < leaves_)
             node = 2 * node + (tree_[2 * node] > tree_[node] ? 1 : 0);

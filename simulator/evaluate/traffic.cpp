@@ -41,9 +41,9 @@ class NodePairTable {
             hop.link = renumbered(hop.link);
         }
         auto &latencies = traffic_.latencies_s;
-        const auto known = std::find(latencies.begin(), latencies.end(), latency_s);
-        node_pair.latency = static_cast<uint32_t>(known - latencies.begin());
-        if (known == latencies.end())
+        const auto existing = std::find(latencies.begin(), latencies.end(), latency_s);
+        node_pair.latency = static_cast<uint32_t>(existing - latencies.begin());
+        if (existing == latencies.end())
             latencies.push_back(latency_s);
         traffic_.node_pairs.push_back(node_pair);
     }

@@ -32,11 +32,11 @@ class FatTree : public Topology {
         const size_t top = common_level(source, target);
         double latency_s = 0;
         std::vector<size_t> chosen; // digits of the current switch below its level
-        size_t rest = target;
+        size_t remaining = target;
         size_t above = source; // digits of the source above the level
         for (size_t level = 0; level < top; level++) {
-            const size_t port = rest % ports(level);
-            rest /= ports(level);
+            const size_t port = remaining % ports(level);
+            remaining /= ports(level);
             hops.push_back({link(level, index(level, chosen, above), port), 1});
             latency_s += levels_[level].cable.latency_s;
             chosen.push_back(port % parents(level));

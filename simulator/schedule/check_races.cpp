@@ -11,8 +11,8 @@ namespace {
 
 /** The index of the first word with the bits of a vertex: vertex j has bits for the vertices 0 to j. */
 size_t bits_begin(size_t vertex) {
-    const size_t whole = vertex / 64;
-    return 64 * whole * (whole + 1) / 2 + (vertex % 64) * (whole + 1);
+    const size_t word = vertex / 64;
+    return 64 * word * (word + 1) / 2 + (vertex % 64) * (word + 1);
 }
 
 } // namespace

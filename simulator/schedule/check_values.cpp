@@ -289,13 +289,13 @@ class SymbolicExecution {
                 Values &actual = data_[at];
                 if (actual.ranks != expected.ranks || actual.index != expected.index)
                     throw CheckFailure{difference(rank, offset, actual, expected)};
-                const int64_t same = std::min(actual.length, expected.length);
+                const int64_t common_length = std::min(actual.length, expected.length);
                 for (Values *values : {&actual, &expected}) {
-                    values->index += same;
-                    values->length -= same;
+                    values->index += common_length;
+                    values->length -= common_length;
                 }
                 at += actual.length == 0 ? 1 : 0;
-                offset += same;
+                offset += common_length;
             }
         }
     }

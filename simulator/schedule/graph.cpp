@@ -42,9 +42,9 @@ uint32_t GraphBuilder::size_class(MessageSize size) {
     auto &sizes = graph_.sizes;
     if (last_size_ < sizes.size() && sizes[last_size_] == size)
         return last_size_;
-    const auto known = std::ranges::find(sizes, size);
-    last_size_ = static_cast<uint32_t>(known - sizes.begin());
-    if (known == sizes.end())
+    const auto existing = std::ranges::find(sizes, size);
+    last_size_ = static_cast<uint32_t>(existing - sizes.begin());
+    if (existing == sizes.end())
         sizes.push_back(size);
     return last_size_;
 }

@@ -69,8 +69,8 @@ class _Column:
             return self.compact()
         pieces = [width for text in self.cells for width in _piece_widths(text.plain)]
         numbers = [cell_len(number) for text in self.cells for number in _NUMBER.findall(text.plain)]
-        words = [cell_len(word) for word in self.heading.plain.split()]
-        return max([min(max(pieces, default=1), MIN_TEXT_WIDTH), *numbers, *words])
+        word_lengths = [cell_len(word) for word in self.heading.plain.split()]
+        return max([min(max(pieces, default=1), MIN_TEXT_WIDTH), *numbers, *word_lengths])
 
 
 class FittedTable:
@@ -184,12 +184,12 @@ def _blocks(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
     blocks = [[first]]
     used = first.minimum()
     for column in others:
-        needed = GAP + column.minimum()
-        if used + needed > width and len(blocks[-1]) > 1:
+        needed_width = GAP + column.minimum()
+        if used + needed_width > width and len(blocks[-1]) > 1:
             blocks.append([first])
             used = first.minimum()
         blocks[-1].append(column)
-        used += needed
+        used += needed_width
     return blocks
 
 
@@ -267,10 +267,12 @@ def _shortened(text: Text, width: int) -> Text:
     line.rstrip()
     if _width(line) <= width:
         return line
-    plain, kept = line.plain, max(width - 1, 0)
-    head = set_cell_size(plain, math.ceil(kept / 2)).rstrip()
-    tail = plain[len(plain) - (kept - cell_len(head)) :] if kept > cell_len(head) else ""
-    return Text(f"{head}…{tail}", style=line.style)
+    plain, available = line.plain, max(width - 1, 0)
+    head = set_cell_size(plain, math.ceil(available / 2)).rstrip()
+    start = len(plain)
+    while start > 0 and cell_len(plain[start - 1 :]) <= available - cell_len(head):
+        start -= 1
+    return Text(f"{head}…{plain[start:]}", style=line.style)
 
 
 def limit_notes(notes: Iterable[str], *, everything: bool) -> tuple[list[str], str]:

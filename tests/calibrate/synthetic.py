@@ -62,6 +62,6 @@ class SyntheticProbe:
 
 
 def machine_of(nodes: int, ppn: int) -> Machine:
-    """This many processes on hosts n0, n1, ..., in blocks."""
+    """The given number of processes on hosts n0, n1, ..., in blocks."""
     hosts = [f"n{rank // ppn}" for rank in range(nodes * ppn)]
     return Machine(host_of_rank=hosts, cores=ppn, library="an MPI library")

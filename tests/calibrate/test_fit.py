@@ -159,7 +159,7 @@ def test_one_node_makes_a_platform_of_one_node_that_says_so() -> None:
     assert written.platform.file.nodes == 1
     assert calibration.ONE_NODE in written.notes
     assert "# Only one node was measured, so nothing is known between nodes" in written.text
-    assert any("Only one node" in line for line in written.words())
+    assert any("Only one node" in line for line in written.lines())
 
 
 def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:

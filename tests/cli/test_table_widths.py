@@ -32,8 +32,8 @@ def assert_whole(text: str, wide: str) -> None:
     """Each quantity of the wide output is on one line with its unit."""
     for quantity in set(re.findall(rf"(?<![\w.])\d[\d.]* {UNITS}(?!\w)", wide)):
         assert quantity in text, quantity
-    lonely = re.findall(rf"^\s*{UNITS}\s*$", text, flags=re.MULTILINE)
-    assert not lonely
+    single_words = re.findall(rf"^\s*{UNITS}\s*$", text, flags=re.MULTILINE)
+    assert not single_words
 
 
 @pytest.mark.parametrize("width", [80, 60])

@@ -64,8 +64,8 @@ class DebugBatchEngine(DebugEngine):
             self._running -= 1
             self.simulated += [case.id for case in batch.cases]
         key = (self._own(batch.algorithm), first.pattern)
-        if key in self.script.losses:
-            return Exits(exits_s=np.zeros((0, first.p)), failure=self.script.losses[key])
+        if key in self.script.failures:
+            return Exits(exits_s=np.zeros((0, first.p)), failure=self.script.failures[key])
         runtime_s = self.runtime_s(self._own(batch.algorithm), first)
         exits = np.repeat(batch.delays_s.max(axis=1, keepdims=True) + runtime_s, first.p, axis=1)
         return Exits(exits_s=exits, messages=7 * len(batch.cases))

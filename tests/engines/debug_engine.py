@@ -25,20 +25,20 @@ NAMES = ("fast", "slow", "odd")
 
 
 class Script(msgspec.Struct, kw_only=True):
-    """What happens.
+    """What a debug engine answers, by algorithm, pattern and size.
 
     ``names`` are the algorithms beside default, ``hierarchical`` those that divide by nodes. ``verdicts``
-    maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``losses`` maps
-    (algorithm, pattern) to the reason why the case is lost, and ``unpunctual`` holds those of which only the
-    first repetition is on time. ``launches`` maps algorithms to the launch that they need; all others share
-    one. ``runtimes_s`` fixes runtimes.
+    maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``failures``
+    maps (algorithm, pattern) to the reason why the case fails, and ``unpunctual`` holds those of which only
+    the first repetition is on time. ``launches`` maps algorithms to the launch that they need; all others
+    share one. ``runtimes_s`` fixes runtimes.
     """
 
     names: tuple[str, ...] = NAMES
     hierarchical: tuple[str, ...] = ()
     verdicts: dict[str, str] = {}
     named: dict[str, str] = {}
-    losses: dict[tuple[str, str], str] = {}
+    failures: dict[tuple[str, str], str] = {}
     unpunctual: set[tuple[str, str]] = set()
     launches: dict[str, str] = {}
     runtimes_s: dict[str, float] = {}
@@ -98,8 +98,8 @@ class DebugEngine:
         self.measured.append(case)
         self.delays[case.id] = delays_s
         key = (self._own(algorithm), case.pattern)
-        if key in self.script.losses:
-            return no_samples(case.p, self.script.losses[key])
+        if key in self.script.failures:
+            return no_samples(case.p, self.script.failures[key])
         valid = np.ones(rule.minimum, dtype=bool)
         valid[1:] = key not in self.script.unpunctual
         arrivals = np.tile(delays_s, (rule.minimum, 1))

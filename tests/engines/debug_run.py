@@ -107,7 +107,7 @@ def main() -> None:
         def finished(self, case: Case, status: str, left: int | None = None) -> None:
             os.write(log, f"finished {case.id}\n".encode())
 
-    script = Script(losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})
+    script = Script(failures={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})
     go(load(sys.argv[1]), Path(sys.argv[2]), DebugEngine(script, before), listener=Logging())
 
 

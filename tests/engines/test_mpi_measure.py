@@ -113,7 +113,7 @@ def test_a_library_that_cannot_list_its_algorithms_fails_with_a_sentence(make):
 
 
 @pytest.mark.parametrize(
-    ("p", "delays_s", "tolerance", "wanted_s"),
+    ("p", "delays_s", "tolerance", "expected_s"),
     [
         (1, [0.0], "auto", 2e-6),
         (1, [1e-3], "auto", 50e-6),
@@ -123,11 +123,11 @@ def test_a_library_that_cannot_list_its_algorithms_fails_with_a_sentence(make):
     ],
 )
 def test_the_tolerance_depends_on_cores_and_skew_unless_the_study_sets_it(
-    make, p, delays_s, tolerance, wanted_s
+    make, p, delays_s, tolerance, expected_s
 ):
     engine = make("openmpi", lambda *_: SOUND, start=StartSection(tolerance=tolerance))
     where = engine._spec(engine.algorithms("reduce")[1], case(p=p))
-    assert engine.tolerance_s(where, np.array(delays_s)) == pytest.approx(wanted_s)
+    assert engine.tolerance_s(where, np.array(delays_s)) == pytest.approx(expected_s)
 
 
 @pytest.mark.parametrize(

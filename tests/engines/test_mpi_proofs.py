@@ -290,7 +290,7 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
     assert len(before_legal_calls(engine)) == 3
 
 
-def test_after_losses_at_two_sizes_other_sizes_of_that_p_are_skipped(make):
+def test_after_failures_at_two_sizes_other_sizes_of_that_p_are_skipped(make):
     def answer(where, forced, verb, values):
         if number_of(forced) == "2" and verb == "check" and where.p == 2:
             return fake_launches.driver_lost()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from offbeat.engines.repeat import (
     ATTEMPTS_PER_REPETITION,
-    PATIENCE,
+    TIME_CAP_MULTIPLE,
     is_enough,
     join,
     last_delays_s,
@@ -177,7 +177,7 @@ def test_slow_repetitions_reach_the_minimum_beyond_the_time_cap(tmp_path):
     bench = Bench(tmp_path / "s", cost_s=5.0, per_batch=1)
     samples = measured(bench)
     assert samples.valid.sum() == 10
-    assert bench.now_s - 100.0 > 2.0 * PATIENCE
+    assert bench.now_s - 100.0 > 2.0 * TIME_CAP_MULTIPLE
 
 
 def test_a_time_cap_of_0_means_the_minimum(tmp_path):
@@ -199,7 +199,11 @@ def test_a_case_whose_starts_are_always_missed_ends_at_its_time_limit(tmp_path):
     assert samples.valid.sum() == 0
     assert samples.failure == ""
     spent_s = bench.now_s - 100.0
-    assert 2.0 * PATIENCE <= spent_s < 2.0 * PATIENCE + 10 * ATTEMPTS_PER_REPETITION * bench.cost_s * 2
+    assert (
+        2.0 * TIME_CAP_MULTIPLE
+        <= spent_s
+        < 2.0 * TIME_CAP_MULTIPLE + 10 * ATTEMPTS_PER_REPETITION * bench.cost_s * 2
+    )
 
 
 def test_a_failed_batch_ends_the_case_with_the_repetitions_before_it(tmp_path):

@@ -192,7 +192,7 @@ def test_a_study_with_replays_interrupted_anywhere_equals_an_uninterrupted_one(t
 def test_a_replay_whose_simulation_fails_is_quarantined_with_the_reason(tmp_path):
     (tmp_path / "site.replay").write_text("0 1e-5 0\n" * 5)
     text = SMALL.replace('"last_delayed"]', '"last_delayed"]\nreplays = ["site.replay"]')
-    script = debug_run.Script(losses={("odd", "site"): "it waits for ever"})
+    script = debug_run.Script(failures={("odd", "site"): "it waits for ever"})
     debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", DebugBatchEngine(script))
     status = debug_run.status_of(tmp_path / "results")
     assert status["odd", 8, "site"] == ("quarantined", "it waits for ever")

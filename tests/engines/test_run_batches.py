@@ -24,7 +24,7 @@ from offbeat.results.read import read_study
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Script(losses={("odd", "no_delay"): "its ranks wait for each other for ever"})
+SCRIPT = Script(failures={("odd", "no_delay"): "its ranks wait for each other for ever"})
 STUDY = LARGE.replace('"last_delayed"]', '"last_delayed", "random", "descending"]')
 
 

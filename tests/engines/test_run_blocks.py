@@ -14,7 +14,7 @@ from debug_run import SMALL, Silent
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from offbeat.engines.repeat import MOST_BLOCKS, are_enough_blocks, block_rule
+from offbeat.engines.repeat import BLOCKS_MULTIPLE, are_enough_blocks, block_rule
 from offbeat.results.blocks import Block, Blocks, block_interval, hodges_lehmann
 from offbeat.results.plausible import MAX_TIME_S, implausible_time, outside_interval
 from offbeat.results.read import read_study
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 BLOCKS = SMALL.replace("blocks = 1\nminimum = 3\nmaximum = 3", "blocks = 3\nminimum = 9\nmaximum = 9")
 SCRIPT = Script(
-    losses={("odd", "ascending"): "hung"}, unpunctual={("fast", "last_delayed")}, launches={"slow": "own"}
+    failures={("odd", "ascending"): "hung"}, unpunctual={("fast", "last_delayed")}, launches={"slow": "own"}
 )
 
 
@@ -105,10 +105,10 @@ def test_a_study_interrupted_in_any_block_and_resumed_equals_an_uninterrupted_on
     rest = DebugEngine(SCRIPT)
     debug_run.go(loaded, tmp_path / "results", rest)
     assert debug_run.cases(tmp_path / "results").equals(debug_run.cases(directory))
-    ours, theirs = read_study(tmp_path / "results"), read_study(directory)
+    resumed, uninterrupted = read_study(tmp_path / "results"), read_study(directory)
     key = ["case", "repetition"]
-    assert ours.repetitions.sort(key).equals(theirs.repetitions.sort(key))
-    assert ours.ranks().sort(*key, "rank").equals(theirs.ranks().sort(*key, "rank"))
+    assert resumed.repetitions.sort(key).equals(uninterrupted.repetitions.sort(key))
+    assert resumed.ranks().sort(*key, "rank").equals(uninterrupted.ranks().sort(*key, "rank"))
 
 
 def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(whole, tmp_path):
@@ -169,7 +169,7 @@ RULE = RepetitionsSection(blocks=5, minimum=10, maximum=100, confidence_width=0.
         ((10,) * 5, True),
         ((10, 10.2, 9.9, 10.1, 10), True),
         ((10, 12, 9, 11, 10), False),
-        ((10, 12, 9, 11, 10) * MOST_BLOCKS, True),
+        ((10, 12, 9, 11, 10) * BLOCKS_MULTIPLE, True),
     ],
 )
 def test_blocks_are_added_until_the_interval_is_as_narrow_as_requested(delays_us, is_enough):

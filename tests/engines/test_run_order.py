@@ -56,7 +56,7 @@ def test_groups_with_fewer_processes_come_first(tmp_path):
 def test_the_order_depends_on_the_seed_alone(tmp_path):
     first = [case.id for case in measured(tmp_path, name="one")]
     again = [case.id for case in measured(tmp_path, name="two")]
-    other_script = Script(runtimes_s={"fast": 0.5}, losses={("slow", "ascending"): "crashed"})
+    other_script = Script(runtimes_s={"fast": 0.5}, failures={("slow", "ascending"): "crashed"})
     differently = [case.id for case in measured(tmp_path, script=other_script, name="three")]
     assert first == again == differently
     other_seed = [case.id for case in measured(tmp_path, LARGE.replace("seed = 3", "seed = 4"), name="four")]

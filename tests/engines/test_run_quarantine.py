@@ -1,4 +1,4 @@
-"""Cases that are lost are quarantined, and the study continues."""
+"""Cases in which an algorithm crashes or hangs are quarantined, and the study continues."""
 
 from __future__ import annotations
 
@@ -24,39 +24,45 @@ def run(tmp_path, script, text=TEXT):
     return engine, listener, debug_run.status_of(tmp_path / "results")
 
 
-@pytest.mark.parametrize("lost", PATTERNS)
-def test_one_lost_case_is_quarantined_with_its_reason_and_all_others_are_measured(tmp_path, lost):
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_one_lost_case_is_quarantined_with_its_reason_and_all_others_are_measured(tmp_path, pattern):
     _, listener, statuses = run(
-        tmp_path, Script(losses={("slow", lost): "the launch was killed by signal 11"})
+        tmp_path, Script(failures={("slow", pattern): "the launch was killed by signal 11"})
     )
     quarantined = {key: reason for key, (status, reason) in statuses.items() if status == "quarantined"}
-    assert quarantined == {("slow", size, lost): "the launch was killed by signal 11" for size in (8, 1024)}
+    assert quarantined == {
+        ("slow", size, pattern): "the launch was killed by signal 11" for size in (8, 1024)
+    }
     assert len(statuses) == 2 * 4 * 5
     assert [status for _, status in listener.ended].count("quarantined") == 2
 
 
-def test_after_two_losses_at_a_size_the_algorithms_other_cases_of_that_size_are_skipped(tmp_path):
-    script = Script(losses={("slow", pattern): f"hung in {pattern}" for pattern in PATTERNS[1:]})
+def test_after_two_failures_at_a_size_the_algorithms_other_cases_of_that_size_are_skipped(tmp_path):
+    script = Script(failures={("slow", pattern): f"hung in {pattern}" for pattern in PATTERNS[1:]})
     engine, _, statuses = run(tmp_path, script)
     for size in (8, 1024):
         tried = [c.pattern for c in engine.measured if (c.algorithm, c.bytes) == ("slow", size)]
-        lost = [pattern for pattern in tried if pattern != "no_delay"]
-        assert len(lost) == 2
+        after_no_delay = [pattern for pattern in tried if pattern != "no_delay"]
+        assert len(after_no_delay) == 2
         for pattern in PATTERNS[1:]:
             status, reason = statuses["slow", size, pattern]
             assert status == "quarantined"
-            own = f"hung in {pattern}" if pattern in lost else f"not tried again: hung in {lost[-1]}"
-            assert reason == own
+            expected = (
+                f"hung in {pattern}"
+                if pattern in after_no_delay
+                else f"not tried again: hung in {after_no_delay[-1]}"
+            )
+            assert reason == expected
         assert statuses["slow", size, "no_delay"][0] == "measured"
     assert all(
         statuses[name, 8, pattern][0] == "measured" for name in ("fast", "odd") for pattern in PATTERNS
     )
 
 
-def test_losses_are_counted_separately_for_each_group(tmp_path):
-    """Losses of one placement do not exclude another."""
+def test_failures_are_counted_separately_for_each_group(tmp_path):
+    """Failures of one placement do not exclude another."""
     text = TEXT.replace("p = [3]", "nodes = [2, 4]\nppn = [2, 4]")
-    script = Script(losses={("slow", pattern): "crashed" for pattern in PATTERNS[1:]})
+    script = Script(failures={("slow", pattern): "crashed" for pattern in PATTERNS[1:]})
     engine, _, _ = run(tmp_path, script, text)
     placements = {(case.p, case.nodes, case.ppn) for case in engine.measured}
     assert len([place for place in placements if place[0] == 8]) == 2
@@ -100,7 +106,7 @@ def test_a_case_without_one_valid_repetition_has_no_runtime(tmp_path):
 
 def test_a_study_in_which_every_case_is_lost_ends_normally(tmp_path):
     names = ("default", *NAMES)
-    _, _, statuses = run(tmp_path, Script(losses={(n, p): "crashed" for n in names for p in PATTERNS}))
+    _, _, statuses = run(tmp_path, Script(failures={(n, p): "crashed" for n in names for p in PATTERNS}))
     assert {status for status, _ in statuses.values()} == {"quarantined"}
     assert len(statuses) == 2 * 4 * 5
 

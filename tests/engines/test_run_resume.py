@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = Script(
     named={"fast": "binomial_1", "slow": "ring_2"},
-    losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed", ("slow", "no_delay"): "died"},
+    failures={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed", ("slow", "no_delay"): "died"},
     unpunctual={("fast", "last_delayed")},
     launches={"slow": "own"},
 )

@@ -107,13 +107,13 @@ def test_a_scaled_file_gets_the_policys_skew(tmp_path):
 
 
 def test_a_lost_no_delay_case_is_left_out_of_the_mean(tmp_path):
-    script = Script(runtimes_s=RUNTIMES, losses={("slow", "no_delay"): "crashed"})
+    script = Script(runtimes_s=RUNTIMES, failures={("slow", "no_delay"): "crashed"})
     delays = applied(tmp_path, SMALL, script)
     assert delays["fast", "ascending"].max() == pytest.approx(1.5 * (15e-6 + 1e-9))
 
 
 def test_the_policy_own_without_a_no_delay_runtime_quarantines_the_case(tmp_path):
-    script = Script(runtimes_s=RUNTIMES, losses={("slow", "no_delay"): "crashed"})
+    script = Script(runtimes_s=RUNTIMES, failures={("slow", "no_delay"): "crashed"})
     delays = applied(tmp_path, SMALL + SKEW_OF["own"], script)
     assert ("slow", "ascending") not in delays
     status, reason = debug_run.status_of(tmp_path / "results")["slow", 8, "ascending"]
@@ -122,8 +122,8 @@ def test_the_policy_own_without_a_no_delay_runtime_quarantines_the_case(tmp_path
 
 
 def test_without_any_no_delay_case_no_skew_is_known(tmp_path):
-    losses = {(name, "no_delay"): "crashed" for name in RUNTIMES}
-    delays = applied(tmp_path, SMALL, Script(runtimes_s=RUNTIMES, losses=losses))
+    failures = {(name, "no_delay"): "crashed" for name in RUNTIMES}
+    delays = applied(tmp_path, SMALL, Script(runtimes_s=RUNTIMES, failures=failures))
     assert {pattern for _, pattern in delays} == {"no_delay"}
     _, reason = debug_run.status_of(tmp_path / "results")["fast", 8, "ascending"]
     assert reason == "its skew is unknown: no algorithm of reduce at 8 B has a no-delay runtime"

@@ -123,7 +123,7 @@ def test_algorithms_with_different_inner_functions_are_no_duplicates():
             lambda name: Algorithm(collective="reduce", name=name)
         ),
         evidence=st.sampled_from(["", CHAIN, BINOMIAL, SAME, OTHER, "late:0>0"]),
-        lost=st.sampled_from(["", "hung"]),
+        failure=st.sampled_from(["", "hung"]),
         error=st.sampled_from(["", "no"]),
         wrong=st.sampled_from([0, 3]),
         wrong_noncommutative=st.sampled_from([0, 3]),
@@ -131,7 +131,7 @@ def test_algorithms_with_different_inner_functions_are_no_duplicates():
 )
 def test_lost_refused_and_wrong_algorithms_are_never_proved(one):
     (verdict,) = judge([one], OpenMpiSteering(), 4, 8)
-    if one.lost:
+    if one.failure:
         assert (verdict.status, verdict.reason) == ("quarantined", "hung")
     elif one.error:
         assert (verdict.status, verdict.reason) == ("refused", "no")

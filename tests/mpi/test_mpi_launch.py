@@ -112,6 +112,12 @@ def test_processes_that_share_a_core_are_bound_to_threads_and_warned_of(name: st
     assert launch_spec.warnings[0].startswith("4 processes run on 2 cores with 4 hardware threads here")
 
 
+def test_a_warning_of_shared_hardware_threads_does_not_call_them_cores() -> None:
+    (warning,) = launch("openmpi5", 6, cores=TWO_THREADS_EACH).warnings
+    assert warning.startswith("6 processes share 4 hardware threads here: times include waiting for a core.")
+    assert "at most 2 processes give reliable times" in warning
+
+
 @pytest.mark.parametrize(
     ("name", "golden"),
     [

@@ -71,14 +71,14 @@ def published(
 
 
 def assert_same_routes(
-    ours: _simulator.Topology, theirs: dict[tuple[int, int], tuple[float, list[str]]]
+    topology: _simulator.Topology, simgrid: dict[tuple[int, int], tuple[float, list[str]]]
 ) -> None:
     """Every route is as long and leads over the same links: there is one name for each of our numbers."""
-    assert len(theirs) == ours.nodes * (ours.nodes - 1)
+    assert len(simgrid) == topology.nodes * (topology.nodes - 1)
     names: dict[int, str] = {}
-    for (source, target), (latency_s, links) in theirs.items():
-        assert ours.routes(source, target)[0] == pytest.approx(latency_s)
-        numbers = forward(ours, source, target)
+    for (source, target), (latency_s, links) in simgrid.items():
+        assert topology.routes(source, target)[0] == pytest.approx(latency_s)
+        numbers = forward(topology, source, target)
         assert len(numbers) == len(links)
         for number, name in zip(numbers, links, strict=True):
             assert names.setdefault(number, name) == name, (source, target)
@@ -112,16 +112,16 @@ def test_a_dragonfly_has_the_routes_of_simgrids(
     simgrid_routes: Path, tmp_path: Path, groups: int, routers: int, nodes: int
 ) -> None:
     listed = f'topology="DRAGONFLY" topo_parameters="{groups},1;1,1;{routers},1;{nodes}"'
-    ours = butterfly(groups, routers, nodes)
-    assert_same_routes(ours, published(simgrid_routes, tmp_path, ours.nodes, listed))
+    topology = butterfly(groups, routers, nodes)
+    assert_same_routes(topology, published(simgrid_routes, tmp_path, topology.nodes, listed))
 
 
 def test_a_single_switch_has_the_routes_of_simgrids(simgrid_routes: Path, tmp_path: Path) -> None:
-    ours = _simulator.single_switch(9, CABLE, REVERSE)
-    theirs = published(simgrid_routes, tmp_path, 9, "")
-    for (source, target), (latency_s, links) in theirs.items():
-        assert ours.routes(source, target)[0] == pytest.approx(latency_s)
-        assert len(forward(ours, source, target)) == len(links) == 2
+    topology = _simulator.single_switch(9, CABLE, REVERSE)
+    simgrid = published(simgrid_routes, tmp_path, 9, "")
+    for (source, target), (latency_s, links) in simgrid.items():
+        assert topology.routes(source, target)[0] == pytest.approx(latency_s)
+        assert len(forward(topology, source, target)) == len(links) == 2
 
 
 sizes = st.integers(1, 4)

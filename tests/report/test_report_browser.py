@@ -140,8 +140,8 @@ def test_a_link_to_a_folded_configuration_unfolds_it(browser: Chrome, pages: dic
 
 def test_all_configurations_open_and_close_at_once(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["small"])
-    for wanted, expected in (("true", {"true"}), ("false", {None})):
-        browser.find_element(By.CSS_SELECTOR, f"button[data-open={wanted}]").click()
+    for button, expected in (("true", {"true"}), ("false", {None})):
+        browser.find_element(By.CSS_SELECTOR, f"button[data-open={button}]").click()
         configurations = browser.find_elements(By.CSS_SELECTOR, "details.configuration")
         assert {configuration.get_attribute("open") for configuration in configurations} == expected
 

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.slow
 WORDS = [sys.executable, "-m", "offbeat", "reproduce", "figure4", "--p", "64"]
 
 
-def wanted(**words) -> figure4.Part:
-    lists = {name: words.get(name, []) for name in ("collectives", "factors", "sizes", "algorithms")}
-    return figure4.selected_part(**lists, platform=words.get("platform", "paper"), p=words.get("p", 1024))
+def selected_part(**options) -> figure4.Part:
+    lists = {name: options.get(name, []) for name in ("collectives", "factors", "sizes", "algorithms")}
+    return figure4.selected_part(**lists, platform=options.get("platform", "paper"), p=options.get("p", 1024))
 
 
 def run(*arguments, folder):
@@ -36,7 +36,7 @@ def run(*arguments, folder):
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figure")
-    words = (
+    options = (
         "--collective",
         "reduce",
         "--factor",
@@ -48,13 +48,13 @@ def simulated(tmp_path_factory):
         "--size",
         "64 KiB",
     )
-    done = run(*words, folder=folder)
+    done = run(*options, folder=folder)
     assert done.returncode == 0, done.stderr
-    return folder, words, done.stdout
+    return folder, options, done.stdout
 
 
 def test_the_whole_figure_is_what_the_paper_describes():
-    study = loads(figure4.study_text(wanted()), "figure4.toml").study
+    study = loads(figure4.study_text(selected_part()), "figure4.toml").study
     asked = groups(study)
     assert {group.collective for group in asked} == {"reduce", "allreduce", "alltoall"}
     assert sorted({group.bytes for group in asked}) == [2**n for n in range(1, 21)]
@@ -64,7 +64,9 @@ def test_the_whole_figure_is_what_the_paper_describes():
 
 
 def test_a_part_of_the_figure_can_be_requested():
-    part = wanted(collectives=["reduce", "alltoall"], sizes=["2 B"], algorithms=["bruck"], factors=[1.0])
+    part = selected_part(
+        collectives=["reduce", "alltoall"], sizes=["2 B"], algorithms=["bruck"], factors=[1.0]
+    )
     study = loads(figure4.study_text(part), "figure4.toml").study
     assert [section.algorithms for section in study.collective] == [["all"], ["bruck"]]
     assert study.skew.factors == [1.0]
@@ -82,7 +84,7 @@ def test_a_part_of_the_figure_can_be_requested():
 )
 def test_unknown_names_are_refused(message, sentence):
     with pytest.raises(BadInput, match=sentence):
-        wanted(**message)
+        selected_part(**message)
 
 
 def test_the_figure_is_an_ordinary_study_with_a_map_for_each_factor(simulated):
@@ -98,9 +100,9 @@ def test_the_figure_is_an_ordinary_study_with_a_map_for_each_factor(simulated):
 
 
 def test_the_same_command_again_simulates_nothing_and_says_the_same(simulated):
-    folder, words, out = simulated
+    folder, options, out = simulated
     before = (folder / "figure4" / "cases.jsonl").read_bytes()
-    again = run(*words, folder=folder)
+    again = run(*options, folder=folder)
     assert again.stdout == out
     assert "0 of" in again.stderr
     assert (folder / "figure4" / "cases.jsonl").read_bytes() == before

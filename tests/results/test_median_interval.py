@@ -35,9 +35,9 @@ def test_more_confidence_never_narrows_the_interval(values):
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 def test_the_interval_is_the_one_of_the_quantile_test(count, confidence):
     values = np.random.default_rng(count).random(count)
-    theirs = quantile_test(values, p=0.5).confidence_interval(confidence)
-    if not math.isnan(theirs.low + theirs.high):
-        assert median_interval(values, confidence) == (theirs.low, theirs.high)
+    scipy_interval = quantile_test(values, p=0.5).confidence_interval(confidence)
+    if not math.isnan(scipy_interval.low + scipy_interval.high):
+        assert median_interval(values, confidence) == (scipy_interval.low, scipy_interval.high)
 
 
 def test_one_value_is_its_own_interval():

@@ -63,13 +63,13 @@ def test_an_export_with_replays_is_imported_unchanged(store, directory, tmp_path
     store.append(make_replay(0), REPLAYED, replayed_samples(0))
     store.append(make_replay(1), REPLAYED, replayed_samples(1))
     store.append(make_case(2), FACTS, make_samples(2, repetitions=20))
-    ours = offbeat.read_study(directory)
-    export_file(ours, tmp_path / "ours.csv")
+    exported = offbeat.read_study(directory)
+    export_file(exported, tmp_path / "ours.csv")
     import_csv(tmp_path / "ours.csv", tmp_path / "out")
-    theirs = offbeat.read_study(tmp_path / "out")
+    imported = offbeat.read_study(tmp_path / "out")
     columns = [name for name in CASES if name not in ("case", "engine", "evidence")]
-    assert theirs.cases.select(columns).equals(ours.cases.select(columns))
-    assert theirs.study["patterns"]["replays"] == ["ft"]
+    assert imported.cases.select(columns).equals(exported.cases.select(columns))
+    assert imported.study["patterns"]["replays"] == ["ft"]
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -82,7 +82,7 @@ def test_rows_of_a_replay_measured_elsewhere_are_averaged_by_call(tmp_path, numb
     import_csv(tmp_path / "theirs.csv", tmp_path / "out")
     results = offbeat.read_study(tmp_path / "out")
     (row,) = results.cases.to_dicts()
-    wanted_us = (15 + 100) / 2 if numbered else 130 / 3
-    assert row["last_delay_s"] == pytest.approx(wanted_us * 1e-6)
+    expected_us = (15 + 100) / 2 if numbered else 130 / 3
+    assert row["last_delay_s"] == pytest.approx(expected_us * 1e-6)
     assert (row["pattern_kind"], row["skew_policy"]) == ("replay", "replay")
     assert results.repetitions["call"].to_list() == ([0, 0, 1] if numbered else [0, 1, 2])

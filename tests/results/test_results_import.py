@@ -257,14 +257,14 @@ def test_an_export_is_imported_unchanged(store, directory, tmp_path):
     store.append(make_case(1), FACTS | {"proof": "unproved", "skew_s": 0.0}, make_samples(1, repetitions=9))
     failed = FACTS | {"status": "quarantined", "reason": "it hung, and was killed"}
     store.append(make_case(2), failed, make_samples(2, repetitions=0))
-    ours = offbeat.read_study(directory)
-    export_file(ours, tmp_path / "ours.csv")
+    exported = offbeat.read_study(directory)
+    export_file(exported, tmp_path / "ours.csv")
     done = import_csv(tmp_path / "ours.csv", tmp_path / "out")
-    theirs = offbeat.read_study(tmp_path / "out")
+    imported = offbeat.read_study(tmp_path / "out")
     assert done.cases == 3
     columns = [name for name in CASES if name not in ("case", "engine", "evidence")]
-    assert theirs.cases.select(columns).equals(ours.cases.select(columns))
-    assert [verdict.status for verdict in theirs.verdicts] == ["quarantined", "proved", "unproved"]
+    assert imported.cases.select(columns).equals(exported.cases.select(columns))
+    assert [verdict.status for verdict in imported.verdicts] == ["quarantined", "proved", "unproved"]
 
 
 def test_a_duplicate_summary_is_refused(store, directory, tmp_path):

@@ -57,9 +57,9 @@ def test_every_time_comes_back_to_the_last_bit(tmp_path_factory, sizes, closed):
     store.close()
     assert results.cases["case"].to_list() == list(given_samples)
     for case_id, samples in given_samples.items():
-        mine = ranks.filter(pl.col("case") == case_id).sort("repetition", "rank")
-        assert mine["arrival_s"].to_list() == samples.arrivals_s.ravel().tolist()
-        assert mine["exit_s"].to_list() == samples.exits_s.ravel().tolist()
+        case_ranks = ranks.filter(pl.col("case") == case_id).sort("repetition", "rank")
+        assert case_ranks["arrival_s"].to_list() == samples.arrivals_s.ravel().tolist()
+        assert case_ranks["exit_s"].to_list() == samples.exits_s.ravel().tolist()
         valid = results.repetitions.filter(pl.col("case") == case_id).sort("repetition")["valid"]
         assert valid.to_list() == samples.valid.tolist()
 

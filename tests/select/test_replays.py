@@ -217,7 +217,7 @@ def test_every_source_counts_and_none_with_a_replay_counts_twice(kinds):
     counted = rules.parse("average", include_scenarios=True).rows(table)
     assert {i for i, kind in enumerate(table.kinds) if kind == "shape"} <= set(counted)
     for source in set(table.sources) - {""}:
-        mine = [i for i, one in enumerate(table.sources) if one == source]
-        replays = [i for i in mine if table.kinds[i] == "replay"]
-        expected = replays[:1] or mine
-        assert [i for i in counted if i in mine] == expected
+        same_source = [i for i, one in enumerate(table.sources) if one == source]
+        replays = [i for i in same_source if table.kinds[i] == "replay"]
+        expected = replays[:1] or same_source
+        assert [i for i in counted if i in same_source] == expected

@@ -98,8 +98,8 @@ def test_messages_of_a_rank_to_itself(family: str, name: str, itself: int) -> No
 def test_mpich_pairwise_uses_pairs_for_powers_of_two() -> None:
     arrivals = np.random.default_rng(4).uniform(0, 20e-6, 8).tolist()
     for p, same in ((8, "pair"), (6, "ring")):
-        mine = exits("alltoall", "mpich", "pairwise", arrivals[:p])
-        assert np.array_equal(mine, exits("alltoall", "simgrid", same, arrivals[:p]))
+        mpich_exits = exits("alltoall", "mpich", "pairwise", arrivals[:p])
+        assert np.array_equal(mpich_exits, exits("alltoall", "simgrid", same, arrivals[:p]))
 
 
 @pytest.mark.parametrize(("requests", "rounds"), [(1, 6), (2, 3), (3, 2), (5, 2), (6, 1), (100, 1), (0, 1)])

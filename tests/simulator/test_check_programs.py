@@ -25,10 +25,10 @@ def test_a_piece_is_sliced_like_a_list() -> None:
     spans(look)
 
 
-@pytest.mark.parametrize("wanted", [slice(0, 11), slice(-11, None), slice(7, 3)])
-def test_slices_beyond_a_piece_are_errors(wanted: slice) -> None:
+@pytest.mark.parametrize("selection", [slice(0, 11), slice(-11, None), slice(7, 3)])
+def test_slices_beyond_a_piece_are_errors(selection: slice) -> None:
     with pytest.raises(IndexError, match="of a piece of 10"):
-        spans(lambda span: span[wanted])
+        spans(lambda span: span[selection])
 
 
 def test_a_piece_has_no_gaps() -> None:

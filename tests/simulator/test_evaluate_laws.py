@@ -90,7 +90,7 @@ def message_costs(draw: st.DrawFn, charges: bool) -> dict[str, Any]:
 
 
 def longest_paths(case: Case) -> Floats:
-    """Its exits; not every algorithm has them."""
+    """The exits by the longest path, which is not defined for every algorithm."""
     try:
         return case.exits("longest_path")
     except ValueError as refusal:

@@ -82,14 +82,14 @@ def test_a_receiver_is_busy_for_each_message_that_it_waits_for() -> None:
 def test_reductions_and_copies_take_time_by_the_byte() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
-            mine, sent = rank.scratch(1000), rank.scratch(1000)
-            rank.copy(sent, mine)
-            rank.copy(sent, mine)
+            total, sent = rank.scratch(1000), rank.scratch(1000)
+            rank.copy(sent, total)
+            rank.copy(sent, total)
             rank.send(1, sent)
         else:
-            mine, came = rank.scratch(1000), rank.scratch(1000)
+            total, came = rank.scratch(1000), rank.scratch(1000)
             rank.recv(0, came)
-            rank.reduce(mine, came, other_first=True)
+            rank.reduce(total, came, other_first=True)
 
     answer = both(write, 2, reduce_s_per_byte=2e-9, copy_s_per_byte=3e-9)
     assert answer == approx([6e-6 + KILOBYTE_S, 6e-6 + KILOBYTE_S + 2e-6])
@@ -98,10 +98,10 @@ def test_reductions_and_copies_take_time_by_the_byte() -> None:
 def test_a_reduction_between_two_posts_delays_the_second_one_only() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
-            mine, other = rank.scratch(1000), rank.scratch(1000)
+            total, other = rank.scratch(1000), rank.scratch(1000)
             rank.isend(1, other)
-            rank.reduce(mine, other, other_first=True)
-            rank.isend(2, mine)
+            rank.reduce(total, other, other_first=True)
+            rank.isend(2, total)
         else:
             receive(rank, 0, 1000)
 

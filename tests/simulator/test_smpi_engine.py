@@ -106,10 +106,14 @@ def test_wrong_or_crashing_algorithms_are_not_simulated(whole):
 def test_results_equal_the_simulators(whole, tmp_path):
     _, directory = whole
     go(study(tmp_path, engine="sim"), tmp_path / "results")
-    theirs, ours = last_delays(directory), last_delays(tmp_path / "results")
-    both = theirs.keys() & ours.keys()
+    smpi_delays, sim_delays = last_delays(directory), last_delays(tmp_path / "results")
+    both = smpi_delays.keys() & sim_delays.keys()
     assert len({(collective, algorithm) for collective, algorithm, _, _ in both}) > 25
-    far = {key: ours[key] / theirs[key] - 1 for key in both if abs(ours[key] / theirs[key] - 1) > 1e-3}
+    far = {
+        key: sim_delays[key] / smpi_delays[key] - 1
+        for key in both
+        if abs(sim_delays[key] / smpi_delays[key] - 1) > 1e-3
+    }
     assert far == {}
 
 

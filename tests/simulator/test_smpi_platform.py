@@ -60,9 +60,9 @@ def test_messages_that_share_nothing_take_as_long_as_in_the_simulator(machine, t
                     call = SmpiCall(
                         collective="reduce", algorithm="binomial", bytes=size, datatype="double", root=0
                     )
-                    theirs, _ = running.run(call, delays)
+                    simgrid_exits, _ = running.run(call, delays)
                     expected = ours(machine, node_of_rank, "reduce/binomial", size, delays)
-                    np.testing.assert_allclose(theirs, expected, rtol=1e-9, atol=1e-15)
+                    np.testing.assert_allclose(simgrid_exits, expected, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["paper", "eager", "never detached", "no way back"])
@@ -74,9 +74,9 @@ def test_contended_calls_take_as_long_as_in_the_simulator(name, algorithm, tmp_p
     with oracle(machine, node_of_rank, tmp_path) as running:
         for size in SIZES:
             call = SmpiCall(collective=collective, algorithm=word, bytes=size, datatype="double", root=0)
-            theirs, _ = running.run(call, delays)
+            simgrid_exits, _ = running.run(call, delays)
             expected = ours(machine, node_of_rank, algorithm, size, delays)
-            assert theirs.max() == pytest.approx(expected.max(), rel=1e-3)
+            assert simgrid_exits.max() == pytest.approx(expected.max(), rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,10 @@ def test_an_invalid_option_is_refused(instead, sentence):
 def test_a_platform_file_is_relative_to_the_study_and_on_the_command_line_to_the_folder(
     tmp_path, monkeypatch
 ):
-    mine = presets.path_of("paper").read_text().replace('name = "paper"', 'name = "mine"')
+    platform_text = presets.path_of("paper").read_text().replace('name = "paper"', 'name = "mine"')
     (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "near.toml").write_text(mine)
-    (tmp_path / "here.toml").write_text(mine.replace('"mine"', '"here"'))
+    (tmp_path / "studies" / "near.toml").write_text(platform_text)
+    (tmp_path / "here.toml").write_text(platform_text.replace('"mine"', '"here"'))
     text = TEXT + '[simulator]\nplatform = "near.toml"\n'
     monkeypatch.chdir(tmp_path)
     assert study(text, "studies").platform().name == "mine"

@@ -103,10 +103,10 @@ def assert_same(sites: Sequence[CallSite], calls: Sequence[Sequence[Frame]]) -> 
 
 def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
     """Whether function, line and callers equal gdb's, apart from copies of inlined functions."""
-    ours = [_recorded_frame(one) for one in site.frames]
-    theirs = [(_bare(name), place) for name, place in call]
-    left = iter(theirs)
-    return ours[0] == theirs[0] and all(frame in left for frame in ours)
+    site_frames = [_recorded_frame(one) for one in site.frames]
+    debugger_frames = [(_bare(name), place) for name, place in call]
+    left = iter(debugger_frames)
+    return site_frames[0] == debugger_frames[0] and all(frame in left for frame in site_frames)
 
 
 def _recorded_frame(frame: RecordedFrame) -> Frame:

@@ -77,7 +77,7 @@ def expected_calls(large: bool, persistent: bool, one_scatter: bool) -> list[tup
 
 
 def seen_calls(trace: RankTrace) -> list[tuple[str, int, int, int]]:
-    """The same of a rank's records, constructors left out."""
+    """The calls in a rank's records, constructors left out."""
     return [
         (name, int(record["flags"]) & PHASES, int(record["round"]), int(record["bytes"]))
         for name, record in zip(trace.names, trace.records, strict=True)

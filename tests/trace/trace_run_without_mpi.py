@@ -50,7 +50,7 @@ def started(
 def run_verb(
     tmp_path: Path, *arguments: str, before: Callable[[], object] | None = None
 ) -> tuple[int, str, str]:
-    """Its status, its output and its errors."""
+    """Run the command; returns its exit status, its standard output and its standard error."""
     with started(tmp_path, *arguments, before=before) as process:
         out, err = process.communicate(timeout=60)
     return process.returncode, out, err

@@ -86,7 +86,7 @@ def patch(folder: Path, setattr_: Any) -> None:
         **{name: getattr(known, name) for name in Installation.__struct_fields__}
         | {"mpirun": folder / "mpirun", "version_text": "Open MPI 5.0.8"}
     )
-    setattr_(run, "find_installation", lambda wanted, words: here)
+    setattr_(run, "find_installation", lambda requested, words: here)
     setattr_(find, "choose", lambda *rest, **more: here)
 
 

@@ -104,7 +104,7 @@ def trees(files: mpich.TuningFiles) -> list[dict[str, Any]]:
     return [msgspec.json.decode(path.read_bytes()) for path in files.files]
 
 
-def wanted(collective: str, rule: Rule) -> str:
+def expected_name(collective: str, rule: Rule) -> str:
     return f"MPIR_{collective.capitalize()}_intra_{rule.algorithm.name}"
 
 
@@ -135,7 +135,7 @@ def test_calls_use_the_plan_or_else_the_default_tree(
             call = Call(collective, p, size, **situation)
             rule = planned(tuning_plan, collective, p, size)
             before = walk(GENERAL, call)
-            expected = wanted(collective, rule) if rule and not call.inter else before
+            expected = expected_name(collective, rule) if rule and not call.inter else before
             assert walk(tree, call) == expected, call
 
 
@@ -155,7 +155,7 @@ def test_collectives_whose_size_cannot_be_read_get_one_algorithm_for_all_sizes(
         for p, size in telling_calls(tuning_plan, collective):
             call = Call(collective, p, size, **situation)
             rule = next((rule for rule in chosen.values() if rule.p_low <= p <= rule.p_high), None)
-            expected = wanted(collective, rule) if rule else walk(GENERAL, call)
+            expected = expected_name(collective, rule) if rule else walk(GENERAL, call)
             assert walk(trees(files)[0], call) == expected
 
 

@@ -23,7 +23,7 @@ from node import NETWORK, Node
 MOST_NODES = 16
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Read the options, create the nodes and run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="tools/nodes", description=str(__doc__).split("\n\n")[1])
     parser.add_argument(
@@ -43,20 +43,20 @@ def main(words: list[str]) -> int:
         "--rate", default="", help="limit of each node's link, as tc takes it: 100mbit, 1gbit"
     )
     parser.add_argument("command", nargs="+", help="the command, after --")
-    wanted = parser.parse_args(words)
-    if not 1 <= wanted.nodes <= MOST_NODES:
-        parser.error(f"--nodes {wanted.nodes}: 1 to {MOST_NODES} nodes can be made")
+    options = parser.parse_args(arguments)
+    if not 1 <= options.nodes <= MOST_NODES:
+        parser.error(f"--nodes {options.nodes}: 1 to {MOST_NODES} nodes can be made")
     try:
-        cores = _cores(wanted.cores, wanted.nodes)
-        offsets_ns = _offsets_ns(wanted.offsets, wanted.nodes)
+        cores = _cores(options.cores, options.nodes)
+        offsets_ns = _offsets_ns(options.offsets, options.nodes)
     except ValueError as error:
         parser.error(str(error))
     nodes = [
         Node(name=f"node{i + 1}", address=f"{NETWORK}.{i + 1}", cores=cores[i], offset_ns=offsets_ns[i])
-        for i in range(wanted.nodes)
+        for i in range(options.nodes)
     ]
     try:
-        return run(nodes, wanted.command, wanted.rate, os.environ)
+        return run(nodes, options.command, options.rate, os.environ)
     except Forbidden as reason:
         print(f"nodes cannot be made here: {reason}", file=sys.stderr)
         return FORBIDDEN
@@ -70,15 +70,15 @@ def _cores(text: str, nodes: int) -> list[tuple[int, ...]]:
             return [(there[i % len(there)],) for i in range(nodes)]
         share = len(there) // nodes
         return [tuple(there[i * share : (i + 1) * share]) for i in range(nodes)]
-    found = [tuple(sorted(set(_numbers(part)))) for part in text.split(":")]
-    if len(found) != nodes:
+    cores_of_nodes = [tuple(sorted(set(_numbers(part)))) for part in text.split(":")]
+    if len(cores_of_nodes) != nodes:
         raise ValueError(
-            f"--cores {text}: {len(found)} lists for {nodes} nodes; give one for each, with colons"
+            f"--cores {text}: {len(cores_of_nodes)} lists for {nodes} nodes; give one for each, with colons"
         )
-    missing = {core for own in found for core in own} - set(there)
+    missing = {core for cores in cores_of_nodes for core in cores} - set(there)
     if missing:
         raise ValueError(f"--cores {text}: core {min(missing)} is not there; there are {there}")
-    return found
+    return cores_of_nodes
 
 
 def _numbers(text: str) -> list[int]:
@@ -96,8 +96,8 @@ def _offsets_ns(text: str, nodes: int) -> list[int]:
     parts = text.split(",") if text else []
     if len(parts) > nodes:
         raise ValueError(f"--offsets {text}: {len(parts)} offsets for {nodes} nodes")
-    found = [_nanoseconds(part) for part in parts]
-    return found + [0] * (nodes - len(found))
+    offsets_ns = [_nanoseconds(part) for part in parts]
+    return offsets_ns + [0] * (nodes - len(offsets_ns))
 
 
 def _nanoseconds(text: str) -> int:

@@ -48,8 +48,9 @@ class Forbidden(Exception):
 def run(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]) -> int:
     """Make the nodes, run a command on the first one, and end everything; returns the command's exit status.
 
-    Everything lives in namespaces that end with their processes; those end when this process ends, even by
-    SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit). Raises Forbidden.
+    Namespaces hold everything that is made here. They end with their processes, and these processes end when
+    this process ends, also by SIGKILL. ``rate`` limits each node's link (a rate of tc(8), empty: no limit).
+    Raises Forbidden.
     """
     for program in ("ip", *(["tc"] if rate else [])):
         if not shutil.which(program):
@@ -177,11 +178,11 @@ def _join(node: Node, rate: str) -> None:
         raise Forbidden(f"the network of {node.name} could not be made")
 
 
-def _ip(words: str) -> None:
-    _call(["ip", *words.split()])
+def _ip(arguments: str) -> None:
+    _call(["ip", *arguments.split()])
 
 
-def _call(words: Sequence[str]) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _call(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Forbidden(f"{' '.join(words)}: {done.stderr.strip()}")
+        raise Forbidden(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -40,8 +40,8 @@ def unshare(flags: int, what: str) -> None:
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
     """Mount, as mount(2) does. Raises OSError that names the target."""
-    words = [str(word).encode() for word in (source, target, kind)]
-    _check(_libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None), f"mounting {target}")
+    paths = [str(word).encode() for word in (source, target, kind)]
+    _check(_libc.mount(*paths, ctypes.c_ulong(flags), options.encode() or None), f"mounting {target}")
 
 
 def die_with_parent(signal: int) -> None:

@@ -96,7 +96,7 @@ def _make(node: Node, hosts: Path, ready: int) -> int:
     if holder == 0:
         try:
             socket.sethostname(node.name)
-            _mount_what_is_its_own(node, hosts)
+            _mount_private_files(node, hosts)
             os.write(ready, f"{os.getpid()}".encode())
         except OSError as error:
             os.write(ready, f"!{error.filename}: {error.strerror}".encode())
@@ -109,14 +109,14 @@ def _make(node: Node, hosts: Path, ready: int) -> int:
     return 0
 
 
-def _mount_what_is_its_own(node: Node, hosts: Path) -> None:
+def _mount_private_files(node: Node, hosts: Path) -> None:
     """Boot, list of hosts, cores and shared memory. All of it ends with the mount namespace."""
-    own = hosts.parent / node.name
-    own.mkdir()
-    (own / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
-    mount(own / "boot_id", BOOT_ID, flags=MS_BIND)
+    node_folder = hosts.parent / node.name
+    node_folder.mkdir()
+    (node_folder / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
+    mount(node_folder / "boot_id", BOOT_ID, flags=MS_BIND)
     mount(hosts, "/etc/hosts", flags=MS_BIND)
-    _mount_cores(node.cores, own / "cpu")
+    _mount_cores(node.cores, node_folder / "cpu")
     mount("none", SCRATCH, "tmpfs", options="mode=1777")
 
 

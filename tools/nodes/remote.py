@@ -36,19 +36,19 @@ KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
 """Variables that sshd sets for a login, copied from this environment."""
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the command; returns only if that fails."""
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] in WITH_VALUE else words[1:]
-    if len(words) < 2:
+    while arguments and arguments[0].startswith("-"):
+        arguments = arguments[2:] if arguments[0] in WITH_VALUE else arguments[1:]
+    if len(arguments) < 2:
         return _refuse("usage: tools/nodes/ssh [OPTION...] HOST COMMAND...")
     if VARIABLE not in os.environ:
         return _refuse("this works only on nodes that tools/nodes made")
-    host = words[0].split("@")[-1]
+    host = arguments[0].split("@")[-1]
     nodes = {name: node for node in from_text(os.environ[VARIABLE]) for name in (node.name, node.address)}
     if host not in nodes:
         return _refuse(f"there is no node {host}; nodes are {', '.join(sorted(nodes))}")
-    return _run(nodes[host], " ".join(words[1:]))
+    return _run(nodes[host], " ".join(arguments[1:]))
 
 
 def _run(node: Node, command: str) -> int:

@@ -69,7 +69,7 @@ def _blocks(call: CallMessages) -> list[tuple[str, list[Message]]]:
     def exchanged(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
         return [(message.source, message.target, message.bytes) for message in entry[1]]
 
-    rounds = [(number, list(own)) for number, own in by_round]
+    rounds = [(number, list(messages_of_round)) for number, messages_of_round in by_round]
     for _, alike in groupby(rounds, key=exchanged):
         numbers = list(alike)
         first, last = numbers[0][0], numbers[-1][0]
@@ -141,11 +141,11 @@ def _arrows(messages: Iterable[Message]) -> list[Arrow]:
         return min(message.source, message.target), max(message.source, message.target), message.bytes
 
     for (left, right, size), group in groupby(sorted(messages, key=ends), key=ends):
-        own = list(group)
-        rightward = sum(message.target == right for message in own)
-        leftward = len(own) - rightward
+        between_pair = list(group)
+        rightward = sum(message.target == right for message in between_pair)
+        leftward = len(between_pair) - rightward
         if left == right:
-            rightward, leftward = len(own), 0
+            rightward, leftward = len(between_pair), 0
         for index in range(max(rightward, leftward)):
             arrows.append(
                 Arrow(

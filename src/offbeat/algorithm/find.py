@@ -65,9 +65,9 @@ def find_algorithm(text: str, family: str = "", collective: str = "") -> Inspect
         raise BadInput(f"{text!r} is an algorithm for {stated}, but the collective {collective} is requested")
     entries = listed(stated, family)
     for candidate in FAMILIES:
-        known = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
-        if known is not None:
-            return _inspected(known)
+        algorithm = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
+        if algorithm is not None:
+            return _inspected(algorithm)
     likely = [entry.family for entry in entries if entry.name == split_name(name)[0]]
     if family or likely:
         return _inspected(catalogue.named(stated, family or likely[0], name))

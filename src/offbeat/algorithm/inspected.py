@@ -68,7 +68,7 @@ class CatalogueAlgorithm(SimulatedAlgorithm, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Its name in headings: ``reduce/chain(fanout=2) (openmpi)``."""
+        """The algorithm's name in headings: ``reduce/chain(fanout=2) (openmpi)``."""
         explicit = ", ".join(f"{name}={self.parameters[name]}" for name in self.explicit)
         return f"{self.collective}/{self.name}{f'({explicit})' if explicit else ''} ({self.family})"
 

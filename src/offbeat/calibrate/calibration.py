@@ -19,10 +19,9 @@ from offbeat.platform.schema import PlatformFile
 from offbeat.toml.template import comment
 from offbeat.units import format_bandwidth, format_size, format_time, parse_size
 
-SMALLEST_LARGEST = 1024
-"""With only smaller messages the bandwidth is unknown."""
-
-LARGEST_LARGEST = 2**30
+MIN_LARGEST_BYTES = 1024
+MAX_LARGEST_BYTES = 2**30
+"""Limits of the largest measured message (``--largest``): smaller messages do not show the bandwidth."""
 
 
 class CalibrationSettings(Struct, frozen=True, kw_only=True):
@@ -52,7 +51,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
         shown = [one for one in self.residuals if one.flows > 1 or one.bytes.bit_count() == 1]
         return headings, [_row(residual) for residual in shown]
 
-    def words(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The errors of the fit, and notes about it."""
         return [*describe_residuals(self.residuals), *(f"note: {note}" for note in self.notes)]
 
@@ -63,14 +62,14 @@ def parse_largest(text: str) -> int:
         size = parse_size(text)
     except BadInput as error:
         raise BadInput(f"--largest: {error}") from None
-    if not SMALLEST_LARGEST <= size <= LARGEST_LARGEST:
-        bounds = f"{format_size(SMALLEST_LARGEST)} and {format_size(LARGEST_LARGEST)}"
+    if not MIN_LARGEST_BYTES <= size <= MAX_LARGEST_BYTES:
+        bounds = f"{format_size(MIN_LARGEST_BYTES)} and {format_size(MAX_LARGEST_BYTES)}"
         raise BadInput(f"--largest {text}: write a size between {bounds}")
     return size
 
 
 def measure_here(installation: Installation, settings: CalibrationSettings, report: Report) -> Measurements:
-    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if it dies."""
+    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if it ends early."""
     nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
@@ -82,8 +81,8 @@ def calibrate(measured: Measurements, base: Platform | None = None) -> Calibrati
     """Fit a platform; values that were not measured are taken from ``base``."""
     fitted = fit(measured, base.file if base else None)
     comments = notes(measured, base.name if base else "")
-    found = residuals(measured, fitted)
-    platform = loads(platform_text(fitted, comments, found), "the calibrated platform")
+    differences = residuals(measured, fitted)
+    platform = loads(platform_text(fitted, comments, differences), "the calibrated platform")
     return Calibration(platform=platform, notes=comments, residuals=residuals(measured, platform.file))
 
 
@@ -132,10 +131,11 @@ def notes(measured: Measurements, base: str) -> list[str]:
     return sentences
 
 
-def platform_text(platform: PlatformFile, comments: list[str], found: list[Residual]) -> str:
+def platform_text(platform: PlatformFile, comments: list[str], fit_residuals: list[Residual]) -> str:
     """The platform file: notes and errors as comments, then every key that differs from its default."""
     head = [
-        comment(sentence) for sentence in (*comments, *(f"{line}." for line in describe_residuals(found)))
+        comment(sentence)
+        for sentence in (*comments, *(f"{line}." for line in describe_residuals(fit_residuals)))
     ]
     kind = inspect.type_info(PlatformFile)
     assert isinstance(kind, inspect.StructType)

@@ -34,8 +34,10 @@ FEWEST, MOST = 8, 100
 """Repetitions of a pass."""
 
 STREAM_REPETITIONS = 20
+"""Repetitions of parallel streams and of local work."""
 
 LATE_REPETITIONS = 15
+"""Repetitions of messages whose receiver is late."""
 
 LATENESS_S = 5e-4
 """The least delay of a late receiver; more for messages that take long."""
@@ -49,7 +51,7 @@ BUSY_LOAD = 0.5
 
 
 class DriverProbe:
-    """See :class:`offbeat.calibrate.measure.Probe`. Raises :class:`RunFailed` when the launch dies."""
+    """See :class:`offbeat.calibrate.measure.Probe`. Raises :class:`RunFailed` if the launch ends early."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver

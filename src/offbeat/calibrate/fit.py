@@ -33,7 +33,7 @@ LEAST_POINTS = 3
 LEAST_LAST_POINTS = 4
 """The least number of sizes in the last piece: its slope is the bandwidth of all larger messages."""
 
-FASTEST = 10.0
+MAX_BANDWIDTH_RATIO = 10.0
 """The largest bandwidth of a piece relative to the fastest message, so that it is finite."""
 
 
@@ -77,7 +77,7 @@ def _all_lines(
     count = len(sizes)
     costs = np.full((count, count + 1), np.inf)
     lines: list[dict[int, tuple[float, float]]] = [{} for _ in range(count)]
-    flattest = 1 / (FASTEST * float((sizes / times_s).max()))
+    flattest = 1 / (MAX_BANDWIDTH_RATIO * float((sizes / times_s).max()))
     for start in range(count):
         least = min(start + LEAST_POINTS, count)
         ends = [*range(least, count), *([count] if start == 0 or start + LEAST_LAST_POINTS <= count else [])]
@@ -91,9 +91,9 @@ def _all_lines(
 def _line(sizes: Array, times_s: Array, floor_s: float, flattest: float) -> tuple[tuple[float, float], float]:
     """Start and slope of one piece, each above its lower limit, and the squared relative errors."""
     weights = 1 / times_s
-    rest = 1 - (floor_s + flattest * sizes) * weights
+    target = 1 - (floor_s + flattest * sizes) * weights
     scale = float(sizes.max()) or 1.0  # keeps the two columns comparable
-    solution, residual = nnls(np.column_stack([weights, sizes / scale * weights]) * times_s.mean(), rest)
+    solution, residual = nnls(np.column_stack([weights, sizes / scale * weights]) * times_s.mean(), target)
     solution = solution * times_s.mean()
     return (floor_s + float(solution[0]), flattest + float(solution[1]) / scale), float(residual) ** 2
 
@@ -160,8 +160,10 @@ def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFil
     if measured.between is not None:
         link, messages = _between(measured.between, busy, messages)
     if measured.inside is not None:
-        found = curve(measured.inside.messages, busy, messages.header)
-        inside = InsideSection(bandwidth=found.bandwidth, latency=found.latency_s, **found.factors)
+        inside_curve = curve(measured.inside.messages, busy, messages.header)
+        inside = InsideSection(
+            bandwidth=inside_curve.bandwidth, latency=inside_curve.latency_s, **inside_curve.factors
+        )
     elif base is None:  # the same as between two nodes
         inside = InsideSection(bandwidth=messages.flow_bandwidth or link.bandwidth, latency=2 * link.latency)
     fitted: PlatformFile = msgspec.structs.replace(
@@ -258,13 +260,15 @@ def _speed(points: Sequence[Point]) -> float:
 
 def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
     """A node's link, and the parameters of a message on it; a message passes two such links."""
-    found = curve(pair.messages, busy, messages.header)
-    latency_s = busy.both_s + found.latency_s * found.factors["latency_factors"][-1]
+    link_curve = curve(pair.messages, busy, messages.header)
+    latency_s = busy.both_s + link_curve.latency_s * link_curve.factors["latency_factors"][-1]
     together = [one.flows * one.bytes / max(one.time_s - latency_s, 1e-12) for one in pair.streams]
-    capacity = max([found.bandwidth, *together])
-    alone = found.bandwidth if found.bandwidth < SAME * capacity else 0.0
-    link = LinkSection(bandwidth=capacity if alone else found.bandwidth, latency=found.latency_s / 2)
-    changed: MessagesSection = msgspec.structs.replace(messages, flow_bandwidth=alone, **found.factors)
+    capacity = max([link_curve.bandwidth, *together])
+    alone = link_curve.bandwidth if link_curve.bandwidth < SAME * capacity else 0.0
+    link = LinkSection(
+        bandwidth=capacity if alone else link_curve.bandwidth, latency=link_curve.latency_s / 2
+    )
+    changed: MessagesSection = msgspec.structs.replace(messages, flow_bandwidth=alone, **link_curve.factors)
     return link, changed
 
 
@@ -290,11 +294,11 @@ def residuals(measured: Measurements, platform: PlatformFile) -> list[Residual]:
     ]
 
 
-def describe_residuals(found: list[Residual]) -> list[str]:
+def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     """A sentence for each distance with the model's median and largest error."""
     sentences = []
-    for where in dict.fromkeys(residual.where for residual in found):
-        alone = [residual for residual in found if residual.where == where and residual.flows == 1]
+    for where in dict.fromkeys(residual.where for residual in fit_residuals):
+        alone = [residual for residual in fit_residuals if residual.where == where and residual.flows == 1]
         errors = np.abs([residual.error for residual in alone])
         worst = alone[int(errors.argmax())]
         sentences.append(

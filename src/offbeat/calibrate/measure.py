@@ -108,15 +108,15 @@ def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGE
 def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest: int) -> Pair:
     """All measurements of one distance."""
     ranks = pairs[0]
-    taken = _RoundTripTimes(probe, ranks, where, report)
-    taken.add(first_sizes(largest))
+    round_trips = _RoundTripTimes(probe, ranks, where, report)
+    round_trips.add(first_sizes(largest))
     for _ in range(ROUNDS):
-        so_far = Pair(messages=taken.points(), late=[], streams=[])
-        more = [size for size in between_bends(pieces_of(so_far)) if size not in taken.times_s]
+        so_far = Pair(messages=round_trips.points(), late=[], streams=[])
+        more = [size for size in between_bends(pieces_of(so_far)) if size not in round_trips.times_s]
         if not more:
             break
-        taken.add(more)
-    messages = taken.points()
+        round_trips.add(more)
+    messages = round_trips.points()
     late, waiting = _late(probe, ranks, messages, where, report)
     flows = sorted({min(2**power, len(pairs)) for power in range(len(pairs).bit_length() + 1)})
     report(f"{where}: up to {counted(flows[-1], 'message')} at once")

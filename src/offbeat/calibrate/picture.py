@@ -15,15 +15,15 @@ from offbeat.drawing.palette import LINES
 from offbeat.drawing.pictures import write_picture
 
 
-def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
+def picture(measured: Measurements, fit_residuals: list[Residual], path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
-    several = any(residual.flows > 1 for residual in found)
+    several = any(residual.flows > 1 for residual in fit_residuals)
     figure = Figure(figsize=(12 if several else 8, 3.8), layout="constrained")
     where = measured.hosts[0] if len(measured.hosts) == 1 else f"{len(measured.hosts)} nodes"
     figure.suptitle(f"{where}, {measured.library}: dots are measured, lines are the model", fontsize=10)
     times, errors, *together = figure.subplots(1, 3 if several else 2)
-    for name, colour in zip(dict.fromkeys(residual.where for residual in found), LINES, strict=False):
-        here = [residual for residual in found if residual.where == name]
+    for name, colour in zip(dict.fromkeys(residual.where for residual in fit_residuals), LINES, strict=False):
+        here = [residual for residual in fit_residuals if residual.where == name]
         _draw_alone(times, errors, [residual for residual in here if residual.flows == 1], colour)
         for axes in together:
             _draw_together(axes, here, colour)

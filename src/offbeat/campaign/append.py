@@ -64,10 +64,10 @@ class AppendFile:
             os.ftruncate(self._descriptor, self.end)
 
     def _write(self, data: bytes) -> None:
-        rest, position = memoryview(data), self.end
-        while rest:
-            written = os.pwrite(self._descriptor, rest, position)
-            rest, position = rest[written:], position + written
+        unwritten, position = memoryview(data), self.end
+        while unwritten:
+            written = os.pwrite(self._descriptor, unwritten, position)
+            unwritten, position = unwritten[written:], position + written
 
 
 class DamagedLine(NamedTuple):

@@ -26,7 +26,7 @@ LOCK = "offbeat.lock"
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems answer that have no locks, such as Lustre mounted without ``flock``."""
 
-_TRIES = 10
+_ATTEMPTS = 10
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -62,12 +62,12 @@ class Lock:
             raise
 
     def _take(self, directory: Path) -> None:
-        for attempt in range(_TRIES):  # `holder` takes the lock for a moment
+        for attempt in range(_ATTEMPTS):  # `holder` takes the lock for a moment
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if attempt == _TRIES - 1:
+                if attempt == _ATTEMPTS - 1:
                     raise RunFailed(
                         f"{directory} is being written by {_recorded(self._descriptor)}; wait until that"
                         " process ends, or stop it"

@@ -140,13 +140,13 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     from offbeat.clock.tables import left_out, tables
 
     console = stdout()
-    machine, found = done.head.machine, done.head.algorithms
-    if machine is None or found is None:
+    machine, algorithms = done.head.machine, done.head.algorithms
+    if machine is None or algorithms is None:
         raise BadInput(
             f"nothing was measured in {done.directory} yet; run 'offbeat clock check' again to resume"
         )
     summed = summary(done.rows, machine.p)
-    for one in [*tables(summed, machine), left_out(found)]:
+    for one in [*tables(summed, machine), left_out(algorithms)]:
         if one.rows:
             console.print(one.fitted(console.width))
             console.print(*one.notes, "", sep="\n", markup=False)

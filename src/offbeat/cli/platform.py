@@ -178,7 +178,7 @@ def calibrate_platform(
     fitted = calibrate(measured, like)
     console = stdout()
     console.print(FittedTable(*fitted.table()))
-    for line in fitted.words():
+    for line in fitted.lines():
         console.print(line, markup=False)
     write_new(output, fitted.text, "the platform file", force=force)
     console.print(f"wrote {output}", markup=False)

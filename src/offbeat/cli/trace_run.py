@@ -87,8 +87,9 @@ def command(
         ranks = counted(written, "rank")
         message = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
-        wanted = launch.tracer_variables(options).get(RANKS, "")
-        message = f"no trace was written to {output}: {_why_none(status, installation.version_text, wanted)}"
+        requested_ranks = launch.tracer_variables(options).get(RANKS, "")
+        reason = _why_none(status, installation.version_text, requested_ranks)
+        message = f"no trace was written to {output}: {reason}"
     console.print(message, markup=False)
     _end_as(status if written or status else 1)
 

@@ -137,14 +137,14 @@ def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
     from offbeat.results.layout import CASES, PROVENANCE
 
-    found = sorted(
+    directories = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(directories) == 1:
+        return directories[0]
+    if not directories:
         raise BadInput("give the result directory of a study with --results; in this folder there is none")
-    there = ", ".join(map(str, found))
+    there = ", ".join(map(str, directories))
     raise BadInput(f"there are several result directories in this folder ({there}); give one with --results")
 
 
@@ -249,8 +249,8 @@ def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: 
     from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}
-    for name, own in times_s.items():
-        if own:
-            low, high = mean_interval(own)
-            actual[name] = Estimate(time_s=mean_s(own), low_s=low, high_s=high)
+    for name, run_times_s in times_s.items():
+        if run_times_s:
+            low, high = mean_interval(run_times_s)
+            actual[name] = Estimate(time_s=mean_s(run_times_s), low_s=low, high_s=high)
     write_pictures(prediction_figure(expected, actual), folder, PICTURE)

@@ -165,13 +165,13 @@ def _clock_kind(distorted: bool) -> str:
     return "bent" if distorted else "real"
 
 
-def choose(found: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
+def choose(algorithms: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
     """The named algorithms, or all without names. Raises :class:`BadInput` for unknown names."""
-    known = [one.name for one in found]
+    names_of_all = [one.name for one in algorithms]
     for name in names:
-        if name not in known:
-            raise BadInput(f"--algorithm {name}: the library has {', '.join(known) or 'none'}")
-    return [one for one in found if not names or one.name in names]
+        if name not in names_of_all:
+            raise BadInput(f"--algorithm {name}: the library has {', '.join(names_of_all) or 'none'}")
+    return [one for one in algorithms if not names or one.name in names]
 
 
 def repetitions_of(settings: CheckSettings, number: int) -> int:

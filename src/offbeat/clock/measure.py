@@ -39,15 +39,17 @@ PATIENCE_S = 120.0
 """How long the driver may take for an answer, in addition to the duration of the step."""
 
 WARMUPS = 3
+"""Uncounted starts before those that are measured."""
 
 _ROWS: dict[str, type[Row]] = {"start": Start, "sync": Sync, "accuracy": Accuracy}
 """The kind of a step → the type of its rows."""
 
-LOSSES = 2
-"""A start or collective with which the launch died this number of times is not tried again."""
+MOST_FAILURES = 2
+"""A start or collective with which the launch crashed or hung this number of times is not tried again."""
 
 DRIFT_PPM = 20.0
 OFFSET_NS = 1_000_000_000
+"""Limits of the artificial drift and offset of each process's clock."""
 WANDER = "wander=0.5/60"
 """Artificial drift and offset of clocks: each up to these values, plus 0.5 ppm of variation with a period of
 a minute, as in real quartz clocks."""
@@ -56,24 +58,24 @@ a minute, as in real quartz clocks."""
 class LaunchedProber:
     """Measures steps with the driver."""
 
-    def __init__(self, engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms) -> None:
+    def __init__(self, engine: MpiEngine, settings: CheckSettings, checked: CheckedAlgorithms) -> None:
         self._engine = engine
         self._launches: Launches = engine.launches
         self._settings = settings
-        self._algorithms = {(one.collective, one.name): one for one in found.algorithms}
-        self._losses: dict[tuple[str, ...], list[str]] = {}
+        self._algorithms = {(one.collective, one.name): one for one in checked.algorithms}
+        self._failures: dict[tuple[str, ...], list[str]] = {}
 
     def do(self, step: Step) -> Row:
         """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
-        losses = self._losses.setdefault(_subject(step), [])
-        if len(losses) >= LOSSES:
-            return failed(step, f"not tried again: {losses[-1]}", self._settings)
+        failures = self._failures.setdefault(_subject(step), [])
+        if len(failures) >= MOST_FAILURES:
+            return failed(step, f"not tried again: {failures[-1]}", self._settings)
         try:
             driver = self._forced(step)
             answer = driver.ask(self._command(step), timeout_s=self._patience_s(step))
         except DriverLost as lost:
             self._launches.drop()
-            losses.append(str(lost))
+            failures.append(str(lost))
             self._require_launches()
             return failed(step, str(lost), self._settings)
         except Refused as refusal:
@@ -85,7 +87,7 @@ class LaunchedProber:
         return where(self._engine, self._settings, self._forced_algorithms(step), plain=_is_plain(step))
 
     def _forced(self, step: Step) -> Driver:
-        """That launch, with the step's algorithms forced."""
+        """The launch that a step needs, with the step's algorithms forced."""
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()

@@ -130,13 +130,13 @@ def library() -> ctypes.CDLL:
 def loaded_mpi(maps: Path = Path("/proc/self/maps")) -> Path:
     """The file of the MPI library in this process; raises :class:`RunFailed` unless there is exactly one."""
     files = {Path(line.split(maxsplit=5)[5]) for line in maps.read_text().splitlines() if line.count("/")}
-    found = sorted(path for path in files if re.fullmatch(r"(libmpi|libmpich)\.so[.\d]*", path.name))
-    if len(found) == 1:
-        return found[0]
-    names = " and ".join(map(str, found))
+    libraries = sorted(path for path in files if re.fullmatch(r"(libmpi|libmpich)\.so[.\d]*", path.name))
+    if len(libraries) == 1:
+        return libraries[0]
+    names = " and ".join(map(str, libraries))
     raise RunFailed(
         f"this process has loaded {names}: two MPI libraries in one process collide; load one of them"
-        if found
+        if libraries
         else "mpi4py has loaded no libmpi.so that offbeat knows; it works with Open MPI, MPICH and Intel MPI"
     )
 

@@ -220,7 +220,7 @@ LEAVING = (
 )
 
 
-def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
+def write_page(check: Check, summary: Summary, pictures: Path | None) -> Path:
     """Write ``report.html`` into the check's directory and return its path.
 
     ``pictures`` is the folder for every picture as PNG, PDF and SVG; None writes none. Raises
@@ -230,7 +230,9 @@ def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
     if head.machine is None or head.algorithms is None:
         raise BadInput(f"nothing was measured in {check.directory} yet; check again to resume")
     machine, path = head.machine, check.directory / REPORT
-    sections = _sections(check, machine, head.algorithms, found, Album(pictures, check.directory.absolute()))
+    sections = _sections(
+        check, machine, head.algorithms, summary, Album(pictures, check.directory.absolute())
+    )
     title = f"How well {machine.p} processes start together on {machine.host}"
     subtitle = f"{machine.library} · {_hosts(machine)} · {machine.time}"
     return page.write_page(
@@ -239,10 +241,10 @@ def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
 
 
 def _sections(
-    check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary, album: Album
+    check: Check, machine: Machine, algorithms: CheckedAlgorithms, summary: Summary, album: Album
 ) -> list[Section]:
-    pictures = _pictures(found, machine, album)
-    shown = tables(found, machine)
+    pictures = _pictures(summary, machine, album)
+    shown = tables(summary, machine)
 
     def measured(anchor: str, title: str, *before: Text) -> Section:
         named = [table for table in shown if table.name.startswith(anchor)]
@@ -250,17 +252,17 @@ def _sections(
         return Section(anchor=anchor, title=title, parts=[*before, *named, *pictures[anchor], *missing])
 
     return [
-        _verdict(check, machine, found),
+        _verdict(check, machine, summary),
         measured("skew", "How processes leave a start", Text(text=LEAVING)),
-        _behind(found, album),
+        _behind(summary, album),
         measured("sync", "How long a sync takes"),
         measured("accuracy", "How accurate a clock is after a sync"),
-        _measured(check, machine, algorithms, found),
+        _measured(check, machine, algorithms, summary),
     ]
 
 
-def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
-    parts = [Text(text=sentence(found, machine), kind="verdict")]
+def _verdict(check: Check, machine: Machine, summary: Summary) -> Section:
+    parts = [Text(text=sentence(summary, machine), kind="verdict")]
     parts += [Text(text=warning, kind="caution") for warning in machine.warnings]
     if not any(row.step.startswith("accuracy") for row in check.rows):
         parts.append(
@@ -272,19 +274,19 @@ def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
     return Section(anchor="verdict", title="Verdict", parts=parts)
 
 
-def _behind(found: Summary, album: Album) -> Section:
+def _behind(summary: Summary, album: Album) -> Section:
     explanation = Text(
         text="The times that usual benchmarks print: each process reads the clock before and after the call."
         " One table has the average over the processes, the other the longest time of a process."
     )
-    grids = [grid for ratios in found.ratios for grid in _grids(ratios, found, album)]
+    grids = [grid for ratios in summary.ratios for grid in _grids(ratios, summary, album)]
     parts: Sequence[page.Part] = grids or [Text(text=NOT_MEASURED)]
     return Section(anchor="behind", title="The same collective after each start", parts=[explanation, *parts])
 
 
-def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary) -> Section:
+def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, summary: Summary) -> Section:
     evidence = [table for table in (left_out(algorithms), proofs(algorithms)) if table.rows]
-    failures = [f"{step}: {why}" for step, why in found.failures]
+    failures = [f"{step}: {why}" for step, why in summary.failures]
     return Section(
         anchor="measured",
         title="How it was measured",
@@ -296,22 +298,22 @@ def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, fou
     )
 
 
-def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[EmbeddedFigure]]:
+def _pictures(summary: Summary, machine: Machine, album: Album) -> dict[str, list[EmbeddedFigure]]:
     subject = f"{machine.library}, {machine.p} processes on {_hosts(machine)}"
     figures: dict[str, list[EmbeddedFigure]] = {"skew": [], "sync": [], "accuracy": []}
-    if found.skews:
+    if summary.skews:
         figures["skew"] = [
-            _shown(album, skew_figure(found.skews, subject), "skew", "Exit skew of each start"),
-            _shown(album, lag_figure(found.skews, subject), "lags", "When each process leaves a start"),
+            _shown(album, skew_figure(summary.skews, subject), "skew", "Exit skew of each start"),
+            _shown(album, lag_figure(summary.skews, subject), "lags", "When each process leaves a start"),
         ]
-    if found.costs:
+    if summary.costs:
         clocks = (
-            "artificial clock drift" if any(one.distorted for one in found.costs) else "unmodified clocks"
+            "artificial clock drift" if any(one.distorted for one in summary.costs) else "unmodified clocks"
         )
-        figure = sync_figure(found.costs, f"{subject}, {clocks}")
+        figure = sync_figure(summary.costs, f"{subject}, {clocks}")
         figures["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
-    for distorted in sorted({one.distorted for one in found.aged}):
-        aged = [one for one in found.aged if one.distorted == distorted]
+    for distorted in sorted({one.distorted for one in summary.aged}):
+        aged = [one for one in summary.aged if one.distorted == distorted]
         clocks = "artificial clock drift" if distorted else "unmodified clocks"
         figure = age_figure(aged, f"{subject}, {clocks}")
         name = "accuracy-bent" if distorted else "accuracy"
@@ -323,9 +325,9 @@ def _shown(album: Album, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
     return album.embed(figure, name, f"{alt}; the table has its numbers")
 
 
-def _grids(ratios: Ratios, found: Summary, album: Album) -> list[ShownGrid]:
+def _grids(ratios: Ratios, summary: Summary, album: Album) -> list[ShownGrid]:
     """The grids of averages and of longest times."""
-    several = len({one.bytes for one in found.ratios}) > 1
+    several = len({one.bytes for one in summary.ratios}) > 1
     size = f"-{format_size(ratios.bytes).replace(' ', '')}" if several else ""
     grids = [latency_grid(ratios, longest=longest) for longest in (False, True)]
     return [

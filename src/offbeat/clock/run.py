@@ -57,17 +57,17 @@ def check(
     """
     check_plan.check(settings)
     with (
-        CheckDirectory(directory, settings) as kept,
-        _engine(installation, settings, kept.logs, listener) as engine,
+        CheckDirectory(directory, settings) as check_directory,
+        _engine(installation, settings, check_directory.logs, listener) as engine,
     ):
-        machine, found = _described(engine, settings, kept, listener)
+        machine, checked = _described(engine, settings, check_directory, listener)
         for warning in machine.warnings:
             listener.warn(warning)
-        prober = LaunchedProber(engine, settings, found)
-        todo = _steps(engine, settings, found, distorted=machine.shared)
+        prober = LaunchedProber(engine, settings, checked)
+        todo = _steps(engine, settings, checked, distorted=machine.shared)
         in_order = ordered(todo, cache(lambda step: prober.where(step)))
-        run_steps(kept, {step.id: step for step in in_order}, prober.do, listener)
-        return kept.check()
+        run_steps(check_directory, {step.id: step for step in in_order}, prober.do, listener)
+        return check_directory.check()
 
 
 @contextmanager
@@ -93,16 +93,16 @@ def _engine(
 
 
 def _described(
-    engine: MpiEngine, settings: CheckSettings, kept: CheckDirectory, listener: CheckListener
+    engine: MpiEngine, settings: CheckSettings, check_directory: CheckDirectory, listener: CheckListener
 ) -> tuple[Machine, CheckedAlgorithms]:
     """The machine and the algorithms, as they were determined when the check began."""
-    if kept.head.machine is not None and kept.head.algorithms is not None:
-        return kept.head.machine, kept.head.algorithms
+    if check_directory.head.machine is not None and check_directory.head.algorithms is not None:
+        return check_directory.head.machine, check_directory.head.algorithms
     check_plan.choose(candidates(engine, settings, settings.collective), settings.algorithms)
     machine = _machine(engine, settings)
-    found = prove(engine, settings, listener.say)
-    kept.update_head(machine=machine, algorithms=found)
-    return machine, found
+    checked = prove(engine, settings, listener.say)
+    check_directory.update_head(machine=machine, algorithms=checked)
+    return machine, checked
 
 
 def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
@@ -147,15 +147,15 @@ def _load() -> list[str]:
 
 
 def _steps(
-    engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms, *, distorted: bool
+    engine: MpiEngine, settings: CheckSettings, checked: CheckedAlgorithms, *, distorted: bool
 ) -> list[Step]:
     """The steps for the sound algorithms: the requested ones, else those that need no launch of their own."""
-    sound = found.measured(settings.collective)
+    sound = checked.measured(settings.collective)
     if settings.algorithms:
         sound = [one for one in sound if one.name in settings.algorithms]
     else:
         sound = [one for one in sound if engine.steering.force_arguments(one, engine.variables()) is not None]
-    return check_plan.steps(settings, found.measured(BARRIER), sound, distorted=distorted)
+    return check_plan.steps(settings, checked.measured(BARRIER), sound, distorted=distorted)
 
 
 class CheckProgress(CampaignProgress):

@@ -148,8 +148,8 @@ def summary(rows: Sequence[Row], p: int) -> Summary:
 
 def _skews(rows: Sequence[Start]) -> list[Skew]:
     """The harmonised start first, then the barriers from the least skew to the largest."""
-    found = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
-    return sorted(found, key=lambda one: (one.start != HARMONIZE, one.median_s))
+    skews = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
+    return sorted(skews, key=lambda one: (one.start != HARMONIZE, one.median_s))
 
 
 def _skew(start: str, rows: Sequence[Start]) -> Skew:
@@ -179,7 +179,7 @@ def _counted(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_
 
 
 def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
-    found = []
+    ratios = []
     for collective, size in dict.fromkeys((row.collective, row.bytes) for row in rows):
         here = [row for row in rows if (row.collective, row.bytes) == (collective, size)]
         algorithms = sorted({row.algorithm for row in here}, key=lambda name: (name != DEFAULT, name))
@@ -189,7 +189,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
             for start in _names(here)
             if (group := [row for row in here if (row.algorithm, row.start) == (algorithm, start)])
         }
-        found.append(
+        ratios.append(
             Ratios(
                 collective=collective,
                 bytes=size,
@@ -198,7 +198,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
                 latencies=latencies,
             )
         )
-    return found
+    return ratios
 
 
 def _latency(rows: Sequence[Start], p: int) -> Latency:
@@ -267,33 +267,33 @@ FEW = 20
 """The least number of starts on time for a 95th percentile."""
 
 
-def trusted_s(found: Summary) -> float | None:
+def trusted_s(results: Summary) -> float | None:
     """The smallest skew in seconds that exceeds the start's own skew; None if there is none."""
-    harmonised = found.skew(HARMONIZE)
-    if harmonised is None or harmonised.includes_late or broken(found):
+    harmonised = results.skew(HARMONIZE)
+    if harmonised is None or harmonised.includes_late or broken(results):
         return None
     return harmonised.trusted_s
 
 
-def sentence(found: Summary, machine: Machine) -> str:
+def sentence(results: Summary, machine: Machine) -> str:
     """The verdict."""
-    return "; ".join(_sentence(found, machine)) + "."
+    return "; ".join(_sentence(results, machine)) + "."
 
 
-def broken(found: Summary) -> int:
+def broken(results: Summary) -> int:
     """In how many comparisons the clock's error certainly exceeded its bound, over all methods."""
-    return sum(aged.broken for aged in found.aged)
+    return sum(aged.broken for aged in results.aged)
 
 
-def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
-    harmonised = found.skew(HARMONIZE)
+def _sentence(results: Summary, machine: Machine) -> Iterator[str]:
+    harmonised = results.skew(HARMONIZE)
     if harmonised is None:
         yield "No verdict yet: no harmonised start was measured"
-    elif broken(found):
-        checks = sum(aged.count for aged in found.aged)
-        methods = ", ".join(dict.fromkeys(aged.method for aged in found.aged if aged.broken))
+    elif broken(results):
+        checks = sum(aged.count for aged in results.aged)
+        methods = ", ".join(dict.fromkeys(aged.method for aged in results.aged if aged.broken))
         yield (
-            f"Start skew is unknown here: in {broken(found)} of {counted(checks, 'comparison')} a clock's"
+            f"Start skew is unknown here: in {broken(results)} of {counted(checks, 'comparison')} a clock's"
             f" error exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds"
             " the assumed limits"
         )
@@ -306,7 +306,7 @@ def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
         yield _trusted(harmonised, machine)
         if harmonised.on_time < FEW:
             yield f"only {harmonised.on_time} starts were on time: measure more with --repetitions"
-    yield from _barriers(found)
+    yield from _barriers(results)
     if machine.oversubscribed:
         cores = counted(machine.cores, "core") if machine.cores else "fewer cores"
         yield (
@@ -329,13 +329,13 @@ def _trusted(harmonised: Skew, machine: Machine) -> str:
     )
 
 
-def _barriers(found: Summary) -> Iterator[str]:
+def _barriers(results: Summary) -> Iterator[str]:
     """The 95th percentile of the observed skew of the best barrier and of the library's own choice."""
-    if not found.barriers:
+    if not results.barriers:
         return
-    best = min(found.barriers, key=lambda one: one.high_s)
-    own = next((one for one in found.barriers if one.start == DEFAULT), None)
+    best = min(results.barriers, key=lambda one: one.high_s)
+    default = next((one for one in results.barriers if one.start == DEFAULT), None)
     text = f"with the best barrier ({best.start}) it is {format_time(best.high_s, 2)}"
-    if own is not None and own is not best:
-        text += f", with the library's own choice {format_time(own.high_s, 2)}"
+    if default is not None and default is not best:
+        text += f", with the library's own choice {format_time(default.high_s, 2)}"
     yield text

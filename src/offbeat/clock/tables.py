@@ -27,30 +27,30 @@ def label(start: str) -> str:
     return HARMONISED if start == HARMONIZE else start
 
 
-def tables(found: Summary, machine: Machine) -> list[Table]:
+def tables(summary: Summary, machine: Machine) -> list[Table]:
     """Every table that has rows."""
-    several = len({one.bytes for one in found.ratios}) > 1
+    several = len({one.bytes for one in summary.ratios}) > 1
     all_tables = [
-        *([_skews(found.skews, machine)] if found.skews else []),
-        *(_ratios(one, several=several) for one in found.ratios),
-        *(_costs(found.costs, distorted=distorted) for distorted in _sorts(found.costs)),
-        *(_aged(found.aged, distorted=distorted) for distorted in _sorts(found.aged)),
+        *([_skews(summary.skews, machine)] if summary.skews else []),
+        *(_ratios(one, several=several) for one in summary.ratios),
+        *(_costs(summary.costs, distorted=distorted) for distorted in _sorts(summary.costs)),
+        *(_aged(summary.aged, distorted=distorted) for distorted in _sorts(summary.aged)),
     ]
     return [table for table in all_tables if table.rows]
 
 
-def left_out(found: CheckedAlgorithms) -> Table:
+def left_out(checked: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
     rows = dict.fromkeys(
         (one.collective, one.algorithm, one.status.replace("_", " "), one.reason)
-        for one in found.verdicts
+        for one in checked.verdicts
         if one.status not in MEASURED
     )
     title = "Algorithms that were not measured"
     return _verdicts("left-out", title, "reason", [list(row) for row in rows])
 
 
-def proofs(found: CheckedAlgorithms) -> Table:
+def proofs(checked: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
     names = {DEFAULT: "default (the library's own choice)"}
     rows = [
@@ -58,7 +58,7 @@ def proofs(found: CheckedAlgorithms) -> Table:
             *(one.collective, names.get(one.algorithm, one.algorithm), one.status),
             short(one.evidence) if one.evidence else NOTHING_KNOWN,
         ]
-        for one in found.verdicts
+        for one in checked.verdicts
         if one.status in MEASURED
     ]
     return _verdicts("proofs", "Observed executions", "evidence", rows)
@@ -253,11 +253,11 @@ def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
 
 
 def _square(ratios: Ratios, algorithm: str, start: str, *, longest: bool) -> Square:
-    found = ratios.latencies.get((algorithm, start))
-    if found is None:
+    latency = ratios.latencies.get((algorithm, start))
+    if latency is None:
         return Square(text="–", tone="missing", note="failed")
-    time = format_time(found.longest_s if longest else found.average_s, 2)
-    note = f"{algorithm} after {label(start)}, {found.count} repetitions"
+    time = format_time(latency.longest_s if longest else latency.average_s, 2)
+    note = f"{algorithm} after {label(start)}, {latency.count} repetitions"
     if start == HARMONIZE:
         return Square(text=time, tone="plain", note=note)
     ratio = ratios.ratio(algorithm, start, longest=longest)

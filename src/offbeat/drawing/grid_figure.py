@@ -17,7 +17,7 @@ from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
 from offbeat.drawing.palette import INK, MUTED, TONES
 from offbeat.drawing.sheet import Sheet, width_of, wrapped
 
-_LINE = 0.2
+_LINE_INCHES = 0.2
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def grid_figure(grid: Grid) -> Figure:
         y += layout.row
     _draw_legend(sheet, legend, y + 0.22)
     for number, line in enumerate(caption):
-        sheet.text(MARGIN, y + 0.22 + (len(legend) + number) * _LINE, line, 7.5, color=MUTED)
+        sheet.text(MARGIN, y + 0.22 + (len(legend) + number) * _LINE_INCHES, line, 7.5, color=MUTED)
     return sheet.finished()
 
 
@@ -78,7 +78,7 @@ def _layout(grid: Grid, inner: float, caption_lines: int, legend_lines: int) -> 
         head=head,
         top=top,
         width=max(inner, titles) + 2 * MARGIN,
-        height=top + head + body + 0.22 + (legend_lines + caption_lines) * _LINE + 0.05,
+        height=top + head + body + 0.22 + (legend_lines + caption_lines) * _LINE_INCHES + 0.05,
     )
 
 
@@ -216,4 +216,4 @@ def _draw_legend(sheet: Sheet, lines: Sequence[Sequence[Key]], y: float) -> None
             sheet.text(x + swatch / 2, y, key.mark, 8, ha="center", color=TONES[key.tone].light_text)
             sheet.text(x + swatch + 0.06, y, key.meaning, 8)
             x += _key_width(key)
-        y += _LINE
+        y += _LINE_INCHES

@@ -74,5 +74,5 @@ def shortened(text: str, points: float, width: float) -> str:
     """A line of at most ``width`` inches; what is cut off at its end is marked by ``…``."""
     if width_of(text, points) <= width:
         return text
-    kept = bisect_right(range(len(text)), width, key=lambda end: width_of(f"{text[:end]}…", points)) - 1
-    return f"{text[: max(kept, 0)].rstrip()}…"
+    last = bisect_right(range(len(text)), width, key=lambda end: width_of(f"{text[:end]}…", points)) - 1
+    return f"{text[: max(last, 0)].rstrip()}…"

@@ -144,18 +144,18 @@ class _BatchPipeline:
         return self._written
 
     def _prepare(self, cases: list[Case]) -> _PendingBatch:
-        known: list[Case] = []
+        with_skew: list[Case] = []
         delays: list[NDArray[np.float64]] = []
-        unknown: list[tuple[Case, str]] = []
+        without_skew: list[tuple[Case, str]] = []
         for case in cases:
             try:
                 delays.append(self._session.delays_s(case))
-                known.append(case)
+                with_skew.append(case)
             except UnknownSkew as reason:
-                unknown.append((case, f"{NO_SKEW}{reason}"))
+                without_skew.append((case, f"{NO_SKEW}{reason}"))
         stacked = np.vstack(delays) if delays else np.zeros((0, cases[0].p))
         return _PendingBatch(
-            cases=known, delays_s=stacked, without_skew=unknown, futures=[], at_s=time.monotonic()
+            cases=with_skew, delays_s=stacked, without_skew=without_skew, futures=[], at_s=time.monotonic()
         )
 
     def _await_references(self, cases: list[Case]) -> None:

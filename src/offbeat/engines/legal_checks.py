@@ -60,20 +60,20 @@ def _working_algorithms(observed: Sequence[tuple[Observation, Case]]) -> list[tu
         if observation.is_sound:
             by_name.setdefault(observation.algorithm.name, []).append((observation, case))
     ordered = sorted(by_name.items(), key=lambda item: item[0] != DEFAULT)
-    return [(own[0][0].algorithm, _code(name, own)) for name, own in ordered]
+    return [(observed[0][0].algorithm, _code(name, observed)) for name, observed in ordered]
 
 
-def _code(name: str, own: Sequence[tuple[Observation, Case]]) -> object:
+def _code(name: str, observed: Sequence[tuple[Observation, Case]]) -> object:
     """Equal for two algorithms that executed the same functions at every size with the same parameters."""
-    if name == DEFAULT or not all(evidence.shows_identity(one.evidence) for one, _ in own):
+    if name == DEFAULT or not all(evidence.shows_identity(one.evidence) for one, _ in observed):
         return name
-    return name.partition("(")[1:], tuple((repr(case), one.evidence) for one, case in own)
+    return name.partition("(")[1:], tuple((repr(case), one.evidence) for one, case in observed)
 
 
 PATIENCE_S = 20.0
 """A call that takes longer is considered to hang: all calls are small."""
 
-MOST_LOSSES = 3
+MOST_FAILURES = 3
 """After this number of crashes or hangs, the other calls are not tried."""
 
 RIGHT = ""
@@ -92,19 +92,21 @@ def try_calls(
     launch; then calls of the same kinds are not tried any more.
     """
     outcomes: list[str] = []
-    lost: dict[tuple[str, ...], str] = {}
+    failures: dict[tuple[str, ...], str] = {}
     for call in calls:
-        before = lost.get(call.kinds) or (list(lost.values())[-1] if len(lost) >= MOST_LOSSES else "")
-        if before:
-            outcomes.append(f"{NOT_TRIED}{before}")
+        earlier_failure = failures.get(call.kinds) or (
+            list(failures.values())[-1] if len(failures) >= MOST_FAILURES else ""
+        )
+        if earlier_failure:
+            outcomes.append(f"{NOT_TRIED}{earlier_failure}")
             continue
         try:
             outcome = _try(launches, spec, forced, call, min(patience_s, PATIENCE_S))
         except DriverLost:
             try:
                 outcome = _try(launches, spec, forced, call, min(patience_s, PATIENCE_S))
-            except DriverLost as loss:
-                lost[call.kinds] = outcome = _describe_loss(str(loss))
+            except DriverLost as lost:
+                failures[call.kinds] = outcome = _describe_failure(str(lost))
         outcomes.append(outcome)
     return outcomes
 
@@ -148,7 +150,9 @@ def _try(
     return RIGHT
 
 
-def _describe_loss(loss: str) -> str:
+def _describe_failure(reason: str) -> str:
     return (
-        f"it hangs ({loss.removeprefix(HUNG)})" if loss.startswith(HUNG) else f"it ends the program: {loss}"
+        f"it hangs ({reason.removeprefix(HUNG)})"
+        if reason.startswith(HUNG)
+        else f"it ends the program: {reason}"
     )

@@ -36,10 +36,13 @@ from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 from offbeat.units import counted
 
 START_TOLERANCE_S = 2e-6
+"""The smallest tolerance of a start, if the study sets none."""
+
 OVERSUBSCRIBED_START_TOLERANCE_S = 200e-6
-"""With more processes than cores, a process may have to wait for a core at its start time."""
+"""The same with more processes than cores, when a process may have to wait for a core at its start time."""
 
 TOLERANCE_OF_SKEW = 0.05
+"""A start may be late by this share of the skew."""
 
 TOLERANCE_OF_BOUND = 3
 """Clocks are synchronised again when their error bound has doubled: a smaller factor would reject starts that
@@ -49,7 +52,7 @@ WARMUP_REPETITIONS = 2
 """Uncounted repetitions at the beginning of a block: caches, branch predictors and message paths are cold
 after another algorithm, and the first repetition took 27% longer."""
 
-MOST_LOSSES = 2
+MOST_FAILURES = 2
 """An algorithm that crashed or hung at this number of sizes is not tried at the others."""
 
 
@@ -102,7 +105,7 @@ class MpiEngine:
         self._variables: list[Variable] | None = None
         self._algorithms: dict[str, list[Algorithm]] = {}
         self._renamed: dict[tuple[str, str], str] = {}
-        self._losses: dict[tuple[str, str, int], list[str]] = {}
+        self._failures: dict[tuple[str, str, int], list[str]] = {}
         self._new_launches_left = NEW_LAUNCHES
 
     def describe(self) -> dict[str, object]:
@@ -124,10 +127,10 @@ class MpiEngine:
         """
         name = self._renamed.get((collective, name), name)
         plain_name, parameters = split_name(name)
-        known = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
-        if name in known:
-            return known[name]
-        plain = known.get(plain_name)
+        by_name = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
+        if name in by_name:
+            return by_name[name]
+        plain = by_name.get(plain_name)
         return (
             self.steering.with_parameters(plain, parameters, self.variables())
             if plain and parameters
@@ -167,7 +170,7 @@ class MpiEngine:
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one block of a case; if the launch dies or hangs, earlier samples of the block are
+        """Measure one block of a case; if the launch crashes or hangs, earlier samples of the block are
         returned.
 
         Raises RunFailed for failures that are not the algorithm's fault: nothing can be launched, or no
@@ -255,7 +258,7 @@ class MpiEngine:
         return WARMUP_REPETITIONS
 
     def _unrecorded_later(self, algorithm: Algorithm) -> int:
-        """Those before further batches: none, because these follow without a pause."""
+        """Uncounted repetitions before further batches: none, because these follow without a pause."""
         return 0
 
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
@@ -369,9 +372,9 @@ class MpiEngine:
         )
 
     def _observe_once(self, algorithm: Algorithm, case: Case) -> Observation:
-        losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p), [])
-        if len(losses) >= MOST_LOSSES:
-            return Observation(algorithm=algorithm, lost=f"not tried again: {losses[-1]}")
+        failures = self._failures.setdefault((algorithm.collective, algorithm.name, case.p), [])
+        if len(failures) >= MOST_FAILURES:
+            return Observation(algorithm=algorithm, failure=f"not tried again: {failures[-1]}")
         observation = observe(
             self.launches,
             self._spec(algorithm, case),
@@ -380,8 +383,8 @@ class MpiEngine:
             case,
             self._hang_after_s,
         )
-        if observation.lost:
-            losses.append(observation.lost)
+        if observation.failure:
+            failures.append(observation.failure)
             self._require_launches(case)
         if observation.call_failed:
             # some processes may have begun the call: MPICH does not cancel their messages and receives
@@ -401,13 +404,13 @@ class MpiEngine:
 
     def _current_name(self, algorithm: Algorithm) -> Algorithm:
         """The algorithm with the name that proofs at another p have given it."""
-        known = self.algorithms(algorithm.collective)
-        return next((one for one in known if one.settings == algorithm.settings), algorithm)
+        candidates = self.algorithms(algorithm.collective)
+        return next((one for one in candidates if one.settings == algorithm.settings), algorithm)
 
     def _position(self, algorithm: Algorithm) -> int:
         """The algorithm's position in the library's own order; those with parameters come last."""
-        known = [one.settings for one in self.algorithms(algorithm.collective)]
-        return known.index(algorithm.settings) if algorithm.settings in known else len(known)
+        settings = [one.settings for one in self.algorithms(algorithm.collective)]
+        return settings.index(algorithm.settings) if algorithm.settings in settings else len(settings)
 
     def _rename_by_function(self, algorithms: Iterable[Algorithm], verdicts: list[Verdict]) -> ProofResult:
         """Rename algorithms that the library only numbers after the function executed at the largest size."""
@@ -450,9 +453,14 @@ class MpiEngine:
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
         """For the library's own choice: the launch as users start it, if the steerable one differs."""
-        free = msgspec.structs.replace(spec, steerable=False)
-        same = self.launches.command(free).changes == self.launches.command(spec).changes
-        return spec if same and self.launches.command(free).argv == self.launches.command(spec).argv else free
+        unsteered = msgspec.structs.replace(spec, steerable=False)
+        has_same_variables = self.launches.command(unsteered).changes == self.launches.command(spec).changes
+        return (
+            spec
+            if has_same_variables
+            and self.launches.command(unsteered).argv == self.launches.command(spec).argv
+            else unsteered
+        )
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import ProofResult
 from offbeat.engines.launches import LaunchSpec
 from offbeat.engines.mpi import (
-    MOST_LOSSES,
+    MOST_FAILURES,
     WARMUP_REPETITIONS,
     Limits,
     MpiEngine,
@@ -108,14 +108,14 @@ class PartitionedEngine(MpiEngine):
             attempts=TRIED_MESSAGES,
             delays=[STEP_NS * partition for partition in range(min(case.partitions, MAX_STEPS))],
         )
-        losses = self._losses.setdefault((PARTITIONED_SEND, algorithm.name, case.p), [])
-        if len(losses) >= MOST_LOSSES:
-            return "quarantined", f"not tried again: {losses[-1]}"
+        failures = self._failures.setdefault((PARTITIONED_SEND, algorithm.name, case.p), [])
+        if len(failures) >= MOST_FAILURES:
+            return "quarantined", f"not tried again: {failures[-1]}"
         try:
             answer = self.launches.get(self._spec(algorithm, case)).ask(command, timeout_s=self._hang_after_s)
         except DriverLost as lost:
             self.launches.drop()
-            losses.append(str(lost))
+            failures.append(str(lost))
             self._require_launches(case)
             return "quarantined", str(lost)
         except Refused as refusal:

@@ -51,7 +51,7 @@ def observe(
         observation.evidence, observation.attempts = observe_evidence(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
-        observation.lost = str(lost)
+        observation.failure = str(lost)
     except Refused as refusal:
         observation.error = str(refusal)
     return observation

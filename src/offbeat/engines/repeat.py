@@ -19,23 +19,27 @@ from offbeat.results.blocks import Blocks, Samples, delays
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.study.schema import RepetitionsSection
 
-NS = 1e-9
+S_PER_NS = 1e-9
 ATTEMPTS_PER_REPETITION = 4
+"""The most starts per requested repetition, because late starts are invalid."""
+
 ROUNDS = 3
 """At least three rounds through the calls of a replay, so that the median of each call is defined."""
 
-GROWTH = 1.5
-PATIENCE = 5.0
+BATCH_GROWTH = 1.5
+"""Each batch multiplies the number of rounds measured so far by this factor."""
+
+TIME_CAP_MULTIPLE = 5.0
 """A case with many late starts may take this multiple of its time cap to reach its minimum, and always gets
 ``ATTEMPTS_PER_REPETITION`` attempts per repetition of its minimum: slow cases reach their minimum too."""
 
 LEAST_IN_BLOCK = 3
 """The fewest repetitions of a block, if the study's maximum allows them, so that the median is defined."""
 
-MOST_BLOCKS = 2
+BLOCKS_MULTIPLE = 2
 """A case may have at most this multiple of the blocks that its study plans."""
 
-Batch = Callable[[int, int], str]
+MeasureBatch = Callable[[int, int], str]
 """Measures a number of valid repetitions in at most a number of attempts, into the sample file; returns the
 reason for a failure, or ''."""
 
@@ -54,11 +58,11 @@ def read_samples(path: Path, p: int, partitions: int = 1) -> Samples:
     valid = raw[columns * repetitions :].astype(bool)
     shape = (repetitions, p) if partitions == 1 else (repetitions, p, partitions)
     return Samples(
-        arrivals_s=np.asarray(times[..., 0].reshape(shape) * NS, dtype=np.float64),
-        exits_s=np.asarray(times[..., 1].reshape(shape) * NS, dtype=np.float64),
+        arrivals_s=np.asarray(times[..., 0].reshape(shape) * S_PER_NS, dtype=np.float64),
+        exits_s=np.asarray(times[..., 1].reshape(shape) * S_PER_NS, dtype=np.float64),
         valid=valid,
-        overshoot_s=float(times[valid, ..., 2].max(initial=0)) * NS,
-        clock_bound_s=float(times[..., 3].max(initial=0)) * NS,
+        overshoot_s=float(times[valid, ..., 2].max(initial=0)) * S_PER_NS,
+        clock_bound_s=float(times[..., 3].max(initial=0)) * S_PER_NS,
     )
 
 
@@ -102,7 +106,7 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
 
 
 def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, rounds: int = ROUNDS) -> bool:
-    """The same for the mean over the calls of a replay, after ``rounds`` complete rounds.
+    """Whether the mean over the calls of a replay is known well enough, after ``rounds`` complete rounds.
 
     A single round is enough by itself: the scatter between calls is not a measurement error.
     """
@@ -143,7 +147,7 @@ def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0
     count, planned = len(measured.blocks), rule.planned_blocks
     if count < planned:
         return False
-    if planned == 1 or count >= MOST_BLOCKS * planned:
+    if planned == 1 or count >= BLOCKS_MULTIPLE * planned:
         return True
     if measured.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
         return True
@@ -151,7 +155,7 @@ def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0
 
 
 def repeat(
-    batch: Batch,
+    measure_batch: MeasureBatch,
     path: Path,
     p: int,
     rule: RepetitionsSection,
@@ -163,8 +167,8 @@ def repeat(
 ) -> Samples:
     """Measure in growing batches until the accuracy or the time cap is reached.
 
-    Below the minimum, measuring continues beyond the time cap, up to the limit of ``PATIENCE``; then fewer
-    samples than the minimum are returned. If a batch fails, the earlier samples are returned with the
+    Below the minimum, measuring continues beyond the time cap, up to ``TIME_CAP_MULTIPLE`` time caps; then
+    fewer samples than the minimum are returned. If a batch fails, the earlier samples are returned with the
     failure.
 
     ``calls`` is the number of calls of a replay: each valid repetition belongs to the next call, and calls
@@ -172,14 +176,14 @@ def repeat(
     than the rule's minimum; the rule's maximum holds for each call. A round that the time cap cut short
     counts.
     """
-    began = clock()
+    started_s = clock()
     round_length = calls or 1
     least_rounds = max(math.ceil(rule.minimum / round_length), min(rounds, rule.maximum) if calls else 0)
     minimum = least_rounds * round_length
     samples, requested = _numbered(no_samples(p, partitions=partitions), calls), minimum
-    most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
+    least_attempts = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
-        failure = batch(requested, requested * ATTEMPTS_PER_REPETITION)
+        failure = measure_batch(requested, requested * ATTEMPTS_PER_REPETITION)
         if failure:
             return _numbered(join(samples, no_samples(p, failure, partitions)), calls)
         samples = _numbered(join(samples, read_samples(path, p, partitions)), calls)
@@ -187,10 +191,10 @@ def repeat(
         if is_replayed_enough(samples, calls, rule, rounds) if calls else is_enough(samples, rule):
             return samples
         has_minimum = count >= minimum
-        spent_s = clock() - began
+        spent_s = clock() - started_s
         if has_minimum and spent_s >= rule.time_cap:
             return samples
-        if spent_s >= rule.time_cap * PATIENCE and samples.valid.size >= most_tried:
+        if spent_s >= rule.time_cap * TIME_CAP_MULTIPLE and samples.valid.size >= least_attempts:
             return samples
         requested = _next_batch(count, round_length, rule) if has_minimum else minimum - count
 
@@ -201,7 +205,7 @@ def _next_batch(count: int, round_length: int, rule: RepetitionsSection) -> int:
     if begun:
         return round_length - begun
     rounds = count // round_length
-    return round_length * max(1, min(math.ceil(rounds * (GROWTH - 1)), rule.maximum - rounds))
+    return round_length * max(1, min(math.ceil(rounds * (BATCH_GROWTH - 1)), rule.maximum - rounds))
 
 
 def _numbered(samples: Samples, calls: int) -> Samples:

@@ -245,9 +245,9 @@ def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
     names = [DEFAULT]
     for name in group.algorithms:
         names += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
-    known = [engine.find_algorithm(group.collective, name) for name in names]
+    algorithms = [engine.find_algorithm(group.collective, name) for name in names]
     return list(
-        {one.name: one for one in known if one is not None and one.fits(group.nodes, group.ppn)}.values()
+        {one.name: one for one in algorithms if one is not None and one.fits(group.nodes, group.ppn)}.values()
     )
 
 

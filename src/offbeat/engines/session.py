@@ -29,13 +29,13 @@ from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
 from offbeat.units import counted
 
-MOST_LOSSES = 2
+MOST_FAILURES = 2
 """After this number of crashes or hangs of an algorithm in a group, its other cases in the group are not
 tried."""
 
 NOT_TRIED = "not tried again: "
 NO_SKEW = "its skew is unknown: "
-"""Prefixes of the reasons for cases that were never launched."""
+"""``NOT_TRIED`` and ``NO_SKEW`` are prefixes of the reasons for cases that were never launched."""
 
 
 class Session:
@@ -48,10 +48,12 @@ class Session:
         self._loaded = loaded
         self._store = store
         self._is_simulated = isinstance(engine, BatchEngine)
-        before = _cases_before(store) if store.has_records else []
-        self._runtimes = NoDelayRuntimes(_runtimes_of(before))
-        self._losses = _losses_of(before)
-        self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED_CASE}
+        earlier_cases = _earlier_cases(store) if store.has_records else []
+        self._runtimes = NoDelayRuntimes(_runtimes_of(earlier_cases))
+        self._failures = _failures_of(earlier_cases)
+        self._skews_s = {
+            case.id: row["skew_s"] for case, row in earlier_cases if row["status"] == UNFINISHED_CASE
+        }
         self._files: dict[str, Pattern | Replay] = {}
         self._library = library_name(store)
 
@@ -95,12 +97,12 @@ class Session:
         return [status for status, _ in judged]
 
     def _samples(self, case: Case, delays: NDArray[np.float64], engine: MeasuringEngine) -> Samples:
-        losses = self._losses.setdefault(_algorithm_in_group(case), [])
-        if len(losses) >= MOST_LOSSES:
-            return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
+        failures = self._failures.setdefault(_algorithm_in_group(case), [])
+        if len(failures) >= MOST_FAILURES:
+            return no_samples(case.p, f"{NOT_TRIED}{failures[-1]}")
         samples = engine.measure(algorithm_of(engine, case), case, delays, self._loaded.study.repetitions)
         if samples.failure:
-            losses.append(samples.failure)
+            failures.append(samples.failure)
         return samples
 
     def _status(self, case: Case, delays: NDArray[np.float64], samples: Samples) -> tuple[str, str]:
@@ -113,8 +115,8 @@ class Session:
         if not self._is_simulated and not are_enough_blocks(measured, rule, calls):
             planned = max(rule.planned_blocks, len(measured.blocks) + 1)
             return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
-        if calls and (met := measured.covered_calls()) < calls:
-            return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
+        if calls and (measured_calls := measured.covered_calls()) < calls:
+            return "incomplete", f"time allowed {measured_calls} of its {counted(calls, 'call')}"
         if measured.valid >= (1 if self._is_simulated else rule.minimum):
             return "measured", ""
         return "incomplete", "too few starts were on time"
@@ -165,34 +167,37 @@ def algorithm_of(engine: Engine, case: Case) -> Algorithm:
     return algorithm
 
 
-def _cases_before(store: Store) -> list[tuple[Case, dict[str, Any]]]:
+def _earlier_cases(store: Store) -> list[tuple[Case, dict[str, Any]]]:
     """The cases that earlier runs of the study wrote to disk, each with its complete row, in their order."""
     fields = Case.__struct_fields__
     rows = read_cases(store.directory).iter_rows(named=True)
     return [(Case(**{name: row[name] for name in fields}), row) for row in rows]
 
 
-def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Case, float]]:
+def _runtimes_of(earlier_cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Case, float]]:
+    """The median d̂ of each measured case, in seconds."""
     return [
         (case, row["last_delay_s"])
-        for case, row in before
+        for case, row in earlier_cases
         if row["status"] != "quarantined" and row["last_delay_s"] is not None
     ]
 
 
-def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
-    losses: dict[tuple[str, str], list[str]] = {}
-    for case, row in before:
+def _failures_of(earlier_cases: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
+    """The reasons for crashes and hangs, by the keys of :func:`_algorithm_in_group`."""
+    failures: dict[tuple[str, str], list[str]] = {}
+    for case, row in earlier_cases:
         if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
-            losses.setdefault(_algorithm_in_group(case), []).append(row["reason"])
-    return losses
+            failures.setdefault(_algorithm_in_group(case), []).append(row["reason"])
+    return failures
 
 
 def _algorithm_in_group(case: Case) -> tuple[str, str]:
+    """The key under which failures are counted: the case's group and its algorithm."""
     return repr(group_of(case)), case.algorithm
 
 
-FASTEST = 3
+FASTEST_ALGORITHMS = 3
 """The policy ``fastest`` takes the mean over this number of algorithms, those with the shortest runtimes."""
 
 
@@ -226,31 +231,31 @@ class NoDelayRuntimes:
             return delay_s(case.skew_factor, case.bytes, case.partitions)
         runtimes = self._runtimes.get(repr(group_of(case)), {})
         if case.skew_policy == "own":
-            return case.skew_factor * _own(case, runtimes)
-        return case.skew_factor * _over_algorithms(case, runtimes)
+            return case.skew_factor * _runtime_s(case, runtimes)
+        return case.skew_factor * _runtime_of_algorithms_s(case, runtimes)
 
 
-def _own(case: Case, runtimes: Mapping[str, float]) -> float:
+def _runtime_s(case: Case, runtimes: Mapping[str, float]) -> float:
     if case.algorithm not in runtimes:
         raise UnknownSkew(f"{case.algorithm} has no no-delay runtime, on which its skew depends")
     return runtimes[case.algorithm]
 
 
-def _over_algorithms(case: Case, runtimes: Mapping[str, float]) -> float:
-    """The mean, the median, or the mean of the FASTEST over the library's algorithms, depending on the
-    policy.
+def _runtime_of_algorithms_s(case: Case, runtimes: Mapping[str, float]) -> float:
+    """The runtime in seconds on which a skew depends: over the library's algorithms the mean, the median, or
+    the mean of the ``FASTEST_ALGORITHMS`` fastest, depending on the policy.
 
     The library's own choice is left out: it is one of the algorithms and would count twice. Sums are exactly
     rounded (fsum), because the last digits of sum() depend on Python's version and on the order of
     algorithms.
     """
-    own = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(
+    runtimes_s = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(
         runtimes.values()
     )
-    if not own:
+    if not runtimes_s:
         raise UnknownSkew(f"no algorithm of {case.collective} at {case.bytes} B has a no-delay runtime")
     if case.skew_policy == "median":
-        return statistics.median(own)
+        return statistics.median(runtimes_s)
     if case.skew_policy == "fastest":
-        own = sorted(own)[:FASTEST]
-    return math.fsum(own) / len(own)
+        runtimes_s = sorted(runtimes_s)[:FASTEST_ALGORITHMS]
+    return math.fsum(runtimes_s) / len(runtimes_s)

@@ -58,14 +58,14 @@ class SimEngine(Simulator):
     def algorithms(self, collective: str) -> list[Algorithm]:
         """Every algorithm of the family; a simulator has no ``default``."""
         return [
-            Algorithm(collective=collective, name=known.name)
-            for known in catalogue.algorithms(collective, self.family)
+            Algorithm(collective=collective, name=simulated.name)
+            for simulated in catalogue.algorithms(collective, self.family)
         ]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
         """The algorithm with a name, which may have parameters."""
-        known = catalogue.find(collective, self.family, name)
-        return Algorithm(collective=collective, name=name) if known else None
+        simulated = catalogue.find(collective, self.family, name)
+        return Algorithm(collective=collective, name=name) if simulated else None
 
     def warnings(self, case: Case) -> list[str]:
         """None: the platform file documents the limits of its model."""

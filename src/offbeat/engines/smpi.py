@@ -15,7 +15,7 @@ import numpy as np
 
 from offbeat.engines import smpi_platform
 from offbeat.engines.base import Batch, Exits
-from offbeat.engines.session import MOST_LOSSES, NOT_TRIED
+from offbeat.engines.session import MOST_FAILURES, NOT_TRIED
 from offbeat.engines.simulator import Simulator, failed_exits
 from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
@@ -41,6 +41,7 @@ SLOW_FROM_RANKS = 64
 """Above this number of ranks SimGrid is slow for algorithms in which all ranks send to all others at once."""
 
 END_PATIENCE_S = 1.0
+"""How long a SimGrid program may take to end before it is killed."""
 
 Answer = TypeVar("Answer")
 
@@ -75,7 +76,7 @@ class SmpiEngine(Simulator):
         self._running: list[SimGridProcess] = []
         self._one_rank: SimGridProcess | None = None
         self._numbers = itertools.count(1)
-        self._losses: dict[tuple[str, str], list[str]] = {}
+        self._failures: dict[tuple[str, str], list[str]] = {}
         self._algorithms: dict[str, list[Algorithm]] = {}
         self._version = ""
 
@@ -151,9 +152,9 @@ class SmpiEngine(Simulator):
 
     def _simulate(self, batch: Batch) -> Exits:
         case = batch.cases[0]
-        losses = self._losses.setdefault((batch.algorithm.name, repr(group_of(case))), [])
-        if len(losses) >= MOST_LOSSES:
-            return failed_exits(case.p, f"{NOT_TRIED}{losses[-1]}")
+        failures = self._failures.setdefault((batch.algorithm.name, repr(group_of(case))), [])
+        if len(failures) >= MOST_FAILURES:
+            return failed_exits(case.p, f"{NOT_TRIED}{failures[-1]}")
         call = SmpiCall(
             collective=case.collective,
             algorithm=batch.algorithm.name,
@@ -166,8 +167,8 @@ class SmpiEngine(Simulator):
             exits = [program.run(call, delays)[0] for delays in batch.delays_s]
         except DriverLost as lost:
             self._drop_thread_program()
-            losses.append(_reason(lost))
-            return failed_exits(case.p, losses[-1])
+            failures.append(_reason(lost))
+            return failed_exits(case.p, failures[-1])
         except Refused as refusal:
             return failed_exits(case.p, str(refusal))
         return Exits(exits_s=np.stack(exits))
@@ -183,7 +184,7 @@ class SmpiEngine(Simulator):
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
 
     def _thread_program(self, case: Case) -> SimGridProcess:
-        """This thread's program, with the placement of a case."""
+        """The SimGrid program of the calling thread, with the placement of a case."""
         placement = (case.p, case.nodes, case.ppn)
         if getattr(self._of_thread, "placement", None) != placement:
             if getattr(self._of_thread, "program", None) is not None:

@@ -22,15 +22,15 @@ LEAST_TO_COMPARE = 3
 class Observation(Struct, kw_only=True):
     """What happened when one algorithm was forced.
 
-    ``lost`` says how the launch died or hung; ``error`` is the library's error message, from the call itself
-    if ``call_failed``; ``wrong`` is the number of wrong elements with the study's operation,
+    ``failure`` says how the launch crashed or hung; ``error`` is the library's error message, from the call
+    itself if ``call_failed``; ``wrong`` is the number of wrong elements with the study's operation,
     ``wrong_noncommutative`` with a non-commutative operation. ``attempts`` is the number of observations
     until one showed evidence.
     """
 
     algorithm: Algorithm
     evidence: str = ""
-    lost: str = ""
+    failure: str = ""
     error: str = ""
     call_failed: bool = False
     wrong: int = 0
@@ -40,7 +40,7 @@ class Observation(Struct, kw_only=True):
     @property
     def is_sound(self) -> bool:
         """Whether the algorithm ran and computed the right result."""
-        return not (self.lost or self.error or self.wrong)
+        return not (self.failure or self.error or self.wrong)
 
 
 def indistinguishable(observations: Sequence[Observation], steering: Steering) -> dict[str, list[str]]:
@@ -53,12 +53,12 @@ def indistinguishable(observations: Sequence[Observation], steering: Steering) -
     for one in observations:
         if one.is_sound and one.evidence and one.algorithm.name != DEFAULT:
             groups.setdefault(evidence.identity(one.evidence), []).append(one.algorithm.name)
-    same: dict[str, list[str]] = {}
+    duplicates: dict[str, list[str]] = {}
     for shown, names in groups.items():
         by_code = evidence.shows_identity(shown) and steering.same_functions_are_duplicates
         if not by_code and len(names) > 1:
-            same |= {name: [other for other in names if other != name] for name in names}
-    return same
+            duplicates |= {name: [other for other in names if other != name] for name in names}
+    return duplicates
 
 
 def judge(observations: Sequence[Observation], steering: Steering, p: int, size: int) -> list[Verdict]:
@@ -70,12 +70,12 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
     ignored = _setting_is_ignored(observations, p)
     verdicts: list[Verdict] = []
     owners: dict[str, str] = _owners(observations, steering)
-    same = indistinguishable(observations, steering)
+    duplicates = indistinguishable(observations, steering)
     for one in observations:
         name = one.algorithm.name
         status, reason, same_as = _status(one, steering, owners, ignored)
-        if status == "proved" and name in same:
-            status, reason = "indistinguishable", _same_evidence(same[name])
+        if status == "proved" and name in duplicates:
+            status, reason = "indistinguishable", _same_evidence(duplicates[name])
         if status == "proved" and one.attempts > 1:
             reason = f"only observation {one.attempts} showed functions or messages"
         elif status == "proved" and split_name(name)[1]:
@@ -123,8 +123,8 @@ def _status(
     observation: Observation, steering: Steering, owners: dict[str, str], ignored: bool
 ) -> tuple[str, str, str]:
     """Status, reason, and the algorithm of which it is a duplicate."""
-    if observation.lost:
-        return "quarantined", observation.lost, ""
+    if observation.failure:
+        return "quarantined", observation.failure, ""
     if observation.error:
         return "refused", observation.error, ""
     if observation.wrong:

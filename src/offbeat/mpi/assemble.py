@@ -66,8 +66,8 @@ def library_files(folders: Iterable[Path]) -> list[Path]:
                 stem = (folder, path.name.split(".so")[0])
                 if stem not in stems and _is_library(path):
                     stems.add(stem)
-                    known = by_file.get(path.resolve())
-                    if known is None or (known.suffix == ".so" and path.suffix != ".so"):
+                    earlier = by_file.get(path.resolve())
+                    if earlier is None or (earlier.suffix == ".so" and path.suffix != ".so"):
                         by_file[path.resolve()] = path
     return list(by_file.values())
 

@@ -23,7 +23,8 @@ from offbeat.mpi.protocol import Hello, LaunchFacts
 _MARK = "@offbeat "
 
 TIMEOUT_S = 60.0
-TIMEOUT_OF_ONE_S = 20.0
+NODE_TIMEOUT_S = 20.0
+"""How long a launch on a single node may take before the node counts as not answering."""
 
 
 def check(
@@ -171,7 +172,7 @@ def _check_host(
         hostfile = Path(folder) / "hostfile"
         hostfile.write_text(f"{host}\n", encoding="utf-8")
         try:
-            answer = _one_per_node(installation, driver, 1, hostfile, None, environ, TIMEOUT_OF_ONE_S)
+            answer = _one_per_node(installation, driver, 1, hostfile, None, environ, NODE_TIMEOUT_S)
         except RunFailed as reason:
             return NodeStatus(host=host, failure=str(reason).split("; to try it yourself")[0])
     return _node_status(answer.places[0])

@@ -32,7 +32,7 @@ LINES_ABOUT_ERRORS = ("error", "signal", "assert", "abort", "fatal")
 
 
 class DriverLost(Exception):
-    """The launch died or hung during a command; the text says how, as the reason for a quarantine."""
+    """The launch crashed or hung during a command; the text says how, as the reason for a quarantine."""
 
 
 class Refused(Exception):

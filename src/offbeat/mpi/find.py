@@ -170,8 +170,8 @@ def launchers_in(folder: Path) -> list[Path]:
     named = _shortest_names(list(by_suffix.values()))
     if plain is None:
         return named
-    same = [path for path in named if path.resolve() == plain.resolve()]
-    return [*(same or [plain]), *(path for path in named if path not in same)]
+    same_file = [path for path in named if path.resolve() == plain.resolve()]
+    return [*(same_file or [plain]), *(path for path in named if path not in same_file)]
 
 
 def _shortest_names(launchers: list[Path]) -> list[Path]:
@@ -193,8 +193,10 @@ def _with_source(installation: Installation, environ: Mapping[str, str]) -> Inst
 
 
 def _wheel_is_installed() -> bool:
-    found = (importlib.metadata.distributions(name=library.wheel) for library in LIBRARIES.values())
-    return any(True for distributions in found for _ in distributions)
+    distributions_of = (
+        importlib.metadata.distributions(name=library.wheel) for library in LIBRARIES.values()
+    )
+    return any(True for distributions in distributions_of for _ in distributions)
 
 
 def _uniquely_named(unnumbered: list[Installation]) -> list[Installation]:

@@ -78,14 +78,14 @@ def environment(
     probing for a network fails on machines without one; pinning; and permission to place processes in another
     way than the batch system would.
     """
-    needed = {"I_MPI_ROOT": str(installation.prefix)}
+    variables = {"I_MPI_ROOT": str(installation.prefix)}
     if not placement.several_nodes:
-        needed["I_MPI_FABRICS"] = "shm"
+        variables["I_MPI_FABRICS"] = "shm"
     if not any(name.startswith("I_MPI_PIN") for name in inherited):
-        needed |= PINNING[placement.load]
+        variables |= PINNING[placement.load]
     if placement.ppn and placement.slots is not None:
-        needed["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
-    return {name: value for name, value in needed.items() if name == "I_MPI_ROOT" or name not in inherited}
+        variables["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
+    return {name: value for name, value in variables.items() if name == "I_MPI_ROOT" or name not in inherited}
 
 
 LIBRARY = Library(

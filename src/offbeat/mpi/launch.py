@@ -80,14 +80,14 @@ def command(
     library = library_of(installation)
     user_variables = dict(environment or {})
     inherited = clean_environment(environ, installation)
-    needed = library.environment(installation, placement, inherited | user_variables)
+    library_variables = library.environment(installation, placement, inherited | user_variables)
     for_processes = _process_variables(installation, placement, steerable) | user_variables
     if by_srun:
         launcher_options = _srun_options(placement, library.srun_plugin, inherited)
-        complete = inherited | needed | for_processes
+        complete = inherited | library_variables | for_processes
     else:
         launcher_options = library.arguments(placement, for_processes)
-        complete = inherited | needed | user_variables
+        complete = inherited | library_variables | user_variables
     if library.launcher_folder_on_path:
         complete["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{complete.get('PATH', os.defpath)}"
     driver_command = [str(driver)] if isinstance(driver, Path) else [str(argument) for argument in driver]

@@ -159,7 +159,7 @@ class Steering:
         return dict(algorithm.settings)
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those of the entered functions that belong to the collective. Functions of other collectives that
+        """The entered functions that belong to the collective. Functions of other collectives that
         do a part of the work are left out: these may be tuned themselves."""
         raise NotImplementedError
 

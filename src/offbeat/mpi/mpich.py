@@ -89,18 +89,18 @@ class MpichSteering(Steering):
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """The variables take numbers: the position of a name in the description."""
-        known = by_name(variables)
+        variable_of = by_name(variables)
         arguments = []
         for variable, value in algorithm.settings.items():
-            settable = variable in known and known[variable].settable
-            number = _number(known[variable], value) if settable else None
+            settable = variable in variable_of and variable_of[variable].settable
+            number = _number(variable_of[variable], value) if settable else None
             if number is None:
                 return None
             arguments.append(f"{variable}={number}")
         return arguments
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those of the collective and of its nonblocking form.
+        """The entered functions of the collective and of its nonblocking form.
 
         ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
         ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` belong to reduce.
@@ -110,8 +110,11 @@ class MpichSteering(Steering):
 
     def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
         """The first function of the collective, except the wrapper of its nonblocking form."""
-        own = self.functions_of(collective, functions)
-        return next((name for name in own if not name.endswith(NONBLOCKING_WRAPPER)), next(iter(own), ""))
+        of_collective = self.functions_of(collective, functions)
+        return next(
+            (name for name in of_collective if not name.endswith(NONBLOCKING_WRAPPER)),
+            next(iter(of_collective), ""),
+        )
 
     def name_matches(self, algorithm: Algorithm, function: str) -> bool:
         """Names are compared where MPICH may fall back silently; elsewhere it reports an error instead."""
@@ -138,8 +141,8 @@ def _algorithm_names(
     variable = by_name(variables).get(variable_name)
     if variable is None:
         return []
-    known = {AUTO} | names_in_functions(installation.library, collective)
-    return [_longest_suffix(mention, known) for mention in _mentions(variable)]
+    suffixes = {AUTO} | names_in_functions(installation.library, collective)
+    return [_longest_suffix(mention, suffixes) for mention in _mentions(variable)]
 
 
 def _longest_suffix(mention: str, known: set[str]) -> str:
@@ -188,7 +191,7 @@ def genv_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def sorted_genv_options(environment: Mapping[str, str]) -> list[str]:
-    """The same in alphabetical order."""
+    """The options of :func:`genv_options` in alphabetical order."""
     return genv_options(dict(sorted(environment.items())))
 
 

@@ -100,14 +100,15 @@ class OpenMpiSteering(Steering):
         Those of ``han`` are hierarchical: ``han`` falls back to another component on communicators inside one
         node, and on communicators with one process on each node.
         """
-        known = by_name(variables)
+        variable_of = by_name(variables)
         name, by_han = _variable(collective), algorithm_of_han_variable(collective)
         to_tuned, to_han = (
-            _whole_collective_to(component, collective, known, installation) for component in ("tuned", "han")
+            _whole_collective_to(component, collective, variable_of, installation)
+            for component in ("tuned", "han")
         )
         algorithms = [
             Algorithm(collective=collective, name=algorithm, settings={name: value, **to_tuned})
-            for value, algorithm in _items(known, name)
+            for value, algorithm in _items(variable_of, name)
         ]
         if to_han:
             algorithms += [
@@ -117,7 +118,7 @@ class OpenMpiSteering(Steering):
                     settings={by_han: value, **to_han},
                     hierarchical=True,
                 )
-                for value, algorithm in _items(known, by_han)
+                for value, algorithm in _items(variable_of, by_han)
             ]
         return algorithms
 
@@ -125,7 +126,7 @@ class OpenMpiSteering(Steering):
         self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
     ) -> Algorithm | None:
         """Sets segment (bytes), fanout, radix or requests, where the algorithm uses the parameter."""
-        known = by_name(variables)
+        variable_of = by_name(variables)
         settings = dict(plain.settings)
         numbers = {name: str(int(value)) for name, value in parameters.items() if NUMBER.fullmatch(value)}
         if numbers.keys() != parameters.keys():
@@ -133,7 +134,7 @@ class OpenMpiSteering(Steering):
         for parameter, value in numbers.items():
             if parameter not in PARAMETERS_OF.get(plain.collective, {}).get(plain.name, ()):
                 return None
-            existing = [name for name in _variables_of(parameter, plain) if name in known]
+            existing = [name for name in _variables_of(parameter, plain) if name in variable_of]
             if not existing:
                 return None
             settings |= dict.fromkeys(existing, value)
@@ -142,8 +143,8 @@ class OpenMpiSteering(Steering):
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """By writing the variables, unless they are constant (those of allgatherv are)."""
-        known = by_name(variables)
-        if not all(name in known and known[name].settable for name in algorithm.settings):
+        variable_of = by_name(variables)
+        if not all(name in variable_of and variable_of[name].settable for name in algorithm.settings):
             return None
         return [f"{name}={value}" for name, value in algorithm.settings.items()]
 
@@ -152,25 +153,25 @@ class OpenMpiSteering(Steering):
         return {f"OMPI_MCA_{name}": value for name, value in algorithm.settings.items()}
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
-        """Those whose name is a component followed by the collective.
+        """The entered functions whose name is a component followed by the collective.
 
         If the first is a function of ``han``, only the functions of ``han`` count: ``han`` divides the
         collective into calls of the same collective on smaller communicators, which may be tuned themselves.
         """
-        own = [name for name in functions if _own_part(collective, name) is not None]
-        if own and own[0].startswith(HAN_FUNCTION):
-            return [name for name in own if name.startswith(HAN_FUNCTION)]
-        return own
+        of_collective = [name for name in functions if _own_part(collective, name) is not None]
+        if of_collective and of_collective[0].startswith(HAN_FUNCTION):
+            return [name for name in of_collective if name.startswith(HAN_FUNCTION)]
+        return of_collective
 
     def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
         """The last function of this collective that was entered: an algorithm that cannot run calls another.
 
         For ``han`` the first one: its algorithms call other functions of ``han`` for their parts.
         """
-        own = self.functions_of(collective, functions)
-        if own and own[0].startswith(HAN_FUNCTION):
-            return own[0]
-        return own[-1] if own else ""
+        of_collective = self.functions_of(collective, functions)
+        if of_collective and of_collective[0].startswith(HAN_FUNCTION):
+            return of_collective[0]
+        return of_collective[-1] if of_collective else ""
 
     def name_matches(self, algorithm: Algorithm, function: str) -> bool:
         """Whether the component (``han`` or another) and the names without punctuation agree."""
@@ -236,11 +237,11 @@ def _without_punctuation(name: str) -> str:
 def _own_part(collective: str, function: str) -> str | None:
     """A function's name without component and collective; None for another collective's function."""
     match = FUNCTION.fullmatch(function)
-    rest = match["rest"] if match else ""
-    collectives = [name for name in COLLECTIVES if rest.startswith(f"{name}_")]
+    after_prefix = match["rest"] if match else ""
+    collectives = [name for name in COLLECTIVES if after_prefix.startswith(f"{name}_")]
     if max(collectives, key=len, default="") != collective:  # reduce_scatter_block before reduce
         return None
-    return rest.removeprefix(f"{collective}_").removeprefix("intra_")
+    return after_prefix.removeprefix(f"{collective}_").removeprefix("intra_")
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:

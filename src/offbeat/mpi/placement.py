@@ -190,10 +190,11 @@ def _share(
 
 def _warnings(placement: Placement, ranks: int, logical: int, physical: int, where: str) -> list[str]:
     if placement.load == "oversubscribed":
+        shared = "core" if logical == physical else "hardware thread"
         return [
-            f"{ranks} processes share {_counted(logical, 'core')} {where}: times include waiting for a core."
+            f"{ranks} processes share {_counted(logical, shared)} {where}: times include waiting for a core."
             " They show that everything works, but not which algorithm is faster on a machine with a core for"
-            f" each process; {_at_most(logical)} reliable times."
+            f" each process; {_at_most(physical)} reliable times."
         ]
     if placement.load == "own thread":
         return [
@@ -204,9 +205,9 @@ def _warnings(placement: Placement, ranks: int, logical: int, physical: int, whe
     return []
 
 
-def _at_most(logical: int) -> str:
+def _at_most(cores: int) -> str:
     """``only 1 process gives``, ``at most 2 processes give``."""
-    return "only 1 process gives" if logical == 1 else f"at most {logical} processes give"
+    return "only 1 process gives" if cores == 1 else f"at most {cores} processes give"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -113,11 +113,11 @@ def check(tree: Tree, nodes: Any, faults: Faults) -> None:
     _check_taper(tree, faults)
     pods, cores = tree["leaves_per_pod"], tree["cores_per_spine"]
     if INVALID not in (pods, cores) and bool(pods) != bool(cores):
-        given, missing = (
+        present, missing = (
             ("leaves_per_pod", "cores_per_spine") if pods else ("cores_per_spine", "leaves_per_pod")
         )
-        remedy = f"three levels need both: add {missing}, or leave {given} out for two"
-        faults.add(("fat_tree", given), f"{given} is given without {missing}; {remedy}")
+        remedy = f"three levels need both: add {missing}, or leave {present} out for two"
+        faults.add(("fat_tree", present), f"{present} is given without {missing}; {remedy}")
     if INVALID not in (nodes, tree["nodes_per_leaf"]) and tree["nodes_per_leaf"] > nodes:
         sentence = f"a leaf for {tree['nodes_per_leaf']} nodes, but there are {nodes} in all; write fewer"
         faults.add(("fat_tree", "nodes_per_leaf"), sentence)

@@ -37,7 +37,7 @@ class Platform(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its name for tables."""
+        """The platform's name for tables."""
         return self.file.name
 
     @property

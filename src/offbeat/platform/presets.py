@@ -26,7 +26,7 @@ def is_preset_name(name: str) -> bool:
 
 
 def path_of(name: str) -> Path:
-    """Its file; raises :class:`BadInput`."""
+    """The file of a built-in platform; raises :class:`BadInput`."""
     if name not in names():
         file = f"'./{name}' or '{name}.toml'"
         raise BadInput(f"{name!r} is not a platform{hint(name, names())}. A file is given as {file}")

@@ -49,7 +49,7 @@ its record."""
 def template() -> str:
     """The text of the template."""
     sections = {name: topology.examples for name, topology in TOPOLOGIES.items() if topology.check}
-    examples = {f"{name}.{key}": value for name, own in sections.items() for key, value in own.items()}
+    examples = {f"{name}.{key}": value for name, keys in sections.items() for key, value in keys.items()}
     text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES | examples).text()
     for name in sections:  # a section of another topology than the template's: its header is a comment, too
         text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")

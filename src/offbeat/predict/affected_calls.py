@@ -47,7 +47,7 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Their share of the time in collectives."""
+        """The share of the affected calls in the time in collectives."""
         return sum(one.spent_s for one in self.acted) / self.all_spent_s if self.all_spent_s > 0 else 0.0
 
     @property
@@ -80,18 +80,24 @@ def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCa
 
     def rule(row: CallSiteStats, size: int) -> Rule | None:
         collective = collective_name(row.collective)
-        found = tuning.rule_for(collective, row.processes, size, summary.processes, in_place=row.in_place)
-        return None if found is not None and found.algorithm.hierarchical and one_node else found
+        rule_of_row = tuning.rule_for(
+            collective, row.processes, size, summary.processes, in_place=row.in_place
+        )
+        return (
+            None
+            if rule_of_row is not None and rule_of_row.algorithm.hierarchical and one_node
+            else rule_of_row
+        )
 
     acted = []
     for row in summary.group_rows:
-        found = rule(row, size_bytes(row)) if row.kind == BLOCKING and not row.is_inter else None
-        if found is not None:
+        rule_of_row = rule(row, size_bytes(row)) if row.kind == BLOCKING and not row.is_inter else None
+        if rule_of_row is not None:
             ends = (row.least_bytes, row.most_bytes)
             acted.append(
                 AffectedGroup(
                     description=description_of(row),
-                    algorithm=found.algorithm.name,
+                    algorithm=rule_of_row.algorithm.name,
                     number=row.run_calls,
                     spent_s=row.spent_s,
                     is_partly=any(rule(row, size) is None for size in ends),

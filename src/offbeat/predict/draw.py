@@ -20,7 +20,8 @@ COLOURS = {"no_delay": ORANGE, "average": BLUE, "scenario": GREEN, "replay": PUR
 """Okabe and Ito's tones; light blue, orange and blue mean what they mean in the paper's figure."""
 
 _WIDTH, _TOP, _BOTTOM = 7.6, 1.35, 0.5
-_FEW = 6
+_MOST_WIDE_GROUPS = 6
+"""With more algorithms, bars are narrower."""
 
 
 def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | None = None) -> Figure:
@@ -28,13 +29,13 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
 
     ``actual`` has run times that were measured, by name. The dashed line is the recorded run.
     """
-    known = dict(actual or {})
-    if prediction.ran and prediction.ran not in known:
-        known[prediction.ran] = Estimate.exact(prediction.recorded.run_s)
-    shown = [one for one in prediction.expected if one.run_s or one.name in known]
-    bars = [*(["run"] if known else []), *prediction.conditions]
-    each = 0.15 if len(shown) <= _FEW else 0.11
-    step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
+    actual_times = dict(actual or {})
+    if prediction.ran and prediction.ran not in actual_times:
+        actual_times[prediction.ran] = Estimate.exact(prediction.recorded.run_s)
+    shown = [one for one in prediction.expected if one.run_s or one.name in actual_times]
+    bars = [*(["run"] if actual_times else []), *prediction.conditions]
+    each = 0.15 if len(shown) <= _MOST_WIDE_GROUPS else 0.11
+    step = each * len(bars) + (0.16 if len(shown) <= _MOST_WIDE_GROUPS else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
     run = prediction.recorded
     calls = "; ".join(part.calls.description for part in prediction.parts[:2])
@@ -44,12 +45,12 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     library = f"algorithms: {prediction.parts[0].table.configuration.library}"
     figure = titled_figure(_WIDTH, height, "Expected run time", subject, library)
     keys = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
-    _draw_keys(figure, [*([(SKY, "as run")] if known else []), *keys], height)
+    _draw_keys(figure, [*([(SKY, "as run")] if actual_times else []), *keys], height)
     left = 0.3 + max((width_of(one.name, POINTS) for one in shown), default=0.5)
     axes = framed_axes(figure, left, _BOTTOM, 0.5, _TOP)
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     for place, one in enumerate(shown):
-        _group(axes, one, known.get(one.name), prediction, place * step, each, factor)
+        _group(axes, one, actual_times.get(one.name), prediction, place * step, each, factor)
     axes.axvline(prediction.recorded.run_s * factor, color=INK, linewidth=0.9, linestyle="--", zorder=3)
     axes.axvspan(0, prediction.recorded.computing_s * factor, color=GREY, alpha=0.18, linewidth=0, zorder=0)
     middle = each * (len(bars) - 1) / 2
@@ -57,7 +58,7 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     axes.set_ylim(step * len(shown) - each * 0.5, -each)
     axes.set_xlabel(f"run time [{unit}]", fontsize=POINTS + 1)
     ends_s = [time.high_s for one in shown for time in one.run_s.values()]
-    ends_s += [prediction.recorded.run_s, *(time.high_s for time in known.values())]
+    ends_s += [prediction.recorded.run_s, *(time.high_s for time in actual_times.values())]
     axes.set_xlim(0, 1.06 * factor * max(ends_s))
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.spines["left"].set_visible(False)
@@ -67,12 +68,12 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
 def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:
     x, y = 0.15, 0.82
     for colour, meaning in keys:
-        needed = 0.22 + width_of(meaning, POINTS) + 0.15
-        if x + needed > _WIDTH:
+        width = 0.22 + width_of(meaning, POINTS) + 0.15
+        if x + width > _WIDTH:
             x, y = 0.15, y + 0.17
         figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=POINTS + 2, color=colour, va="center")
         figure.text((x + 0.17) / _WIDTH, 1 - y / height, meaning, fontsize=POINTS, color=INK, va="center")
-        x += needed
+        x += width
     legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(
         0.15 / _WIDTH, 1 - (y + 0.18) / height, legend, fontsize=POINTS - 0.5, color=MUTED, va="center"

@@ -68,16 +68,16 @@ def measurements(results: Results, library: str) -> Measurements:
 def configuration_for(calls: TracedCalls, source: Measurements) -> tuple[DelayTable, list[str]]:
     """The delay table that represents some calls, and notes. Raises :class:`BadInput` without one."""
     where = source.results.directory
-    same = [table for table in source.tables if table.configuration.collective == calls.collective]
-    if not same:
+    of_collective = [table for table in source.tables if table.configuration.collective == calls.collective]
+    if not of_collective:
         available = ", ".join(dict.fromkeys(table.configuration.collective for table in source.tables))
         raise BadInput(
             f"{calls.description}: {where} has no measurements of {calls.collective}, but of {available};"
             " measure it, or choose other calls of the trace with --collective"
         )
-    fitting = [table for table in same if table.configuration.p == calls.processes]
+    fitting = [table for table in of_collective if table.configuration.p == calls.processes]
     if not fitting:
-        available = ", ".join(str(p) for p in sorted({table.configuration.p for table in same}))
+        available = ", ".join(str(p) for p in sorted({table.configuration.p for table in of_collective}))
         raise BadInput(
             f"{calls.description} ran on {calls.processes} processes, and {where} has {calls.collective} on"
             f" p = {available}: the time of an algorithm depends on p; measure it with p = {calls.processes}"
@@ -156,26 +156,26 @@ def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> l
 
 def _origin_notes(results: Results, library: str) -> list[str]:
     """Notes if the results are of another version. Raises :class:`BadInput` for another library."""
-    measured = results.provenance.get("library")
-    known = measured if isinstance(measured, dict) else {}
+    recorded = results.provenance.get("library")
+    measured = recorded if isinstance(recorded, dict) else {}
     if "import" in results.cases["engine"].to_list():
         machines = ", ".join(results.cases["library"].unique(maintain_order=True))
         return [f"the results are imported ({machines}): check that they apply to this machine"]
-    if known.get("simulated") is True:
-        return [f"the results are simulated ({known.get('name', 'a simulator')}), not measured"]
+    if measured.get("simulated") is True:
+        return [f"the results are simulated ({measured.get('name', 'a simulator')}), not measured"]
     try:
         ran = read_library_version(library, "the trace's library")
     except UnknownLibrary:
         return [f"the program ran with {library_name(library)}"]
-    family = str(known.get("family", ""))
+    family = str(measured.get("family", ""))
     if family and family != ran.family:
         raise BadInput(
             f"the program ran with {ran.text}, and {results.directory} was measured with"
             f" {title_of(family)}: give results of {title_of(ran.family)}"
         )
-    version = known.get("version", ())
+    version = measured.get("version", ())
     numbers = tuple(version) if isinstance(version, list | tuple) else ()
-    if numbers and any(mine != theirs for mine, theirs in zip(numbers, ran.numbers, strict=False)):
+    if numbers and any(number != other for number, other in zip(numbers, ran.numbers, strict=False)):
         text = ".".join(map(str, numbers))
         return [f"the program ran with {ran.text}, and the results are of version {text}"]
     return []
@@ -236,19 +236,19 @@ def conditions(
     :func:`_match_rank` is used. Raises :class:`BadInput` for one that was not measured.
     """
     shapes = [row for row, kind in enumerate(table.kinds) if kind == "shape"]
-    found = [
+    conditions = [
         Condition(name=NO_DELAY, pattern=NO_DELAY, rows=[row])
         for row in shapes
         if table.patterns[row] == NO_DELAY
     ]
-    if len(shapes) > len(found):
-        found.append(Condition(name="average", pattern=counted(len(shapes), "pattern"), rows=shapes))
+    if len(shapes) > len(conditions):
+        conditions.append(Condition(name="average", pattern=counted(len(shapes), "pattern"), rows=shapes))
     notes: list[str] = []
     for kind in ("scenario", "replay"):
-        rows = [row for row, own in enumerate(table.kinds) if own == kind]
+        rows = [row for row, row_kind in enumerate(table.kinds) if row_kind == kind]
         chosen = _chosen(table, rows, calls, requested)
         if chosen is not None:
-            found.append(Condition(name=kind, pattern=table.patterns[chosen], rows=[chosen]))
+            conditions.append(Condition(name=kind, pattern=table.patterns[chosen], rows=[chosen]))
             if _match_rank(table, chosen, calls) == _OTHER_CALLS:
                 notes.append(
                     f"the {kind} {table.patterns[chosen]} was recorded from {table.sources[chosen]}: the"
@@ -259,13 +259,13 @@ def conditions(
             notes.append(
                 f"the {kind} is {table.patterns[chosen]}; select another one with --scenario: {others}"
             )
-    known = [table.patterns[row] for row, kind in enumerate(table.kinds) if kind != "shape"]
-    if requested and requested not in [*known, *(table.shapes[table.patterns.index(name)] for name in known)]:
-        there = f"there are {', '.join(known)}" if known else "the results have none"
+    names = [table.patterns[row] for row, kind in enumerate(table.kinds) if kind != "shape"]
+    if requested and requested not in [*names, *(table.shapes[table.patterns.index(name)] for name in names)]:
+        there = f"there are {', '.join(names)}" if names else "the results have none"
         raise BadInput(f"--scenario {requested} was not measured with {table.configuration}; {there}")
-    if not found:
+    if not conditions:
         raise BadInput(f"{table.configuration} was measured under no pattern that a prediction can use")
-    return found, notes
+    return conditions, notes
 
 
 def delay(table: DelayTable, algorithm: str, condition: Condition) -> Estimate | None:

@@ -84,8 +84,8 @@ class Prediction(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def bias(self) -> dict[str, float]:
         """By condition: the relative error of the prediction for ``ran`` against the recorded time."""
-        found = next((one for one in self.expected if one.name == self.ran), None)
-        times = found.run_s if found is not None else {}
+        expected = next((one for one in self.expected if one.name == self.ran), None)
+        times = expected.run_s if expected is not None else {}
         return {name: time.time_s / self.recorded.run_s - 1 for name, time in times.items()}
 
     def order(self, condition: str) -> list[ExpectedRun]:
@@ -135,17 +135,17 @@ def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]
 
     Parts with the same algorithm in both contribute neither a difference nor uncertainty.
     """
-    found = {}
+    gains = {}
     for name in common(parts):
         differences: list[Estimate | None] = []
         for part, one, other in zip(parts, algorithms, ran, strict=True):
             if one != other:
                 new, old = part_time(part, one, name), part_time(part, other, name)
                 differences.append(total([new, old.times(-1)]) if new and old else None)
-        known = [one for one in differences if one is not None]
-        if len(known) == len(differences):
-            found[name] = total(known) if known else Estimate.exact(0.0)
-    return found
+        measured = [one for one in differences if one is not None]
+        if len(measured) == len(differences):
+            gains[name] = total(measured) if measured else Estimate.exact(0.0)
+    return gains
 
 
 def by_algorithm(
@@ -246,11 +246,11 @@ def _compared(
     expected = [
         ExpectedRun(
             name=name,
-            algorithms=list(own),
-            run_s=run_times(recorded, parts, own),
+            algorithms=list(choices),
+            run_s=run_times(recorded, parts, choices),
             barred=reasons.get(name, ""),
         )
-        for name, own in chosen.items()
+        for name, choices in chosen.items()
     ]
     names = common(parts)
     last = names[-1]

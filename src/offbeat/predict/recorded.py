@@ -56,7 +56,7 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
 
     @property
     def total_s(self) -> float:
-        """Their recorded contribution to the run time."""
+        """The recorded contribution of the calls to the run time, in seconds."""
         return self.number * self.share * self.last_delay_s
 
     @property

@@ -211,10 +211,10 @@ def _decimals(prediction: Prediction, factor: float) -> int:
     """Four significant digits, or as many as the intervals justify."""
     times = [time for one in prediction.expected for time in one.run_s.values()]
     largest = max((time.time_s * factor for time in times), default=0.0)
-    whole = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
+    integer_digits = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
     widths = [factor * (time.high_s - time.low_s) / 2 for time in times if time.high_s > time.low_s]
-    borne = math.ceil(-math.log10(np.median(widths))) if widths else 0
-    return int(max(0, 4 - whole, min(borne, 6 - whole)))
+    decimals = math.ceil(-math.log10(np.median(widths))) if widths else 0
+    return int(max(0, 4 - integer_digits, min(decimals, 6 - integer_digits)))
 
 
 def _number(estimate: Estimate | None, factor: float, decimals: int) -> str:

@@ -41,19 +41,19 @@ def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[Configura
 
 
 def _outcome(selected: Sequence[ConfigurationView]) -> str:
-    known = [view for view in selected if slowdown(view) is not None]
-    differing = [view for view in known if (slowdown(view) or 0.0) > NEGLIGIBLE]
-    configurations = counted(len(known), "configuration")
-    if not known:
+    compared = [view for view in selected if slowdown(view) is not None]
+    differing = [view for view in compared if (slowdown(view) or 0.0) > NEGLIGIBLE]
+    configurations = counted(len(compared), "configuration")
+    if not compared:
         return "No configuration has a no_delay measurement to compare the choices with."
     if not differing:
-        where = "the only configuration" if len(known) == 1 else f"all {configurations}"
+        where = "the only configuration" if len(compared) == 1 else f"all {configurations}"
         return f"In {where} the algorithm that is fastest without delays is also good under arrival patterns."
     worst = max(differing, key=lambda view: slowdown(view) or 0.0)
-    there = "There" if len(known) == 1 else f"It matters most in {worst.title}: there"
+    there = "There" if len(compared) == 1 else f"It matters most in {worst.title}: there"
     rival, winner = (worst.choice.no_delay_winner, worst.choice.algorithm) if worst.choice else ("", "")
     share = wording.percent(slowdown(worst) or 0.0)
-    where = "the only configuration" if len(known) == 1 else f"{len(differing)} of {configurations}"
+    where = "the only configuration" if len(compared) == 1 else f"{len(differing)} of {configurations}"
     return (
         f"In {where} the algorithm that is fastest without delays is not the one that stays good when"
         f" processes arrive apart. {there} {rival} scores {share} worse than {winner}."

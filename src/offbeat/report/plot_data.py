@@ -103,10 +103,16 @@ def pattern_plots(results: Results) -> tuple[list[PatternPlot], list[str]]:
 
 def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """The cases of each shape, the largest p first; standard shapes, other patterns, replays."""
-    known = list(SHAPES)
+    standard_shapes = list(SHAPES)
     replays = set(cases.filter(pattern_kind="replay")["shape"])
     shapes = [str(shape) for shape in dict.fromkeys(cases["shape"])]
-    shapes.sort(key=lambda shape: known.index(shape) if shape in known else len(known) + (shape in replays))
+    shapes.sort(
+        key=lambda shape: (
+            standard_shapes.index(shape)
+            if shape in standard_shapes
+            else len(standard_shapes) + (shape in replays)
+        )
+    )
     by_p = cases.sort("p", descending=True, maintain_order=True)
     return [(shape, by_p.filter(pl.col("shape") == shape)) for shape in shapes]
 
@@ -152,8 +158,8 @@ def _replay(rows: pl.DataFrame, ranks: pl.DataFrame) -> PatternPlot | str:
 
 def _times(rows: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     """The ranks' times in the first case that has any; empty if none has."""
-    known = rows.filter(pl.col("case").is_in(ranks["case"].unique().implode()))
-    return ranks.filter(pl.col("case") == known["case"][0]) if known.height else ranks.clear()
+    with_ranks = rows.filter(pl.col("case").is_in(ranks["case"].unique().implode()))
+    return ranks.filter(pl.col("case") == with_ranks["case"][0]) if with_ranks.height else ranks.clear()
 
 
 def _not_recorded(name: str) -> str:

@@ -41,7 +41,8 @@ from offbeat.study.evidence import short
 from offbeat.units import counted, format_size
 
 OPEN_CONFIGURATIONS, OPEN_COLLECTIVES, OPEN_LINES, SHOWN_PENALTIES = 3, 3, 12, 3
-"""So many configurations, collectives, lines of a table and pictures are expanded when the page opens."""
+"""The numbers of configurations, collectives, lines of a table and pictures that are expanded when the page
+opens."""
 
 
 class Content(Struct, frozen=True, kw_only=True):
@@ -268,14 +269,14 @@ def _tuning(directory: Path, status: TuningStatus | None) -> list[Part]:
     launch = Markup("Tuning files for {}: {}. Launch the application with one of").format(
         status.library, files
     )
-    rest = "all other calls are left to the library’s default"
+    others = "all other calls are left to the library’s default"
     return [
         Text(text=launch),
         Code(text="\n".join(status.usage)),
         Lines(lines=status.notes),
         Details(
             title="Rules",
-            remark=f"{counted(len(status.rules.rows), 'rule')}; {rest}",
+            remark=f"{counted(len(status.rules.rows), 'rule')}; {others}",
             parts=[status.rules],
             is_open=len(status.rules.rows) <= OPEN_LINES,
         ),

@@ -154,8 +154,8 @@ def algorithms_of(maps: Sequence[Map], collective: str) -> list[str]:
 
     The order is the same for all factors, so that all pictures use the same colours and letters.
     """
-    own = [one for one in maps if one.collective == collective]
-    counts = Counter(square.algorithm for one in own for square in one.squares.values())
+    maps_of_collective = [one for one in maps if one.collective == collective]
+    counts = Counter(square.algorithm for one in maps_of_collective for square in one.squares.values())
     return sorted(counts, key=lambda name: (-counts[name], name))
 
 

@@ -25,7 +25,11 @@ ALTERNATIVES = {
 
 
 def _columns_of(kind: type[pl.DataType]) -> tuple[str, ...]:
-    return tuple(name for name, (own, _) in CASES.items() if own == kind and name not in ("case", "engine"))
+    return tuple(
+        name
+        for name, (column_kind, _) in CASES.items()
+        if column_kind == kind and name not in ("case", "engine")
+    )
 
 
 TEXTS = _columns_of(pl.String)
@@ -43,7 +47,7 @@ TIMES = tuple(name.removesuffix("_s") for name in _columns_of(pl.Float64) if nam
 TIME_SUFFIXES = ("s", "ms", "us", "ns")
 """The units at the end of names of time columns."""
 
-_LARGEST = 2**63 - 1
+_MAX_COUNT = 2**63 - 1
 
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
@@ -88,8 +92,8 @@ def find_columns(path: Path, header: Sequence[str], requested: Mapping[str, str]
     """
     titles = [title.strip() for title in header]
     columns: dict[str, Column] = {}
-    for ours, theirs in requested.items():
-        column = _requested_column(path, titles, ours, theirs)
+    for column_name, title in requested.items():
+        column = _requested_column(path, titles, column_name, title)
         columns[column.name] = column
     for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
         if name not in columns and (known := _find(path, titles, name)):
@@ -98,18 +102,20 @@ def find_columns(path: Path, header: Sequence[str], requested: Mapping[str, str]
     return columns
 
 
-def _requested_column(path: Path, titles: list[str], ours: str, theirs: str) -> Column:
-    if ours not in known_names():
-        near = difflib.get_close_matches(ours, known_names(), n=1)
+def _requested_column(path: Path, titles: list[str], column_name: str, title: str) -> Column:
+    if column_name not in known_names():
+        near = difflib.get_close_matches(column_name, known_names(), n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known_names())}"
-        raise BadInput(f"--column {ours}={theirs}: there is no column {ours} to give{hint}")
-    if theirs not in titles:
+        raise BadInput(f"--column {column_name}={title}: there is no column {column_name} to give{hint}")
+    if title not in titles:
         raise BadInput(
-            f"--column {ours}={theirs}: {path} has no column {theirs!r}; it has {', '.join(titles)}"
+            f"--column {column_name}={title}: {path} has no column {title!r}; it has {', '.join(titles)}"
         )
-    name, _, unit = ours.rpartition("_")
+    name, _, unit = column_name.rpartition("_")
     is_time = name in TIMES
-    return Column(name if is_time else ours, theirs, _index_of(path, titles, theirs), unit if is_time else "")
+    return Column(
+        name if is_time else column_name, title, _index_of(path, titles, title), unit if is_time else ""
+    )
 
 
 def _find(path: Path, titles: list[str], name: str) -> Column | None:
@@ -139,10 +145,10 @@ def _index_of(path: Path, titles: list[str], title: str) -> int:
 def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]) -> None:
     for name in REQUIRED:
         if name not in columns:
-            ours = f"{name}_ms" if name in TIMES else name
+            column_name = f"{name}_ms" if name in TIMES else name
             raise BadInput(
                 f"{path}:1: no column says the {name.replace('_', ' ')}; the columns are {', '.join(titles)}."
-                f" If one of them does, add --column {ours}=COLUMN"
+                f" If one of them does, add --column {column_name}=COLUMN"
             )
     if "p" not in columns and not {"nodes", "ppn"} <= set(columns):
         raise BadInput(
@@ -158,8 +164,8 @@ def _count(name: str, text: str) -> int:
         count = int(text)
     else:
         raise BadInput(f"{text!r} is not a whole number")
-    if count > _LARGEST:
-        raise BadInput(f"{text!r} is more than a table of results can hold ({_LARGEST})")
+    if count > _MAX_COUNT:
+        raise BadInput(f"{text!r} is more than a table of results can hold ({_MAX_COUNT})")
     return count
 
 
@@ -169,9 +175,9 @@ def _printable(text: str) -> str:
     return text
 
 
-def _word(text: str, words: Sequence[str]) -> str:
-    if text not in words:
-        raise BadInput(f"{text!r} is none of {', '.join(words)}")
+def _word(text: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        raise BadInput(f"{text!r} is none of {', '.join(choices)}")
     return text
 
 

@@ -40,7 +40,8 @@ checksums of the samples."""
 SPARE_ROWS = 1_000_000
 """How many more rows a table may have than the lines of cases state: those of damaged lines."""
 
-_NAMED = 5
+_MOST_NAMED = 5
+"""The most damaged records that a note names."""
 
 
 class Recorded(Struct, kw_only=True, eq=False):
@@ -74,7 +75,7 @@ def damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     are = "is" if len(damaged) == 1 else "are"
     return (
         f"{counted(len(damaged), 'damaged record')} in {directory} {are} left out:"
-        f" {listed(damaged, _NAMED, '; ')}. 'offbeat run' with the study measures again what they held"
+        f" {listed(damaged, _MOST_NAMED, '; ')}. 'offbeat run' with the study measures again what they held"
     )
 
 
@@ -83,7 +84,7 @@ def moved_damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     are = "is" if len(damaged) == 1 else "are"
     return (
         f"{counted(len(damaged), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
-        f" what they held is measured again: {listed(damaged, _NAMED, '; ')}"
+        f" what they held is measured again: {listed(damaged, _MOST_NAMED, '; ')}"
     )
 
 

@@ -87,10 +87,10 @@ def resampled_means(
     off = np.zeros(resamples)
     for size in np.unique(by_number.counts):
         of = np.flatnonzero(by_number.counts == size)
-        own = by_number.ordered[by_number.first[of, np.newaxis] + np.arange(size)]
+        samples = by_number.ordered[by_number.first[of, np.newaxis] + np.arange(size)]
         # n repetitions scatter less around their own median than around the true one, by (n - 1) / n
         off += np.sqrt(size / (size - 1)) * _resampled_median_sums(
-            own - by_number.medians[of, np.newaxis], resamples, generator
+            samples - by_number.medians[of, np.newaxis], resamples, generator
         )
     return np.asarray(by_number.medians.mean() + off / count)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from offbeat.results.statistics import CallValues
-from offbeat.select.certainty import Certainty, Repeated
+from offbeat.select.certainty import CaseRepetitions, Certainty
 from offbeat.select.reliability import is_wide
 from offbeat.select.rules import Rule, superseded_rows
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
@@ -121,7 +121,10 @@ FEW_REPETITIONS = 2
 
 
 def replay_caveats(
-    table: DelayTable, rule: Rule, samples: Mapping[str, Repeated] | None, requested_width: float | None
+    table: DelayTable,
+    rule: Rule,
+    samples: Mapping[str, CaseRepetitions] | None,
+    requested_width: float | None,
 ) -> list[str]:
     """Caveats on the replays that a rule uses; without ``samples``, numbers are exact."""
     sentences = []
@@ -158,7 +161,7 @@ def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
     ]
 
 
-def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> list[str]:
+def _outliers(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions]) -> list[str]:
     calls = _by_call(table, row, samples)
     outliers = [outlier for name in calls if (outlier := _largest_outlier(name, calls))]
     if not outliers:
@@ -175,7 +178,7 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> l
     ]
 
 
-def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, CallValues]:
+def _by_call(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions]) -> dict[str, CallValues]:
     calls = {}
     for column in np.flatnonzero(table.candidates):
         repeated = samples.get(table.cases[row][column])

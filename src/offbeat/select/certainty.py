@@ -34,14 +34,15 @@ from offbeat.results.read import Results
 from offbeat.select.rules import Rule, compared, scores_of, winners_of
 from offbeat.select.table import CONFIGURATION_COLUMNS, DelayTable
 
-PLAUSIBLE = 0.95
-"""The quantile of the loss over resampled studies that is the plausible loss."""
+LOSS_QUANTILE = 0.95
+"""The plausible loss and the noise floor are this quantile over the resampled studies."""
 
-DISTINCT = 0.05
-"""An algorithm that ranks before the choice in a larger share of resampled studies ties with it."""
+TIE_SHARE = 0.05
+"""An algorithm that ranks before the choice in a larger share of resampled studies than this ties with the
+choice."""
 
 
-class Repeated(Struct, frozen=True, eq=False):
+class CaseRepetitions(Struct, frozen=True, eq=False):
     """The valid repetitions of a case: d̂ in seconds, and the block number and, for a replay, the call
     number of each. ``blocks`` is None if it is unknown which repetitions belong together."""
 
@@ -87,13 +88,13 @@ EXACT = Certainty(
 """The confidence in choices from results without noise, which are the same in every study."""
 
 
-def samples_of(repetitions: pl.DataFrame) -> dict[str, Repeated]:
+def samples_of(repetitions: pl.DataFrame) -> dict[str, CaseRepetitions]:
     """The valid repetitions of every case."""
     usable = pl.col("valid") & pl.col("last_delay_s").is_finite()
     valid = repetitions.filter(usable).group_by("case", maintain_order=True)
     groups = valid.agg("last_delay_s", pl.col("call").drop_nulls(), pl.col("block").drop_nulls())
     return {
-        case: Repeated(
+        case: CaseRepetitions(
             np.asarray(values, dtype=np.float64), _if_complete(calls, values), _if_complete(blocks, values)
         )
         for case, values, calls, blocks in groups.iter_rows()
@@ -107,7 +108,7 @@ def _if_complete(numbers: list[int], values: list[float]) -> NDArray[np.int64] |
 def certainty_of(
     table: DelayTable,
     rule: Rule,
-    samples: dict[str, Repeated],
+    samples: dict[str, CaseRepetitions],
     algorithm: str,
     *,
     tolerance: float,
@@ -123,21 +124,21 @@ def certainty_of(
     """
     rows = rule.rows(table)
     columns = compared(table, rows)
-    delays_s = _repeated_delays(table, rows, columns, samples, resamples, seed, widening)
+    delays_s = _resampled_delays_s(table, rows, columns, samples, resamples, seed, widening)
     if delays_s is None:
         return None
     names = [table.algorithms[j] for j in columns]
     scores = scores_of(rule, delays_s, list(range(len(columns))))
     column = names.index(algorithm)
     loss = scores[:, column] / scores.min(axis=-1) - 1
-    ranked_before = (scores < scores[:, [column]]).mean(axis=0)
+    shares_before = (scores < scores[:, [column]]).mean(axis=0)
     return Certainty(
         same_choice=float(np.mean(winners_of(scores) == column)),
         within_tolerance=float(np.mean(loss <= tolerance)),
         expected_loss=float(loss.mean()),
-        plausible_loss=float(np.quantile(loss, PLAUSIBLE)),
+        plausible_loss=float(np.quantile(loss, LOSS_QUANTILE)),
         noise_floor=_noise_floor(scores, rule.scores(table), names, algorithm),
-        ties=[name for name, share in zip(names, ranked_before, strict=True) if share > DISTINCT],
+        ties=[name for name, share in zip(names, shares_before, strict=True) if share > TIE_SHARE],
     )
 
 
@@ -148,14 +149,14 @@ def _noise_floor(
     rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
     shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
-    return max(0.0, float(np.expm1(np.quantile(shrinkage, PLAUSIBLE))))
+    return max(0.0, float(np.expm1(np.quantile(shrinkage, LOSS_QUANTILE))))
 
 
-def _repeated_delays(
+def _resampled_delays_s(
     table: DelayTable,
     rows: list[int],
     columns: list[int],
-    samples: dict[str, Repeated],
+    samples: dict[str, CaseRepetitions],
     resamples: int,
     seed: int,
     widening: float,
@@ -201,7 +202,7 @@ class Control(Struct, frozen=True, kw_only=True):
     widening: float
 
 
-def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None:
+def control(results: Results, samples: Mapping[str, CaseRepetitions]) -> Control | None:
     """The control of a study; None if too few of its cases must be equal."""
     from scipy.special import stdtrit  # loads slowly
 

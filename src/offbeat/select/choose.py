@@ -18,7 +18,15 @@ from offbeat.select.caveats import (
     replay_caveats,
     tie_caveats,
 )
-from offbeat.select.certainty import EXACT, Certainty, Control, Repeated, certainty_of, control, samples_of
+from offbeat.select.certainty import (
+    EXACT,
+    CaseRepetitions,
+    Certainty,
+    Control,
+    certainty_of,
+    control,
+    samples_of,
+)
 from offbeat.select.reliability import Notice, reliability, requested_width
 from offbeat.select.restrictions import (
     Unfinished,
@@ -165,7 +173,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     configuration that remain to be measured, ``configurations`` all that were measured.
     """
 
-    samples: dict[str, Repeated] | None
+    samples: dict[str, CaseRepetitions] | None
     verdicts: Sequence[Verdict]
     requested_width: float | None
     not_measured: dict[ConfigurationKey, list[tuple[str, str]]]
@@ -284,6 +292,6 @@ def _refuse_unknown_scenario(rule: Rule, tables: list[DelayTable]) -> None:
     """Raise BadInput if the rule names a scenario that no configuration was measured with."""
     if rule.kind != "scenario" or not tables or any(rule.rows(table) for table in tables):
         return
-    known = list(dict.fromkeys(name for table in tables for name in rules.scenarios(table)))
-    choices = f"the scenarios are {', '.join(known)}." if known else "these results hold no scenario."
+    scenarios = list(dict.fromkeys(name for table in tables for name in rules.scenarios(table)))
+    choices = f"the scenarios are {', '.join(scenarios)}." if scenarios else "these results hold no scenario."
     raise BadInput(f"scenario '{rule.scenario}' was not measured; {choices}")

@@ -44,7 +44,7 @@ def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) 
 
 
 def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
-    """The same for numbers of processes, from the smallest to the largest measured one."""
+    """The ranges that numbers of processes cover, from the smallest to the largest measured one."""
     if any(low >= high for low, high in pairwise([-1, *ps])):
         raise ValueError(f"measured values must ascend strictly from 0 or more, not {ps}")
     starts = [*ps[:1], *(boundary(low, high) for low, high in pairwise(ps))]

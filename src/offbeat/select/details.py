@@ -140,12 +140,12 @@ class Matrix:
         blocks: list[list[int]] = [[]]
         left = available
         for column in range(len(self.columns)):
-            needed = GAP + self._column_width(column)
-            if needed > left and blocks[-1]:
+            needed_width = GAP + self._column_width(column)
+            if needed_width > left and blocks[-1]:
                 blocks.append([])
                 left = available
             blocks[-1].append(column)
-            left -= needed
+            left -= needed_width
         return blocks
 
     def tables(self, width: int) -> list[Table]:

@@ -150,13 +150,16 @@ def _superseded(table: DelayTable) -> str:
 
 
 def _average_row(table: DelayTable, name: str, rule: rules.Rule) -> Row:
-    own = rule.scores(table)
-    scores, best = own | rule.reference_scores(table), min(own.values(), default=np.nan)
+    measured_scores = rule.scores(table)
+    scores, best = (
+        measured_scores | rule.reference_scores(table),
+        min(measured_scores.values(), default=np.nan),
+    )
     squares = [
         Square(
             text=wording.ratio(scores[algorithm], decimals=3),
             tone=_ratio_tone(scores[algorithm]),
-            strong=own.get(algorithm) == best,
+            strong=measured_scores.get(algorithm) == best,
         )
         if np.isfinite(scores.get(algorithm, np.nan))
         else Square(

@@ -231,6 +231,7 @@ CHECKS: tuple[Callable[[Evidence], Notice | None], ...] = (
 
 
 _ROUNDING = 1.001
+"""Intervals that are wider than requested by less than this factor are not reported."""
 
 
 def requested_width(study: Mapping[str, Any]) -> float | None:

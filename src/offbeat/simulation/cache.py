@@ -18,7 +18,7 @@ class LruCache:
     """Schedules by key, each created once even if several threads request it at the same time.
 
     The least recently used schedules are evicted while all together take more than ``limit_bytes``, but never
-    the last one; a schedule that a thread still uses lives until the thread releases it.
+    the last one; a schedule that a thread still uses is freed when the thread releases it.
     """
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:

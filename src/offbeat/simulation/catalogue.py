@@ -42,13 +42,13 @@ def catalogue() -> dict[tuple[str, str], dict[str, SimulatedAlgorithm]]:
     """(collective, family) → name → algorithm with its defaults, in the order of the simulator."""
     by_family: dict[tuple[str, str], dict[str, SimulatedAlgorithm]] = {}
     for entry in _simulator.algorithms():
-        own = entry.pop("parameters")
-        known = SimulatedAlgorithm(
-            parameters={name: value for name, value, _ in own},
-            smallest={name: smallest for name, _, smallest in own},
+        parameters = entry.pop("parameters")
+        algorithm = SimulatedAlgorithm(
+            parameters={name: value for name, value, _ in parameters},
+            smallest={name: smallest for name, _, smallest in parameters},
             **entry,
         )
-        by_family.setdefault((known.collective, known.family), {})[known.name] = known
+        by_family.setdefault((algorithm.collective, algorithm.family), {})[algorithm.name] = algorithm
     return by_family
 
 
@@ -63,14 +63,14 @@ def find(collective: str, family: str, name: str) -> SimulatedAlgorithm | None:
     if name in by_name:
         return by_name[name]
     base_name, texts = split_name(name)
-    known = by_name.get(base_name)
-    if known is None or not texts or not texts.keys() <= known.parameters.keys():
+    algorithm = by_name.get(base_name)
+    if algorithm is None or not texts or not texts.keys() <= algorithm.parameters.keys():
         return None
     try:
         values = {parameter: int(text) for parameter, text in texts.items()}
     except ValueError:
         return None
-    return structs.replace(known, parameters=known.parameters | values, explicit=tuple(values))
+    return structs.replace(algorithm, parameters=algorithm.parameters | values, explicit=tuple(values))
 
 
 def named(collective: str, family: str, name: str) -> SimulatedAlgorithm:

@@ -71,10 +71,10 @@ def run_job(job: Job) -> Simulated:
     Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
     algorithm refuses, and RuntimeError for a deadlock of its ranks.
     """
-    known = named(job.collective, job.family, job.algorithm)
+    algorithm = named(job.collective, job.family, job.algorithm)
     network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
-    schedule = _schedule(job, known)
-    elements = job.bytes if known.scales else job.element_bytes
+    schedule = _schedule(job, algorithm)
+    elements = job.bytes if algorithm.scales else job.element_bytes
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
     with _memory.reserved(schedule.messages * BYTES_PER_MESSAGE):
         exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(elements))
@@ -86,20 +86,20 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
 
     The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
-    known = named(job.collective, job.family, job.algorithm)
+    algorithm = named(job.collective, job.family, job.algorithm)
     reason, messages = _simulator.preview(
-        *known.identity,
+        *algorithm.identity,
         job.p,
         job.root,
         job.bytes // job.element_bytes,
         job.element_bytes,
         job.node_of_rank.tolist(),
     )
-    needed = messages * BYTES_PER_MESSAGE
-    if not reason and needed > memory_bytes:
+    needed_bytes = messages * BYTES_PER_MESSAGE
+    if not reason and needed_bytes > memory_bytes:
         return (
-            f"its schedule has about {messages:.2g} messages, which need about {needed / 2**30:.3g} GiB of"
-            f" memory; this machine has {memory_bytes / 2**30:.3g} GiB"
+            f"its schedule has about {messages:.2g} messages, which need about {needed_bytes / 2**30:.3g} GiB"
+            f" of memory; this machine has {memory_bytes / 2**30:.3g} GiB"
         )
     return reason
 

@@ -53,11 +53,11 @@ def check_process_memory(tree: Tree, faults: Faults) -> None:
     mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
     memory = machine_bytes()
     for p, nodes, ppn in placements(tree["processes"]):
-        needed = processes_here(p, ppn, mpi) * PROCESS_BYTES
-        if needed > memory and p <= MAX_PROCESSES:
+        needed_bytes = processes_here(p, ppn, mpi) * PROCESS_BYTES
+        if needed_bytes > memory and p <= MAX_PROCESSES:
             key = ("processes", "ppn" if nodes else "p")
             processes = f"{ppn} processes a node" if nodes else f"p = {p} processes"
-            sentence = f"{processes} need {_gib(needed)} or more on one machine"
+            sentence = f"{processes} need {_gib(needed_bytes)} or more on one machine"
             remedy = "take fewer a node" if nodes else "take fewer; for several machines say nodes and ppn"
             faults.add(key, f"{sentence}, but this one has {_gib(memory)}; {remedy}")
 
@@ -156,10 +156,10 @@ def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree)
         for p, _, ppn in places
         if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else check_process_memory reports it
     ]
-    needed, name, p = max(needs, default=(0, "", 0))
-    if needed <= memory:
+    needed_bytes, name, p = max(needs, default=(0, "", 0))
+    if needed_bytes <= memory:
         return ""
-    buffers = f"{name} of {format_size(size)} at p = {p} needs {_gib(needed)} of buffers on one machine"
+    buffers = f"{name} of {format_size(size)} at p = {p} needs {_gib(needed_bytes)} of buffers on one machine"
     remedy = "take a smaller size or fewer processes; for several machines say nodes and ppn"
     return f"{buffers}, but this one has {_gib(memory)}; {remedy}"
 

@@ -12,6 +12,7 @@ from offbeat.toml.text import Key
 from offbeat.units import format_size
 
 PROCESSES = 2
+"""A partitioned send has one sender and one receiver."""
 
 MAX_PARTITIONS, MAX_THREADS = 65536, 1024
 """The limits of the driver (``native/protocol/protocol.c``)."""

@@ -145,16 +145,16 @@ def check_skew(skew: Any, written: Tree, faults: Faults) -> None:
         return
     policy = skew["policy"]
     if policy is not INVALID:
-        own = key_of_policy(policy)
+        key_of_this = key_of_policy(policy)
         for key in VALUES_OF_POLICY:
             # Factors have a default: they count only if the file has them.
-            if key != own and (key in written if key == "factors" else skew[key]):
-                sentence = f"the policy {policy} takes no {key}; write {own}, or another policy"
+            if key != key_of_this and (key in written if key == "factors" else skew[key]):
+                sentence = f"the policy {policy} takes no {key}; write {key_of_this}, or another policy"
                 faults.add(("skew", key), sentence)
-        if skew[own] == []:
-            example = f"add {own} = {VALUES_OF_POLICY[own]}, for instance"
-            where = own if own in written else "policy"
-            faults.add(("skew", where), f"the policy {policy} needs {own}; {example}")
+        if skew[key_of_this] == []:
+            example = f"add {key_of_this} = {VALUES_OF_POLICY[key_of_this]}, for instance"
+            where = key_of_this if key_of_this in written else "policy"
+            faults.add(("skew", where), f"the policy {policy} needs {key_of_this}; {example}")
     check_duplicates(skew["factors"], ("skew", "factors"), faults)
     check_duplicates(skew["rates"], ("skew", "rates"), faults)
     check_duplicates(skew["times"], ("skew", "times"), faults, format_time)

@@ -54,12 +54,12 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
         return _simulating(study, nodes, ppn)
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
-    needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
-    for name, requested, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
+    least = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
+    for name, requested, required in (("nodes", nodes, least.nodes), ("ppn", ppn, least.ppn)):
         if requested and requested < required:
             remedy = f"give --{name} {required}, or measure less"
             raise BadInput(f"--{name} {requested}: the study goes up to {name} = {required}; {remedy}")
-    return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
+    return JobSize(p=least.nodes * least.ppn, nodes=nodes or least.nodes, ppn=ppn or least.ppn)
 
 
 def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:

@@ -36,7 +36,7 @@ def _expand(node: Any, form: Form) -> Any:
         return node
     expanded = {key: _expand(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")}
     if "x-choice" in node:
-        expanded["enum"] = list(form.words[node["x-choice"]].known)
+        expanded["enum"] = list(form.vocabulary[node["x-choice"]].known)
     return _quantity(expanded, node["x-unit"]) if "x-unit" in node else expanded
 
 

@@ -24,7 +24,7 @@ class Form(Struct, frozen=True):
     """The schema of a file: the structure of its keys, and the lists of words for them."""
 
     kind: type[Struct]
-    words: Vocabulary = {}
+    vocabulary: Vocabulary = {}
 
     def structure(self) -> inspect.StructType:
         """The keys with their types."""
@@ -134,14 +134,14 @@ class _Reader:
     def union(self, value: Any, kind: inspect.UnionType, key: Key) -> Any:
         """A word such as 'auto', or something else."""
         literals = [option for option in kind.types if isinstance(option, inspect.LiteralType)]
-        words = [word for literal in literals for word in literal.values]
-        if value in words:
+        choices = [word for literal in literals for word in literal.values]
+        if value in choices:
             return value
         (other,) = (option for option in kind.types if not isinstance(option, inspect.LiteralType))
         if isinstance(value, str) and not any(character.isdigit() for character in value):
             has_unit = isinstance(other, inspect.Metadata) and "unit" in (other.extra or {})
             number = "a number with a unit" if has_unit else "a whole number"
-            raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, words))} nor {number}")
+            raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, choices))} nor {number}")
         return self.checked(value, other, key)
 
     def _scalar(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> Any:
@@ -165,9 +165,9 @@ class _Reader:
 
     def _refuse_unknown(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> None:
         """Raise BadInput for a word that is not in the lists of the schema or its vocabulary."""
-        words = self._form.words[extra["choice"]] if "choice" in extra else None
-        if words and value not in words.known:
-            raise BadInput(unknown(value, words.phrase, words.known))
+        vocabulary = self._form.vocabulary[extra["choice"]] if "choice" in extra else None
+        if vocabulary and value not in vocabulary.known:
+            raise BadInput(unknown(value, vocabulary.phrase, vocabulary.known))
         if isinstance(kind, inspect.LiteralType) and value not in kind.values:
             raise BadInput(unknown(value, "known here", [str(word) for word in kind.values]))
 

@@ -61,7 +61,7 @@ class Template(Struct, frozen=True, kw_only=True):
         """The words for a list, if the schema lists them."""
         kind = metadata.type.item_type if metadata and isinstance(metadata.type, inspect.ListType) else None
         noun = (kind.extra or {}).get("choice") if isinstance(kind, inspect.Metadata) else None
-        return f": {', '.join(self.form.words[noun].known)}" if noun else ""
+        return f": {', '.join(self.form.vocabulary[noun].known)}" if noun else ""
 
 
 def comment(text: str) -> str:

@@ -96,7 +96,7 @@ class _Collector:
         self, row: CallSiteStats, is_on: NDArray[np.bool_], most_values: int, *, step: int = 1
     ) -> None:
         self._row, self._is_on, self._most, self._step = row, is_on, most_values, step
-        self._met = 0
+        self._calls_so_far = 0
         self._parts: list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]] = []
 
     def add(self, calls: Calls, size_class: NDArray[np.int64]) -> None:
@@ -104,8 +104,8 @@ class _Collector:
         site, function, kind, row_size_class, _ = self._row.key
         chosen = calls.is_complete & self._is_on[calls.communicator] & (calls.site == site)
         chosen &= (calls.function == function) & (calls.kind == kind) & (size_class == row_size_class)
-        number = self._met + _places(calls.first_ns, chosen)
-        self._met += int(np.count_nonzero(chosen))
+        number = self._calls_so_far + _places(calls.first_ns, chosen)
+        self._calls_so_far += int(np.count_nonzero(chosen))
         chosen &= number % self._step == 0
         if not chosen.any():
             return
@@ -115,10 +115,10 @@ class _Collector:
             if held <= 1:
                 break
             self._step *= 2
-            kept = [numbers % self._step == 0 for _, _, numbers in self._parts]
+            is_kept = [numbers % self._step == 0 for _, _, numbers in self._parts]
             self._parts = [
                 (delays[keep], began[keep], numbers[keep])
-                for (delays, began, numbers), keep in zip(self._parts, kept, strict=True)
+                for (delays, began, numbers), keep in zip(self._parts, is_kept, strict=True)
             ]
 
     def arrivals(self, *, is_checked: bool = False) -> Arrivals:

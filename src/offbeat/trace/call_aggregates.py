@@ -39,7 +39,8 @@ _COUNTS = np.dtype([*((name, "<i8") for name in _INTEGERS), *((name, "<f8") for 
 AggregateKey = tuple[int, int, int, int, int]
 """Site, function, kind, size class, communicator (the canonical one of re-created communicators)."""
 
-_UNKNOWN = 2**62
+_NEVER_FREED = 2**62
+"""The number of calls until a communicator is freed, if it is not."""
 
 _MERGE_AFTER = 2**16
 """New pairs are merged into the sorted ones when there are at least so many."""
@@ -53,7 +54,7 @@ class CallAggregates:
         self._canonical, self._every = communicators.canonical, every
         self._is_recreated = np.bincount(self._canonical)[self._canonical] > 1
         calls = np.array([one.calls for one in communicators.all], dtype=np.int64)
-        self._calls_until_freed = np.where(calls < 0, _UNKNOWN, calls)
+        self._calls_until_freed = np.where(calls < 0, _NEVER_FREED, calls)
         self._communicators_used = _CommunicatorsUsed()
         self.keys: list[AggregateKey] = []
         self._numbers: dict[AggregateKey, int] = {}
@@ -106,10 +107,12 @@ class CallAggregates:
         return np.where(calls.kind == PERSISTENT, self._every, np.clip(left, 1, self._every))
 
     def _add_times(self, calls: Calls, aggregate: NDArray[np.int64]) -> None:
-        whole = calls.is_complete
-        np.add.at(self.counts["skew_ns"], aggregate[whole], calls.skew_ns[whole].astype(np.float64))
-        self._count(0, aggregate[whole], calls.skew_ns[whole])
-        timed = whole & calls.has_end
+        is_complete = calls.is_complete
+        np.add.at(
+            self.counts["skew_ns"], aggregate[is_complete], calls.skew_ns[is_complete].astype(np.float64)
+        )
+        self._count(0, aggregate[is_complete], calls.skew_ns[is_complete])
+        timed = is_complete & calls.has_end
         at = aggregate[timed]
         np.add.at(self.counts["timed"], at, 1)
         for row, name, times in (
@@ -159,12 +162,12 @@ class CallAggregates:
         key = (packed >> 22, (packed >> 9) & 8191, (packed >> 7) & 3, packed & 127, communicator)
         if key not in self._numbers and len(self.keys) >= MOST_AGGREGATES and communicator != SINGLE_PROCESS:
             key = (*key[:4], SEVERAL)
-        known = self._numbers.get(key)
-        if known is None:
-            known = self._numbers[key] = len(self.keys)
+        index = self._numbers.get(key)
+        if index is None:
+            index = self._numbers[key] = len(self.keys)
             self.keys.append(key)
-            self._allocate(known, key[4])
-        return known
+            self._allocate(index, key[4])
+        return index
 
     def _allocate(self, number: int, communicator: int) -> None:
         """Initialise an aggregate; arrays grow by doubling."""

@@ -137,7 +137,7 @@ class StatsBuilder:
         return _sorted([self._row([number]) for number in range(len(self._aggregates.keys))])
 
     def per_group(self) -> list[CallSiteStats]:
-        """The same, with one row for each group of communicators."""
+        """The statistics with one row for each communicator group."""
         first = communicator_groups(self._trace.communicators)
         groups: dict[AggregateKey, list[int]] = {}
         for number, key in enumerate(self._aggregates.keys):
@@ -191,11 +191,11 @@ class StatsBuilder:
     def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
         """Skew, total and last delay; NaN where ranks are not compared."""
         histograms = self._aggregates.histograms[group].sum(axis=0, dtype=np.int64) * is_compared
-        whole, timed = counts["whole"] * is_compared, counts["timed"] * is_compared
+        complete_calls, timed_calls = counts["whole"] * is_compared, counts["timed"] * is_compared
         return {
-            "skew": _times(counts["skew_ns"], whole, histograms[0]),
-            "total_delay": _times(counts["total_ns"], timed, histograms[1]),
-            "last_delay": _times(counts["last_ns"], timed, histograms[2]),
+            "skew": _times(counts["skew_ns"], complete_calls, histograms[0]),
+            "total_delay": _times(counts["total_ns"], timed_calls, histograms[1]),
+            "last_delay": _times(counts["last_ns"], timed_calls, histograms[2]),
             "histograms": histograms,
         }
 
@@ -218,10 +218,10 @@ class StatsBuilder:
         self, by_rank: Sequence[_ByRank | None], counts: dict[str, Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Mean delay of each rank, share of calls in which it was last, and stability; empty if unknown."""
-        known = [part for part in by_rank if part is not None]
-        if counts["whole"] == 0 or not known or len(known) < len(by_rank):
+        available = [part for part in by_rank if part is not None]
+        if counts["whole"] == 0 or not available or len(available) < len(by_rank):
             return np.empty(0), np.empty(0), math.nan
-        delay_ns, latest, traced = (np.sum(column, axis=0) for column in zip(*known, strict=True))
+        delay_ns, latest, traced = (np.sum(column, axis=0) for column in zip(*available, strict=True))
         # The calls of each rank: not every rank is a member of all communicators of the group.
         each = np.where(traced > 0, traced, np.nan)
         delays, last = delay_ns / each / 1e9, latest / each
@@ -252,9 +252,9 @@ class StatsBuilder:
         calls = np.zeros(len(hosts))
         for number, there in zip(group, hosts_of, strict=True):
             calls[np.isin(hosts, there)] += int(self._aggregates.counts[number]["whole"])
-        known = (counted > 0) & (hosts != "")
-        delays = np.divide(delay_ns, counted, out=np.full(len(hosts), np.nan), where=known) / 1e9
-        last = np.divide(latest, calls, out=np.zeros(len(hosts)), where=known)
+        has_calls = (counted > 0) & (hosts != "")
+        delays = np.divide(delay_ns, counted, out=np.full(len(hosts), np.nan), where=has_calls) / 1e9
+        last = np.divide(latest, calls, out=np.zeros(len(hosts)), where=has_calls)
         return _stragglers(hosts.tolist(), delays, np.minimum(last, 1.0))
 
 

@@ -32,10 +32,10 @@ MOST_SITES = 2**24 - 1
 """Limit of call sites; further ones count as unknown."""
 
 _UNKNOWN = "unknown"
-_OF_PYTHON = re.compile(r"\.(cpython-|abi3|pypy)\S*\.so$|^(libpython3|python3?(\.\d+)?$)")
-_OF_SYSTEM = re.compile(r"^(libc|ld-linux.*|libpthread|liboffbeat-trace|liboffbeat-tracer)[.-]")
+_PYTHON_LIBRARY = re.compile(r"\.(cpython-|abi3|pypy)\S*\.so$|^(libpython3|python3?(\.\d+)?$)")
+_SYSTEM_LIBRARY = re.compile(r"^(libc|ld-linux.*|libpthread|liboffbeat-trace|liboffbeat-tracer)[.-]")
 _MPI_WRAPPER = re.compile(r"P?MPI_[A-Z]\w*|p?mpi_[a-z]\w*", re.ASCII)
-_OUTERMOST = ("main", "MAIN__", "_start")
+_OUTERMOST_FUNCTIONS = ("main", "MAIN__", "_start")
 
 
 class Frame(Struct, frozen=True, order=True):
@@ -81,25 +81,25 @@ class CallSite(Struct, frozen=True, order=True):
         return " from ".join(frame.text for frame in self.frames)
 
 
-_NOWHERE = CallSite((Frame("", "", 0),))
+_UNKNOWN_SITE = CallSite((Frame("", "", 0),))
 
 
 class CallSites:
     """All call sites of a trace, numbered in the order in which they are resolved."""
 
     def __init__(self) -> None:
-        self._numbers: dict[CallSite, int] = {_NOWHERE: 0}
-        self.all: list[CallSite] = [_NOWHERE]
+        self._numbers: dict[CallSite, int] = {_UNKNOWN_SITE: 0}
+        self.all: list[CallSite] = [_UNKNOWN_SITE]
         self.frames = cache(self._resolve)
         self._file = cache(_program_file)
 
     def number(self, site: CallSite) -> int:
         """The number of a site; a new site gets the next number."""
-        known = self._numbers.get(site)
-        if known is None and len(self.all) < MOST_SITES:
-            known = self._numbers[site] = len(self.all)
+        number = self._numbers.get(site)
+        if number is None and len(self.all) < MOST_SITES:
+            number = self._numbers[site] = len(self.all)
             self.all.append(site)
-        return known or 0
+        return number or 0
 
     def _resolve(self, path: str, offset: int) -> tuple[list[Frame], bool]:
         """Resolve a return address at ``offset`` in a file: the frame of the call, then the callers in other
@@ -113,10 +113,14 @@ class CallSites:
         places = file.places(address)
         if not places or not places[0].line:
             function = demangled(places[0].function) if places else ""
-            return [Frame(function, "", 0, path, address + 1)], function in _OUTERMOST
-        called = [Frame(demangled(one.function), one.file, one.line) for one in places]
-        kept = [one for place, one in enumerate(called) if place == 0 or one.file != called[place - 1].file]
-        return kept, called[-1].function in _OUTERMOST
+            return [Frame(function, "", 0, path, address + 1)], function in _OUTERMOST_FUNCTIONS
+        frames_here = [Frame(demangled(one.function), one.file, one.line) for one in places]
+        caller_frames = [
+            one
+            for place, one in enumerate(frames_here)
+            if place == 0 or one.file != frames_here[place - 1].file
+        ]
+        return caller_frames, frames_here[-1].function in _OUTERMOST_FUNCTIONS
 
 
 def _program_file(path: str) -> ProgramFile | None:
@@ -134,23 +138,23 @@ class AddressResolver:
         self._sites, self._paths = sites, paths
         self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
         self._starts = [mapping.start for mapping in self._mappings]
-        self._known = np.empty(0, np.uint64)
+        self._resolved = np.empty(0, np.uint64)
         self._numbers = np.empty(0, np.int32)
 
     def numbers(self, addresses: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The numbers of the sites of records with these addresses, (n,)."""
         if not len(addresses):
             return np.empty(0, np.int32)
-        if len(self._known):
-            places = np.minimum(np.searchsorted(self._known, addresses), len(self._known) - 1)
-            if (self._known[places] == addresses).all():
+        if len(self._resolved):
+            places = np.minimum(np.searchsorted(self._resolved, addresses), len(self._resolved) - 1)
+            if (self._resolved[places] == addresses).all():
                 return self._numbers[places]
-        fresh = np.setdiff1d(addresses, self._known)
-        numbers = np.array([self._number(int(address)) for address in fresh], dtype=np.int32)
-        met = np.concatenate([self._known, fresh])
-        order = np.argsort(met, kind="stable")
-        self._known, self._numbers = met[order], np.concatenate([self._numbers, numbers])[order]
-        return self._numbers[np.searchsorted(self._known, addresses)]
+        new_addresses = np.setdiff1d(addresses, self._resolved)
+        numbers = np.array([self._number(int(address)) for address in new_addresses], dtype=np.int32)
+        all_addresses = np.concatenate([self._resolved, new_addresses])
+        order = np.argsort(all_addresses, kind="stable")
+        self._resolved, self._numbers = all_addresses[order], np.concatenate([self._numbers, numbers])[order]
+        return self._numbers[np.searchsorted(self._resolved, addresses)]
 
     def _number(self, address: int) -> int:
         if not address & form.IS_PATH:
@@ -175,12 +179,12 @@ class AddressResolver:
 def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> CallSite:
     """The site of a call path, without frames of system libraries, the tracer, Python and wrappers of MPI."""
     frames: list[Frame] = []
-    for path, found, is_outermost in native:
+    for path, frames_at, is_outermost in native:
         name = Path(path).name
-        if python and _OF_PYTHON.search(name):
+        if python and _PYTHON_LIBRARY.search(name):
             break
-        if not _OF_SYSTEM.match(name) and found[0].function != "_start":
-            frames += found
+        if not _SYSTEM_LIBRARY.match(name) and frames_at[0].function != "_start":
+            frames += frames_at
         if is_outermost:
             break
     frames += [
@@ -188,7 +192,7 @@ def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[Pyth
     ]
     while len(frames) > 1 and _MPI_WRAPPER.fullmatch(frames[0].function):
         del frames[0]
-    return CallSite(tuple(frames)) if frames else _NOWHERE
+    return CallSite(tuple(frames)) if frames else _UNKNOWN_SITE
 
 
 def site_labels(sites: Sequence[CallSite]) -> list[str]:
@@ -200,11 +204,11 @@ def site_labels(sites: Sequence[CallSite]) -> list[str]:
     for number, text in enumerate(labels):
         groups.setdefault(text, []).append(number)
     for group in groups.values():
-        _distinguish(labels, sites, group, 1)
+        _append_callers(labels, sites, group, 1)
     return labels
 
 
-def _distinguish(labels: list[str], sites: Sequence[CallSite], group: list[int], depth: int) -> None:
+def _append_callers(labels: list[str], sites: Sequence[CallSite], group: list[int], depth: int) -> None:
     """Append the first caller at which the sites of a group differ; recursive for labels still equal."""
     while len(group) > 1:
         callers: dict[str, list[int]] = {}
@@ -215,10 +219,10 @@ def _distinguish(labels: list[str], sites: Sequence[CallSite], group: list[int],
         if len(callers) == 1 and "" in callers:
             return
         if len(callers) > 1:
-            for caller, same in callers.items():
-                for number in same:
+            for caller, same_caller in callers.items():
+                for number in same_caller:
                     labels[number] += f" from {caller}" if caller else ""
-                _distinguish(labels, sites, same, depth)
+                _append_callers(labels, sites, same_caller, depth)
             return
 
 
@@ -231,7 +235,7 @@ _FORTRAN = (
     re.compile(r"_QM(?P<module>[a-z]\w*?)(?:S\w+?)?P(?P<name>\w+)"),  # flang
     re.compile(r"_Q[PF](?P<name>\w+)"),
 )
-_PARTS = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(?:\.\d+)*|\.\d+$")
+_COPY_SUFFIX = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(?:\.\d+)*|\.\d+$")
 """What compilers append to the copies that they make of a function."""
 
 
@@ -241,12 +245,12 @@ def demangled(name: str) -> str:
 
     Other names, and those that cannot be demangled here, stay as they are.
     """
-    collective_name = _PARTS.sub("", name)
+    base_name = _COPY_SUFFIX.sub("", name)
     for pattern in _FORTRAN:
-        match = pattern.fullmatch(collective_name)
+        match = pattern.fullmatch(base_name)
         if match is not None:
             return "::".join(match.groupdict().values())
-    return _demangled_cpp(collective_name) if collective_name.startswith(("_Z", "___Z")) else collective_name
+    return _demangled_cpp(base_name) if base_name.startswith(("_Z", "___Z")) else base_name
 
 
 def _demangled_cpp(name: str) -> str:
@@ -254,13 +258,13 @@ def _demangled_cpp(name: str) -> str:
     if demangle is None or free is None:
         return name
     status = ctypes.c_int()
-    found = demangle(name.encode(), None, None, ctypes.byref(status))
-    if status.value != 0 or not found:
+    result = demangle(name.encode(), None, None, ctypes.byref(status))
+    if status.value != 0 or not result:
         return name
     try:
-        return ctypes.string_at(found).decode(errors="replace")
+        return ctypes.string_at(result).decode(errors="replace")
     finally:
-        free(found)
+        free(result)
 
 
 @lru_cache(maxsize=1)
@@ -291,42 +295,42 @@ def shortened(name: str) -> str:
     operator = plain.find("operator")
     head = plain if operator < 0 else plain[:operator]
     head = "" if head.endswith(" ") else head.rstrip(":")  # a type, or namespaces
-    own = "" if operator < 0 else plain[operator:]
+    operator_name = "" if operator < 0 else plain[operator:]
     head = head.rstrip().rsplit(" ", 1)[-1]  # without the return type that the names of templates begin with
     parts = [part for part in head.split("::") if part]
-    kept = "::".join([*parts, own][-2:] if own else parts[-2:])
-    if len(kept) > MOST_LETTERS:
-        kept = "::".join([*parts, own][-1:] if own else parts[-1:])
-    return kept if len(kept) <= MOST_LETTERS else f"{kept[: MOST_LETTERS - 1]}…"
+    short = "::".join([*parts, operator_name][-2:] if operator_name else parts[-2:])
+    if len(short) > MOST_LETTERS:
+        short = "::".join([*parts, operator_name][-1:] if operator_name else parts[-1:])
+    return short if len(short) <= MOST_LETTERS else f"{short[: MOST_LETTERS - 1]}…"
 
 
 def _without_arguments(name: str) -> str:
     """Without parameters in parentheses, and with ``<>`` for template arguments."""
-    kept: list[str] = []
+    pieces: list[str] = []
     depth = 0
-    at = 0
-    while at < len(name):
-        if depth == 0 and name.startswith("operator", at):
+    position = 0
+    while position < len(name):
+        if depth == 0 and name.startswith("operator", position):
             match = re.compile(r"operator(?:\(\)|<=>|<<=|>>=|->\*?|<<|>>|<=|>=|<|>|[^\w\s(]+)?").match(
-                name, at
+                name, position
             )
             assert match is not None
-            kept.append(match.group())
-            at = match.end()
+            pieces.append(match.group())
+            position = match.end()
             continue
-        letter = name[at]
+        letter = name[position]
         if letter == "<":
             depth += 1
-            kept.append("<>" if depth == 1 else "")
+            pieces.append("<>" if depth == 1 else "")
         elif letter == ">" and depth:
             depth -= 1
         elif letter == "(" and not depth:
-            behind = name.find(")::", at)  # a local function: keep the name of the enclosing one
-            if behind < 0:
+            closing = name.find(")::", position)  # a local function: keep the name of the enclosing one
+            if closing < 0:
                 break
-            at = behind + 1
+            position = closing + 1
             continue
         elif not depth:
-            kept.append(letter)
-        at += 1
-    return "".join(kept)
+            pieces.append(letter)
+        position += 1
+    return "".join(pieces)

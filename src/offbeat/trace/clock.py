@@ -69,8 +69,8 @@ class RankClock:
         if len(self._local) < 2:
             return np.zeros(len(at))
         gaps = np.diff(self._local)
-        same = self._are_shared & (self._bounds == 0)
-        wide = np.where(same[:-1] & same[1:], 0.0, self._wander * gaps * gaps / 8)
+        is_exact = self._are_shared & (self._bounds == 0)
+        wide = np.where(is_exact[:-1] & is_exact[1:], 0.0, self._wander * gaps * gaps / 8)
         place = np.searchsorted(self._local, at, side="right") - 1
         inside = (place >= 0) & (place < len(gaps))
         return np.where(inside, wide[np.clip(place, 0, len(gaps) - 1)], 0.0)
@@ -86,8 +86,10 @@ class Clocks:
     def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
         self.notes: list[str] = []
         self.of_file: list[RankClock | None] = [
-            RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
-            for header, own in zip(headers, points, strict=True)
+            RankClock(points_of_rank, header.drift_limit, header.wander, header.stamps_wrong_ns)
+            if points_of_rank
+            else None
+            for header, points_of_rank in zip(headers, points, strict=True)
         ]
         if any(points):
             self._share_within_nodes(headers)

@@ -93,10 +93,10 @@ class Communicators:
 
     def _members(self, defined: list[tuple[RankFile, DefinedCommunicator]], size: int) -> NDArray[np.int32]:
         members = np.full(size, -1, dtype=np.int32)
-        whole = next((one for _, one in defined if one.members), None)
-        if whole is not None:
-            for is_remote, first, ranks in whole.members:
-                begin = first + (whole.size if is_remote else 0)
+        definition = next((one for _, one in defined if one.members), None)
+        if definition is not None:
+            for is_remote, first, ranks in definition.members:
+                begin = first + (definition.size if is_remote else 0)
                 count = max(min(len(ranks), size - begin), 0)
                 members[begin : begin + count] = ranks[:count]
         if (members < 0).any() and not any(one.remote_size for _, one in defined):
@@ -114,13 +114,13 @@ class Communicators:
 
     def _canonical_indices(self) -> NDArray[np.int64]:
         first = np.arange(len(self.all), dtype=np.int64)
-        known: dict[tuple[int, int, str, str], int] = {}
+        first_of: dict[tuple[int, int, str, str], int] = {}
         for (members_hash, _), index in self._indices.items():
             one = self.all[index]
             if one.constructor:
                 # A parent has a smaller index, except in damaged files.
                 parent = int(first[one.parent]) if 0 <= one.parent < index else one.parent
-                first[index] = known.setdefault((members_hash, parent, one.constructor, one.name), index)
+                first[index] = first_of.setdefault((members_hash, parent, one.constructor, one.name), index)
         return first
 
     def _index_by_rank(self) -> None:

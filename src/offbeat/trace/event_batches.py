@@ -145,8 +145,10 @@ def _spent_ns(
     is_completion = (flags & form.PHASE) == form.COMPLETION
     if not is_completion.any():
         return spent
-    same = (enter[1:] == enter[:-1]) & (leave[1:] == leave[:-1]) & is_completion[1:] & is_completion[:-1]
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    is_same_wait = (
+        (enter[1:] == enter[:-1]) & (leave[1:] == leave[:-1]) & is_completion[1:] & is_completion[:-1]
+    )
+    starts = np.flatnonzero(np.concatenate([[True], ~is_same_wait]))
     lengths = np.diff(starts, append=len(spent))
     return spent // np.repeat(lengths, lengths)
 

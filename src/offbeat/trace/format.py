@@ -266,20 +266,20 @@ def _function(name: str, mode: int, collective: str) -> Function:
     return Function(name, mode, collective)
 
 
-def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
-    """Add a definition: the ``values`` of the fixed part of its body, and the ``rest`` of the body."""
+def _add(kind: int, values: tuple, variable_part: bytes, into: Definitions) -> None:
+    """Add a definition: the ``values`` of the fixed part of its body, and the ``variable_part`` after it."""
     if kind == FUNCTION:
         number, mode, collective, length = values
-        into.functions[number] = Function(_text(rest[:length]), mode, str(collective))
+        into.functions[number] = Function(_text(variable_part[:length]), mode, str(collective))
     elif kind == DATATYPE:
         number, _, length, _ = values
-        into.datatypes[number] = _text(rest[:length])
+        into.datatypes[number] = _text(variable_part[:length])
     elif kind == OPERATION:
         number, _, _, length = values
-        into.operations[number] = _text(rest[:length])
+        into.operations[number] = _text(variable_part[:length])
     elif kind == MAPPING:
         start, end, offset, length, _ = values
-        into.mappings.append(Mapping(start, end, offset, _text(rest[:length])))
+        into.mappings.append(Mapping(start, end, offset, _text(variable_part[:length])))
     elif kind == CLOCK_POINT:
         local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before = values
         if replaces_before:
@@ -287,13 +287,13 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
         into.points.append(ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared)))
     elif kind == PATH:
         number, addresses, frames, length, _ = values
-        path = _path(addresses, frames, length, rest)
+        path = _path(addresses, frames, length, variable_part)
         if path is None:
             into.invalid += 1
         else:
             into.paths[number] = path
     elif kind == NOTE:
-        into.notes.append(_text(rest[: values[1]]))
+        into.notes.append(_text(variable_part[: values[1]]))
     elif kind == COMMUNICATOR:
         communicator = DefinedCommunicator(*values[:8])
         size = communicator.size + communicator.remote_size
@@ -302,32 +302,32 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
         else:
             into.invalid += 1
     elif values[0] in into.communicators:
-        _add_to(into.communicators[values[0]], kind, values, rest, into)
+        _add_to(into.communicators[values[0]], kind, values, variable_part, into)
     else:
         into.invalid += 1
 
 
-def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | None:
+def _path(addresses: int, frames: int, length: int, variable_part: bytes) -> CallPath | None:
     """A call path; None where the definition is damaged."""
-    text = _text(rest[8 * addresses : 8 * addresses + length]).split("\n")
-    if not addresses or 8 * addresses + length > len(rest) or len(text) != 3 * frames + 1:
+    text = _text(variable_part[8 * addresses : 8 * addresses + length]).split("\n")
+    if not addresses or 8 * addresses + length > len(variable_part) or len(text) != 3 * frames + 1:
         return None
     lines = [int(line) if line.isdecimal() and len(line) < 10 else 0 for line in text[1::3]]
     python = tuple(map(PythonFrame, text[:-1:3], lines, text[2::3]))
-    return CallPath(struct.unpack_from(f"<{addresses}Q", rest), python)
+    return CallPath(struct.unpack_from(f"<{addresses}Q", variable_part), python)
 
 
 def _add_to(
-    communicator: DefinedCommunicator, kind: int, values: tuple, rest: bytes, into: Definitions
+    communicator: DefinedCommunicator, kind: int, values: tuple, variable_part: bytes, into: Definitions
 ) -> None:
     """Add members, the name or the end of a communicator."""
     if kind == MEMBERS:
         _, is_remote, first, count = values
-        ranks = np.frombuffer(rest[: 4 * count], dtype="<i4")
+        ranks = np.frombuffer(variable_part[: 4 * count], dtype="<i4")
         into.invalid += len(ranks) < count
         communicator.members.append((bool(is_remote), first, ranks))
     elif kind == COMMUNICATOR_NAME:
-        communicator.name = _text(rest[: values[1]])
+        communicator.name = _text(variable_part[: values[1]])
     elif kind == COMMUNICATOR_END:
         communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # without the call that freed it
 

@@ -27,7 +27,8 @@ ENOUGH_RECORDS, ENOUGH_OF_A_LANE = 262_144, 8192
 MOST_PENDING = 3_000_000
 """Limit of events of incomplete calls; beyond it, the oldest calls are returned incomplete."""
 
-_AFTER_ALL = 2**33
+_NO_POSITION = 2**33
+"""Larger than every position of an event in a trace."""
 
 
 class MatchedCalls(Struct, kw_only=True, eq=False):
@@ -241,4 +242,4 @@ class _Watermarks:
         if not len(self._files):
             return np.empty(0, np.int64)
         counts = (self._files >= 0) & self._is_active[self._files]
-        return np.minimum.reduceat(np.where(counts, self._last, _AFTER_ALL), self._starts[:-1])
+        return np.minimum.reduceat(np.where(counts, self._last, _NO_POSITION), self._starts[:-1])

@@ -123,12 +123,12 @@ def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[P
     entries = entries[np.argsort(messages["enter_ns"][entries], kind="stable")]
     stated = _with_status(messages, entries)
     communicator, peer = _peers(communicators, file, stated)
-    own = np.full(len(stated), file.header.rank)
+    own_rank = np.full(len(stated), file.header.rank)
     is_send = (stated["kind"] == form.SEND) | (stated["kind"] == form.PARTITIONED_SEND)
     posts = Posts(
         communicator=communicator,
-        source=np.where(is_send, own, peer),
-        destination=np.where(is_send, peer, own),
+        source=np.where(is_send, own_rank, peer),
+        destination=np.where(is_send, peer, own_rank),
         tag=stated["tag"].astype(np.int64),
         is_partitioned=is_partitioned[entries].astype(np.int64),
         file=np.full(len(stated), number),
@@ -136,8 +136,8 @@ def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[P
     )
     happens = (stated["flags"] & (form.FAILED | form.CANCELLED)) == 0
     is_unresolved = (stated["peer"] == form.UNKNOWN) | (stated["tag"] == form.UNKNOWN)
-    kept = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
-    return posts.select(kept), is_send[kept], int(np.count_nonzero(happens & is_unresolved))
+    is_matchable = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
+    return posts.select(is_matchable), is_send[is_matchable], int(np.count_nonzero(happens & is_unresolved))
 
 
 def _with_status(messages: NDArray[Any], entries: NDArray[np.int64]) -> NDArray[Any]:

@@ -115,20 +115,20 @@ def exchanged(role: Role) -> tuple[int, int]:
     if collective is None or not collective.has_data or collective.is_of_neighbours:
         return 0, 0
     others = p - 1 if role.in_place else p
-    own = 0 if role.in_place else block
-    whole = role.total_bytes - block + own if collective.has_uneven_counts else others * block
+    own_bytes = 0 if role.in_place else block
+    total_bytes = role.total_bytes - block + own_bytes if collective.has_uneven_counts else others * block
     if collective.is_rooted:
         to_root = collective.root == "ROOT_RECEIVES"
         if role.place != role.root:
             return (block, 0) if to_root else (0, block)
         if collective.sent == "NO_BLOCK":
             return p * block, block
-        return (own, whole) if to_root else (whole, own)
+        return (own_bytes, total_bytes) if to_root else (total_bytes, own_bytes)
     if role.collective in SUMMED:
         if collective.reduces:
-            return role.vector_bytes - block + own, others * block
+            return role.vector_bytes - block + own_bytes, others * block
         return role.vector_bytes, role.vector_bytes
     if collective.result in ("REDUCE_UPTO", "REDUCE_BEFORE"):
         apart = role.in_place or collective.result == "REDUCE_BEFORE"
         return (p - role.place - apart) * block, (role.place + 1 - apart) * block
-    return others * block, whole
+    return others * block, total_bytes

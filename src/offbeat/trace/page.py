@@ -101,11 +101,11 @@ def distribution_figure(summary: Summary, row: CallSiteStats) -> Figure:
 
 def _cumulated(histogram: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Upper ends of the bins from the first to the last used one, in ns, and the share below each end."""
-    met = np.flatnonzero(histogram)
-    if not len(met):
+    used_bins = np.flatnonzero(histogram)
+    if not len(used_bins):
         return np.empty(0), np.empty(0)
-    places = np.arange(met[0] - 1, met[-1] + 1)
-    shares = np.concatenate([[0.0], np.cumsum(histogram[met[0] : met[-1] + 1])]) / histogram.sum()
+    places = np.arange(used_bins[0] - 1, used_bins[-1] + 1)
+    shares = np.concatenate([[0.0], np.cumsum(histogram[used_bins[0] : used_bins[-1] + 1])]) / histogram.sum()
     return upper_ns(places), shares
 
 

@@ -45,14 +45,14 @@ def median_pattern(summary: Summary, arrivals: Arrivals) -> Pattern:
 
 def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
     """The delays of a single call by its number, from 0. Raises :class:`BadInput` for an unknown call."""
-    found = np.flatnonzero(arrivals.number == number)
-    if not len(found):
+    places = np.flatnonzero(arrivals.number == number)
+    if not len(places):
         step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
         raise BadInput(
             f"there is no call {number}: {description_of(arrivals.row)} was recorded"
             f" {counted(arrivals.row.whole, 'time')}{step}, numbered from 0"
         )
-    delays = arrivals.delays_s[found[0]]
+    delays = arrivals.delays_s[places[0]]
     return _pattern(summary, arrivals.row, delays, f"call{number}", f"call {number} alone")
 
 
@@ -61,16 +61,16 @@ def cluster_patterns(
 ) -> list[tuple[Pattern, Cluster]]:
     """Typical patterns, the most frequent first; a single one if the calls form no clusters."""
     traced = ~np.isnan(arrivals.delays_s[0])
-    found = clusters(arrivals.delays_s[:, traced], most=most, seed=seed)
+    call_clusters = clusters(arrivals.delays_s[:, traced], most=most, seed=seed)
     patterns = []
-    for place, cluster in enumerate(found):
+    for place, cluster in enumerate(call_clusters):
         delays = np.full(len(traced), np.nan)
         delays[traced] = cluster.delays_s
         what = (
-            f"pattern {place + 1} of {len(found)}: {cluster.share:.1%} of {_calls(arrivals)},"
+            f"pattern {place + 1} of {len(call_clusters)}: {cluster.share:.1%} of {_calls(arrivals)},"
             f" explains {cluster.explained:.1%} of the variance of their delays"
         )
-        name = f"cluster{place + 1}" if len(found) > 1 else "typical"
+        name = f"cluster{place + 1}" if len(call_clusters) > 1 else "typical"
         patterns.append((_pattern(summary, arrivals.row, delays, name, what), cluster))
     return patterns
 
@@ -173,17 +173,17 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
     Ranks that were not traced have the delay of the nearest traced one. Raises :class:`BadInput` if none was.
     """
     row, delays = arrivals.row, arrivals.delays_s
-    taken = len(delays) if most is None else min(len(delays), most)
-    chosen = np.arange(taken) * len(delays) // max(taken, 1)
+    count = len(delays) if most is None else min(len(delays), most)
+    sampled_calls = np.arange(count) * len(delays) // max(count, 1)
     traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
-    if not len(traced) or not len(chosen):
+    if not len(traced) or not len(sampled_calls):
         raise BadInput(
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
         )
-    filled = delays[chosen][:, nearest(traced, row.processes)]
-    what = f"{taken} of {counted(row.whole, 'call')}, evenly chosen"
-    if taken == row.whole:
-        what = f"all {counted(taken, 'call')}"
+    filled = delays[sampled_calls][:, nearest(traced, row.processes)]
+    what = f"{count} of {counted(row.whole, 'call')}, evenly chosen"
+    if count == row.whole:
+        what = f"all {counted(count, 'call')}"
     return Replay(
         name=f"{file_stem_of(row)}-calls",
         delays_s=filled - filled.min(axis=1, keepdims=True),
@@ -192,9 +192,16 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
 
 
 LEAST_GAIN = 0.05
+"""The smallest share of the variance that a further cluster must explain."""
+
 LEAST_AGAINST_CLOUD = 0.5
+"""The largest remaining variance of clusters, relative to that of as many clusters of normally distributed
+points."""
+
 _SAMPLE, _STARTS, _ROUNDS = 2000, 4, 50
-_FAR, _FEW = 10.0, 0.01
+"""k-means: the most calls from which clusters are computed, the starts, the most rounds of each start."""
+
+_OUTLIER_FACTOR, _MAX_OUTLIER_SHARE = 10.0, 0.01
 """Outliers are ignored: norms above the first × the median, if at most the second share of the calls."""
 
 Array = NDArray[np.float64]
@@ -218,35 +225,35 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
     """The typical patterns among calls, (calls, p), the most frequent first; at least one."""
     random = np.random.default_rng(seed)
     centred = delays_s - delays_s.mean(axis=1, keepdims=True)
-    typical = centred[~_far_off(centred)]
+    typical = centred[~_outliers(centred)]
     if len(typical) > _SAMPLE:
         typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
     centres = _best_number(typical, most, random)
     of = _nearest(centred, centres)
-    found = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
-    return sorted(found, key=lambda one: -one.share)
+    call_clusters = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
+    return sorted(call_clusters, key=lambda one: -one.share)
 
 
-def _far_off(centred: Array) -> NDArray[np.bool_]:
+def _outliers(centred: Array) -> NDArray[np.bool_]:
     norms = np.sqrt((centred * centred).sum(axis=1))
-    far = norms > _FAR * np.median(norms)
-    return far if far.sum() <= _FEW * len(norms) else np.zeros(len(norms), np.bool_)
+    far = norms > _OUTLIER_FACTOR * np.median(norms)
+    return far if far.sum() <= _MAX_OUTLIER_SHARE * len(norms) else np.zeros(len(norms), np.bool_)
 
 
 def _best_number(points: Array, most: int, random: np.random.Generator) -> Array:
     """The centres, (k, p), for the best number of clusters."""
     best = points.mean(axis=0, keepdims=True)
-    total, left = _square(points), _square(points - best)
-    if total == 0 or left <= LEAST_GAIN * total:
+    total, remaining_square = _square(points), _square(points - best)
+    if total == 0 or remaining_square <= LEAST_GAIN * total:
         return best
     cloud = _cloud(points, random)
     for number in range(2, min(most, len(points)) + 1):
         centres, remaining = _k_means(points, number, random)
         _, of_cloud = _k_means(cloud, number, random)
-        worth = left - remaining >= LEAST_GAIN * total
-        if worth and remaining < LEAST_AGAINST_CLOUD * of_cloud:
-            best, left = centres, remaining
-        elif not worth:
+        is_better = remaining_square - remaining >= LEAST_GAIN * total
+        if is_better and remaining < LEAST_AGAINST_CLOUD * of_cloud:
+            best, remaining_square = centres, remaining
+        elif not is_better:
             break
     return best
 
@@ -275,9 +282,9 @@ def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[A
             if np.array_equal(moved, centres):
                 break
             centres = moved
-        left = _square(points - centres[_nearest(points, centres)])
-        if left < least:
-            best, least = centres, left
+        remaining_square = _square(points - centres[_nearest(points, centres)])
+        if remaining_square < least:
+            best, least = centres, remaining_square
     return best, float(least)
 
 
@@ -299,14 +306,14 @@ def _nearest(points: Array, centres: Array) -> NDArray[np.int64]:
 
 
 def _cluster(delays_s: Array, centred: Array, calls: NDArray[np.int64]) -> Cluster:
-    own = centred[calls]
-    total, skew = _square(own), delays_s.max(axis=1)
-    left = _square(own - own.mean(axis=0))
+    in_cluster = centred[calls]
+    total, skew = _square(in_cluster), delays_s.max(axis=1)
+    residual = _square(in_cluster - in_cluster.mean(axis=0))
     return Cluster(
         delays_s=delays_s[calls].mean(axis=0),
         share=len(calls) / len(delays_s),
         skew_share=float(skew[calls].sum() / skew.sum()) if skew.sum() > 0 else len(calls) / len(delays_s),
-        explained=1.0 - left / total if total > 0 else 1.0,
+        explained=1.0 - residual / total if total > 0 else 1.0,
         calls=calls,
     )
 

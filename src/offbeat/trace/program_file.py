@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from offbeat.trace.call_sites import demangled
 
-MOST_S = 10.0
+TIME_LIMIT_S = 10.0
 """Time limit for reading the debugging information of a file; afterwards only symbols are used."""
 
-_MOST_DEPTH = 200
-_FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
+_MAX_DEPTH = 200
+_FUNCTION_SYMBOL_TYPES = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _NAMESPACES = (
     *("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_class_type", "DW_TAG_structure_type"),
     *("DW_TAG_union_type", "DW_TAG_interface_type"),
@@ -52,32 +52,32 @@ class ProgramFile:
     """An ELF file. Raises nothing: a file that cannot be read has no names."""
 
     def __init__(self, path: Path) -> None:
-        self._loads: list[tuple[int, int, int]] = []
-        self._symbols: list[_Symbols] = []
-        self._lines: _Lines | None = None
+        self._segments: list[tuple[int, int, int]] = []
+        self._symbols: list[_SymbolTable] = []
+        self._debug_info: _DebugInfo | None = None
         try:
             self._open(path)
         except Exception:  # elftools raises many kinds of errors for damaged files
-            self._lines = None
+            self._debug_info = None
 
     def _open(self, path: Path) -> None:
-        elf = _opened(path)
-        self._loads = [
+        elf = _mapped_elf(path)
+        self._segments = [
             (segment["p_offset"], segment["p_vaddr"], segment["p_filesz"])
             for segment in elf.iter_segments()
             if segment["p_type"] == "PT_LOAD"
         ]
-        self._symbols = list(_tables(elf))
+        self._symbols = list(_symbol_tables(elf))
         debug = elf
-        if not elf.has_dwarf_info(strict=True) and (beside := _debug_file(elf)) is not None:
-            debug = _opened(beside)
-            self._symbols += _tables(debug)
+        if not elf.has_dwarf_info(strict=True) and (debug_path := _debug_file(elf)) is not None:
+            debug = _mapped_elf(debug_path)
+            self._symbols += _symbol_tables(debug)
         if debug.has_dwarf_info(strict=True):
-            self._lines = _Lines(debug)
+            self._debug_info = _DebugInfo(debug)
 
     def address(self, offset: int) -> int:
         """The virtual address of an offset in the file."""
-        for begin, address, length in self._loads:
+        for begin, address, length in self._segments:
             if begin <= offset < begin + length:
                 return offset - begin + address
         return offset
@@ -85,13 +85,15 @@ class ProgramFile:
     def places(self, address: int) -> list[Place]:
         """The source places of an address, the innermost inlined function first; empty if unknown."""
         symbol = next((name for table in self._symbols if (name := table.at(address))), "")
-        found = self._lines.places(address) if self._lines is not None else []
-        if found and (not found[-1].function or demangled(symbol) != symbol):  # the symbol has the namespace
-            found[-1] = Place(symbol, found[-1].file, found[-1].line)
-        return found or ([Place(symbol)] if symbol else [])
+        places = self._debug_info.places(address) if self._debug_info is not None else []
+        if places and (
+            not places[-1].function or demangled(symbol) != symbol
+        ):  # the symbol has the namespace
+            places[-1] = Place(symbol, places[-1].file, places[-1].line)
+        return places or ([Place(symbol)] if symbol else [])
 
 
-def _opened(path: Path) -> Any:
+def _mapped_elf(path: Path) -> Any:
     """The memory-mapped file."""
     with path.open("rb") as stream:
         mapped: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -104,7 +106,7 @@ class _MappedElf(ELFFile):
     def _read_dwarf_section(self, section: Any, relocate_dwarf_sections: bool) -> Any:
         if section.compressed or section.name.startswith(".z"):
             return super()._read_dwarf_section(section, relocate_dwarf_sections)
-        window: Any = _Window(self.stream, section["sh_offset"], section["sh_size"])
+        window: Any = _MappedPart(self.stream, section["sh_offset"], section["sh_size"])
         return DebugSectionDescriptor(
             stream=window,
             name=section.name,
@@ -114,7 +116,7 @@ class _MappedElf(ELFFile):
         )
 
 
-class _Window(io.RawIOBase):
+class _MappedPart(io.RawIOBase):
     """A part of a mapped file as a stream."""
 
     def __init__(self, mapped: Any, start: int, size: int) -> None:
@@ -143,18 +145,18 @@ def _debug_file(elf: Any) -> Path | None:
     return None
 
 
-class _Symbols:
+class _SymbolTable:
     """The functions of one symbol table, sorted by address."""
 
     def __init__(self, names: bytes, starts: NDArray[Any], ends: NDArray[Any], at: NDArray[Any]) -> None:
         order = np.lexsort((-ends.astype(np.int64), starts))
         self._names, self._starts, self._ends, self._at = names, starts[order], ends[order], at[order]
-        self._furthest = np.maximum.accumulate(self._ends) if len(order) else self._ends
+        self._max_ends = np.maximum.accumulate(self._ends) if len(order) else self._ends
 
     def at(self, address: int) -> str:
         """The function that contains an address, the innermost of several; empty if there is none."""
         place = int(np.searchsorted(self._starts, np.uint64(address), side="right")) - 1
-        while place >= 0 and self._furthest[place] > address:
+        while place >= 0 and self._max_ends[place] > address:
             if self._ends[place] > address:
                 begin = int(self._at[place])
                 return self._names[begin : self._names.find(b"\0", begin)].decode(errors="replace")
@@ -162,44 +164,55 @@ class _Symbols:
         return ""
 
 
-def _tables(elf: Any) -> Iterator[_Symbols]:
+def _symbol_tables(elf: Any) -> Iterator[_SymbolTable]:
     """The symbol tables of a file, the most complete one first."""
-    kinds: dict[str, Any] = {"name": "u4", "info": "u1", "other": "u1", "section": "u2"}
-    kinds |= {"value": "u8", "size": "u8"}
+    field_types: dict[str, Any] = {"name": "u4", "info": "u1", "other": "u1", "section": "u2"}
+    field_types |= {"value": "u8", "size": "u8"}
     if elf.elfclass == 32:
-        kinds = {"name": "u4", "value": "u4", "size": "u4", "info": "u1", "other": "u1", "section": "u2"}
+        field_types = {
+            "name": "u4",
+            "value": "u4",
+            "size": "u4",
+            "info": "u1",
+            "other": "u1",
+            "section": "u2",
+        }
     order = "<" if elf.little_endian else ">"
-    entry = np.dtype([(name, order + kind) for name, kind in kinds.items()])
+    entry = np.dtype([(name, order + kind) for name, kind in field_types.items()])
     for name in (".symtab", ".dynsym"):
         section = elf.get_section_by_name(name)
         if section is None or section["sh_type"] not in ("SHT_SYMTAB", "SHT_DYNSYM"):
             continue
         data, names = section.data(), elf.get_section(section["sh_link"]).data()
         table = np.frombuffer(data[: len(data) // entry.itemsize * entry.itemsize], entry)
-        wanted = np.isin(table["info"] & 15, _FUNCTIONS) & (table["section"] != 0) & (table["size"] > 0)
-        table = table[wanted & (table["name"] < len(names))]
+        is_function = (
+            np.isin(table["info"] & 15, _FUNCTION_SYMBOL_TYPES)
+            & (table["section"] != 0)
+            & (table["size"] > 0)
+        )
+        table = table[is_function & (table["name"] < len(names))]
         starts = table["value"].astype(np.uint64)
-        yield _Symbols(names, starts, starts + table["size"].astype(np.uint64), table["name"])
+        yield _SymbolTable(names, starts, starts + table["size"].astype(np.uint64), table["name"])
 
 
-class _TooLong(Exception):
-    """Reading exceeded its time limit."""
+class _LimitReached(Exception):
+    """Reading exceeded its limit of time or of nested blocks."""
 
 
-class _Lines:
+class _DebugInfo:
     """The debugging information of one file."""
 
     def __init__(self, elf: Any) -> None:
         self._dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         self._spent_s = 0.0
-        self._due = 0.0
+        self._deadline_s = 0.0
         self._units: list[tuple[int, int, Any]] | None = None
-        self._of_unit: dict[int, _UnitLines] = {}
+        self._line_tables: dict[int, _LineTable] = {}
 
     def places(self, address: int) -> list[Place]:
         """As :meth:`ProgramFile.places`; empty without a line."""
         began = time.thread_time()
-        self._due = began + MOST_S - self._spent_s
+        self._deadline_s = began + TIME_LIMIT_S - self._spent_s
         try:
             unit = self._unit(address)
             return [] if unit is None else self._in_unit(unit, address)
@@ -212,9 +225,9 @@ class _Lines:
     def _aranges(self) -> Any:
         return self._dwarf.get_aranges()
 
-    def _check(self) -> None:
-        if time.thread_time() > self._due:
-            raise _TooLong
+    def _check_time(self) -> None:
+        if time.thread_time() > self._deadline_s:
+            raise _LimitReached
 
     def _unit(self, address: int) -> Any:
         """The compile unit of an address, by .debug_aranges or else by the ranges of all units."""
@@ -224,36 +237,40 @@ class _Lines:
         if self._units is None:
             self._units = []
             for unit in self._dwarf.iter_CUs():
-                self._check()
+                self._check_time()
                 for begin, end in self._ranges(unit.get_top_DIE()):
                     self._units.append((begin, end, unit))
         return next((unit for begin, end, unit in self._units if begin <= address < end), None)
 
     def _in_unit(self, unit: Any, address: int) -> list[Place]:
-        if unit.cu_offset not in self._of_unit:
+        if unit.cu_offset not in self._line_tables:
             program = self._dwarf.line_program_for_CU(unit)
-            self._of_unit[unit.cu_offset] = _UnitLines(unit, program, self._check)
-        lines = self._of_unit[unit.cu_offset]
+            self._line_tables[unit.cu_offset] = _LineTable(unit, program, self._check_time)
+        lines = self._line_tables[unit.cu_offset]
         file, line = lines.at(address)
         if not line:
             return []
-        found = []
+        places = []
         top = unit.get_top_DIE()
         # Fortran's internal procedures are in entries whose ranges do not contain their code.
-        around = self._around(top, address, 0) or self._around(top, address, 0, is_within_any=True)
-        for entry in reversed(around):
-            found.append(Place(_name(entry), file, line))
+        functions = self._enclosing_functions(top, address, 0) or self._enclosing_functions(
+            top, address, 0, is_within_any=True
+        )
+        for entry in reversed(functions):
+            places.append(Place(_name(entry), file, line))
             if entry.tag == "DW_TAG_inlined_subroutine":
                 file = lines.file(_value(entry, "DW_AT_call_file"))
                 line = _value(entry, "DW_AT_call_line")
-        return found or [Place("", file, line)]
+        return places or [Place("", file, line)]
 
-    def _around(self, above: Any, address: int, depth: int, is_within_any: bool = False) -> list[Any]:
+    def _enclosing_functions(
+        self, above: Any, address: int, depth: int, is_within_any: bool = False
+    ) -> list[Any]:
         """The function and the inlined functions that contain an address, outermost first."""
-        if depth > _MOST_DEPTH:
-            raise _TooLong
+        if depth > _MAX_DEPTH:
+            raise _LimitReached
         for entry in above.iter_children():
-            self._check()
+            self._check_time()
             is_code = entry.tag in _FUNCTION_TAGS or entry.tag in _BLOCK_TAGS
             contains = is_code and any(begin <= address < end for begin, end in self._ranges(entry))
             may_contain = entry.tag in _NAMESPACES or (
@@ -261,7 +278,7 @@ class _Lines:
             )
             if not contains and not may_contain:
                 continue
-            inside = self._around(entry, address, depth + 1, is_within_any)
+            inside = self._enclosing_functions(entry, address, depth + 1, is_within_any)
             if contains and entry.tag in _FUNCTION_TAGS:
                 return [entry, *inside]
             if contains or inside:
@@ -290,7 +307,7 @@ class _Lines:
                 yield base + one.begin_offset, base + one.end_offset
 
 
-class _UnitLines:
+class _LineTable:
     """The line table of a compile unit: first address, file and line of each row."""
 
     def __init__(self, unit: Any, program: Any, check: Any) -> None:
@@ -362,8 +379,8 @@ def _name(entry: Any) -> str:
 
 
 def _value(entry: Any, attribute: str) -> int:
-    found = entry.attributes.get(attribute)
-    return int(found.value) if found is not None else 0
+    value = entry.attributes.get(attribute)
+    return int(value.value) if value is not None else 0
 
 
 def _text(attribute: Any) -> str:

@@ -100,15 +100,15 @@ class RankFile(Struct, kw_only=True, eq=False):
         start = first * form.PAGE_BYTES
         length = min(count * form.PAGE_BYTES, self.size_bytes - start)
         mapped = np.fromfile(self.path, dtype=np.uint8, offset=start, count=length)
-        whole = length // form.PAGE_BYTES
-        pages = mapped[: whole * form.PAGE_BYTES].reshape(whole, form.PAGE_BYTES)
+        page_count = length // form.PAGE_BYTES
+        pages = mapped[: page_count * form.PAGE_BYTES].reshape(page_count, form.PAGE_BYTES)
         body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + used]
         entries = np.ascontiguousarray(body).reshape(-1).view(kind)
-        rest = mapped[whole * form.PAGE_BYTES + form.PAGE_HEADER_BYTES :]
-        if len(rest) < kind.itemsize:
+        last_page = mapped[page_count * form.PAGE_BYTES + form.PAGE_HEADER_BYTES :]
+        if len(last_page) < kind.itemsize:
             return entries
-        rest = rest[: len(rest) // kind.itemsize * kind.itemsize]
-        return np.concatenate([entries, np.array(rest).view(kind)])
+        last_page = last_page[: len(last_page) // kind.itemsize * kind.itemsize]
+        return np.concatenate([entries, np.array(last_page).view(kind)])
 
 
 def open_file(path: Path) -> RankFile:
@@ -182,9 +182,9 @@ def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], N
     for first, end in _allocated_pages(path, pages):
         page_headers[first:end] = np.ascontiguousarray(starts[first:end]).view("<u4").reshape(-1, 2)
     page_headers = page_headers[1:]
-    rest = mapped[max(pages, 1) * form.PAGE_BYTES :]
-    if len(rest) > form.PAGE_HEADER_BYTES:
-        page_headers = np.vstack([page_headers, rest[:8].view("<u4").reshape(1, 2)])
+    last_page = mapped[max(pages, 1) * form.PAGE_BYTES :]
+    if len(last_page) > form.PAGE_HEADER_BYTES:
+        page_headers = np.vstack([page_headers, last_page[:8].view("<u4").reshape(1, 2)])
     return page_headers[:, 0].copy(), page_headers[:, 1].copy()
 
 

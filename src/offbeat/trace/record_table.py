@@ -158,8 +158,8 @@ class _Whole:
     def sites(self) -> dict[int, str]:
         """The text of every site so far, by its number."""
         first = len(self._sites)
-        fresh = self._trace.sites.all[first:]
-        self._sites |= {first + place: one.path for place, one in enumerate(fresh)}
+        new_sites = self._trace.sites.all[first:]
+        self._sites |= {first + place: one.path for place, one in enumerate(new_sites)}
         return self._sites
 
 
@@ -219,9 +219,11 @@ class _OfRank:
 
     def _is_sound(self, entries: NDArray[Any]) -> NDArray[np.bool_]:
         """Which records or messages have a known communicator and function, and possible times and sizes."""
-        known = self._known[np.minimum(entries["function"].astype(np.int32), len(self._known) - 1)]
+        has_known_function = self._known[
+            np.minimum(entries["function"].astype(np.int32), len(self._known) - 1)
+        ]
         is_possible = (entries["exit_ns"] >= entries["enter_ns"]) & (entries["bytes"] < 2**62)
-        return np.asarray((self._within(entries) >= 0) & known & is_possible)
+        return np.asarray((self._within(entries) >= 0) & has_known_function & is_possible)
 
     def _what(self, lane: int, entries: NDArray[Any]) -> dict[str, Any]:
         """The columns that identify the process, the communicator, the call and its site."""

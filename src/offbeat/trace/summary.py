@@ -175,8 +175,8 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
     """Time, skews and delays, stragglers: ``most`` rows each (0: all), by groups unless ``apart``."""
     rows = summary.rows if apart else summary.group_rows
     shown = rows[:most] if most else rows
-    left = len(rows) - len(shown)
-    rest = sum(row.spent_s for row in rows[len(shown) :])
+    omitted = len(rows) - len(shown)
+    omitted_s = sum(row.spent_s for row in rows[len(shown) :])
     notes = [
         "share: of the run time, summed over ranks; waited: in the call before the last arrival; operation:"
         " the rest of the call"
@@ -191,10 +191,10 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
         " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
     )
-    if left:
+    if omitted:
         notes.append(
-            f"{counted(left, 'further row')} with {format_time(rest)} together, summed over ranks; all with"
-            " --rows 0"
+            f"{counted(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
+            " ranks; all with --rows 0"
         )
     if any(row.communicators > 1 for row in shown):
         notes.append(

@@ -37,8 +37,10 @@ class TrialChoice(Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> list[Rule]:
-        """Its rules."""
-        return [rule for own in self.plan.rules.values() for rule in own] if self.plan else []
+        """The tuning rules of the choice; none for the library's own decisions."""
+        return (
+            [rule for rules_of_one in self.plan.rules.values() for rule in rules_of_one] if self.plan else []
+        )
 
     @property
     def rule_texts(self) -> list[str]:
@@ -88,9 +90,11 @@ def planned_choices(
                 results, name, bootstrap=0, include_scenarios=include_scenarios and name != NO_DELAY
             )
     for name, choices in chosen.items():
-        own = _plan(results, installation, name, choices)
-        same = next((one.name for one in planned if not one.same_as and one.rules == own.rules), "")
-        planned.append(msgspec.structs.replace(own, same_as=same))
+        planned_choice = _plan(results, installation, name, choices)
+        equal_choice = next(
+            (one.name for one in planned if not one.same_as and one.rules == planned_choice.rules), ""
+        )
+        planned.append(msgspec.structs.replace(planned_choice, same_as=equal_choice))
     return planned
 
 

@@ -77,9 +77,9 @@ def compare(times_s: Mapping[str, Sequence[float]]) -> Verdict | None:
     logs = {name: np.log(np.asarray(times, dtype=np.float64)) for name, times in times_s.items()}
     fastest = min(logs, key=lambda name: (float(logs[name].mean()), name))
     others = [name for name in logs if name != fastest]
-    found = [_compared(name, logs[name] - logs[fastest], len(others)) for name in others]
-    found.sort(key=lambda one: (one.ratio, one.other))
-    return Verdict(fastest=fastest, rounds=len(logs[fastest]), comparisons=found)
+    comparisons = [_compared(name, logs[name] - logs[fastest], len(others)) for name in others]
+    comparisons.sort(key=lambda one: (one.ratio, one.other))
+    return Verdict(fastest=fastest, rounds=len(logs[fastest]), comparisons=comparisons)
 
 
 def _compared(other: str, differences: NDArray[np.float64], comparisons: int) -> Comparison:

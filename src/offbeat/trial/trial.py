@@ -115,7 +115,8 @@ class Journal(CampaignDirectory[Settings, Run]):
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 _TERMINATION_S = 10.0
-_TAIL = 3
+_TAIL_LINES = 3
+"""The number of last output lines in the message about a failed run."""
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -166,10 +167,10 @@ def time_in(output: Path, pattern: re.Pattern[str]) -> float:
 
     Raises :class:`RunFailed` without a match, or if it is no positive number.
     """
-    found = list(pattern.finditer(output.read_text(encoding="utf-8", errors="replace")))
-    if not found:
+    matches = list(pattern.finditer(output.read_text(encoding="utf-8", errors="replace")))
+    if not matches:
         raise RunFailed(f"--time {pattern.pattern}: no match in the output of the program, see {output}")
-    text = found[-1][1 if pattern.groups else 0] or ""
+    text = matches[-1][1 if pattern.groups else 0] or ""
     try:
         value = float(text)
     except ValueError:
@@ -195,7 +196,7 @@ def last_output_lines(output: Path) -> str:
     lines = [
         line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
     ]
-    return " / ".join(line.strip()[:200] for line in lines[-_TAIL:])
+    return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
 
 
 def exit_text(status: int) -> str:
@@ -284,8 +285,8 @@ def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
     """The run times of each choice in seconds, of the complete rounds."""
     good = {(run.round, run.choice): run.time_s for run in journal.done.values() if run.time_s is not None}
     rounds = sorted({number for number, _ in good})
-    whole = [number for number in rounds if all((number, name) in good for name in names)]
-    return {name: [good[number, name] for number in whole] for name in names}
+    complete = [number for number in rounds if all((number, name) in good for name in names)]
+    return {name: [good[number, name] for number in complete] for name in names}
 
 
 def _time(

@@ -14,6 +14,7 @@ from offbeat.trial.comparison import Comparison, Verdict, mean_s
 from offbeat.units import counted, enumeration, format_time
 
 MOST_RULES = 6
+"""The most rules of a choice that are printed."""
 
 
 def tried_lines(choices: Sequence[TrialChoice]) -> list[str]:
@@ -36,20 +37,34 @@ def notes(choices: Sequence[TrialChoice]) -> list[str]:
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
-def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> Table:
+def time_table(times_s: Mapping[str, Sequence[float]], same_rules: Mapping[str, str]) -> Table:
     """A row per choice: number of runs, mean, range, and mean ratio to the default."""
     lines = []
-    for name, own in times_s.items():
-        also = "".join(f" = {other}" for other, stands in same.items() if stands == name)
-        middle = format_time(mean_s(own), 4) if own else NOTHING
-        span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
-        lines.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
+    for name, run_times_s in times_s.items():
+        also = "".join(
+            f" = {other}" for other, representative in same_rules.items() if representative == name
+        )
+        middle = format_time(mean_s(run_times_s), 4) if run_times_s else NOTHING
+        span = (
+            f"{format_time(min(run_times_s), 4)} – {format_time(max(run_times_s), 4)}"
+            if run_times_s
+            else NOTHING
+        )
+        lines.append(
+            [
+                f"{name}{also}",
+                str(len(run_times_s)),
+                middle,
+                span,
+                _against(run_times_s, times_s.get(DEFAULT, [])),
+            ]
+        )
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
     return Table(title="", headings=headings, rows=lines)
 
 
 def verdict_sentences(
-    verdict: Verdict | None, same: Mapping[str, str], without_effect: Collection[str] = ()
+    verdict: Verdict | None, same_rules: Mapping[str, str], without_effect: Collection[str] = ()
 ) -> list[str]:
     """Which choice was the fastest, and whether that is significant.
 
@@ -57,10 +72,10 @@ def verdict_sentences(
     are not reported as the fastest.
     """
     if verdict is None:
-        if same:
+        if same_rules:
             return ["All choices have the same rules: there is nothing to compare."]
         return ["No round was completed: there is nothing to compare."]
-    also = [other for other, stands in same.items() if stands == verdict.fastest]
+    also = [other for other, representative in same_rules.items() if representative == verdict.fastest]
     name = verdict.fastest + (f" (with the same rules: {', '.join(also)})" if also else "")
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
@@ -88,11 +103,11 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
     main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
     rows = []
-    for name, own in times_s.items():
+    for name, run_times_s in times_s.items():
         one = by_name.get(name)
-        if one is None or not own:
+        if one is None or not run_times_s:
             continue
-        measured = mean_s(own)
+        measured = mean_s(run_times_s)
         expected = one.run_s.get(main_condition)
         change = prediction.change(one) if name != DEFAULT else None
         rows.append(
@@ -103,7 +118,7 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
                 format_time(measured, 4),
                 cost(expected.time_s / measured - 1) if expected else NOTHING,
                 cost(change.time_s) if change else NOTHING,
-                _against(own, times_s.get(DEFAULT, [])),
+                _against(run_times_s, times_s.get(DEFAULT, [])),
             ]
         )
     headings = ["choice", "expected,\nno_delay", f"expected,\n{main_condition}", "measured"]
@@ -137,7 +152,7 @@ def chance_words(chance: float) -> str:
     return f"by chance in {share} of trials if both were equally fast"
 
 
-def _against(own: Sequence[float], default: Sequence[float]) -> str:
-    if not own or not default or own is default:
+def _against(run_times_s: Sequence[float], default: Sequence[float]) -> str:
+    if not run_times_s or not default or run_times_s is default:
         return NOTHING
-    return cost(mean_s(own) / mean_s(default) - 1)
+    return cost(mean_s(run_times_s) / mean_s(default) - 1)

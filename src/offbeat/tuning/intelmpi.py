@@ -44,11 +44,11 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     rules, variables, notes = _compatible(plan)
     entries, files, usage = [], [], []
     for row in rule_layout.process_rows(rules):
-        own = _environment(row)
-        text = _text(plan, own | variables, row)
+        row_variables = _environment(row)
+        text = _text(plan, row_variables | variables, row)
         files.append(write_file(directory, f"intelmpi-p{_span(row, '-')}.env", text))
-        entries.append(ProcessEnvironment(p_low=row.p_low, p_high=row.p_high, environment=own))
-        usage += _usage(own | variables, files[-1], row)
+        entries.append(ProcessEnvironment(p_low=row.p_low, p_high=row.p_high, environment=row_variables))
+        usage += _usage(row_variables | variables, files[-1], row)
     return TuningFiles(
         files=files,
         environment=variables,

@@ -80,10 +80,10 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     tree_rules, variables, more = _compatible(tree_rules)
     general = dict(embedded.general)
     compositions = dict(embedded.compositions or {})
-    for collective, own in tree_rules.items():
-        _tune(general, collective, [(entry.rule, entry.leaves.leaf) for entry in own])
-        notes += _tune_nonblocking(general, collective, own)
-        variables |= _pass_undivided(compositions, embedded, collective, own)
+    for collective, entries in tree_rules.items():
+        _tune(general, collective, [(entry.rule, entry.leaves.leaf) for entry in entries])
+        notes += _tune_nonblocking(general, collective, entries)
+        variables |= _pass_undivided(compositions, embedded, collective, entries)
     files = [_write_tree(directory, GENERAL_FILE, general, embedded)]
     environment = {GENERAL_VARIABLE: str(files[0]), **variables}
     if compositions != (embedded.compositions or {}):
@@ -96,12 +96,12 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         launch_options=options,
         usage=usage_lines("mpiexec", options, environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
-        rules=[entry.rule for own in tree_rules.values() for entry in own],
+        rules=[entry.rule for entries in tree_rules.values() for entry in entries],
         every_size=[collective for collective in tree_rules if not SIZE_CONDITION.get(collective)],
         not_in_place=[
             collective
-            for collective, own in tree_rules.items()
-            if all(NOT_IN_PLACE in entry.leaves.leaf.guards for entry in own)
+            for collective, entries in tree_rules.items()
+            if all(NOT_IN_PLACE in entry.leaves.leaf.guards for entry in entries)
         ],
     )
 
@@ -130,8 +130,8 @@ def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[T
 def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
     """A rule with its leaves; raises :class:`InexpressibleError`."""
     entry = TreeRule(rule=rule, leaves=tree_leaves(rule, embedded.names))
-    needed = [rule.collective, *([f"i{rule.collective}"] if entry.leaves.nonblocking else [])]
-    if any(f"collective={collective}" not in embedded.general for collective in needed):
+    conditions = [rule.collective, *([f"i{rule.collective}"] if entry.leaves.nonblocking else [])]
+    if any(f"collective={collective}" not in embedded.general for collective in conditions):
         raise InexpressibleError(
             "belongs to a collective that this library's default selection does not contain"
         )
@@ -145,22 +145,24 @@ def _compatible(
 
     A variable of a nonblocking collective overrides its tree, so if one rule needs it, all rules use it.
     """
-    by_variable = {name for name, own in tree_rules.items() if any(entry.leaves.by_variable for entry in own)}
-    every = [entry.rule for own in tree_rules.values() for entry in own]
+    by_variable = {
+        name for name, entries in tree_rules.items() if any(entry.leaves.by_variable for entry in entries)
+    }
+    all_rules = [entry.rule for entries in tree_rules.values() for entry in entries]
     compatible, variables, notes = rule_layout.compatible_rules(
-        every, partial(_launch_parameters, by_variable=by_variable)
+        all_rules, partial(_launch_parameters, by_variable=by_variable)
     )
-    left: dict[str, list[TreeRule]] = {}
-    for collective, own in tree_rules.items():
-        for entry in own:
+    remaining: dict[str, list[TreeRule]] = {}
+    for collective, entries in tree_rules.items():
+        for entry in entries:
             if entry.rule in compatible:
                 used = (
                     TreeLeaves(leaf=entry.leaves.leaf, by_variable=True)
                     if collective in by_variable
                     else entry.leaves
                 )
-                left.setdefault(collective, []).append(TreeRule(rule=entry.rule, leaves=used))
-    return left, variables, notes
+                remaining.setdefault(collective, []).append(TreeRule(rule=entry.rule, leaves=used))
+    return remaining, variables, notes
 
 
 def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
@@ -172,7 +174,7 @@ def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
     placed = {FALLBACK_VARIABLE, *(variable(collective) for collective in collectives)}
     for collective in collectives:
         parameters = PARAMETERS.get((collective, settings.get(variable(collective), "")), {})
-        placed |= {f"MPIR_CVAR_{own}" for own, _ in parameters.values()}
+        placed |= {f"MPIR_CVAR_{variable_name}" for variable_name, _ in parameters.values()}
     return {name: value for name, value in settings.items() if name not in placed}
 
 

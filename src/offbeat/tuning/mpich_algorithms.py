@@ -114,7 +114,9 @@ _TOPOLOGY = {
 
 def _tree(collective: str, **defaults: str) -> dict[str, tuple[str, str]]:
     """The parameters of an algorithm on a tree, by their defaults."""
-    variables = {name: f"{collective.upper()}_{own}" for name, own in _TREE_VARIABLES.items()}
+    variables = {
+        name: f"{collective.upper()}_{variable_suffix}" for name, variable_suffix in _TREE_VARIABLES.items()
+    }
     return {name: (variables[name], default) for name, default in defaults.items()}
 
 

@@ -101,8 +101,8 @@ def write(
     rules, variables, notes = _expressible(plan, format_version)
     every_size = [collective for collective in rules if COLLECTIVES[collective].size in WHY_ONE]
     files, mca = list[Path](), dict[str, str]()
-    by_han = installation.is_at_least(5) and openmpi_han.needed(rules, plan.several_nodes)
-    by_tuned = openmpi_han.for_tuned(rules)
+    by_han = installation.is_at_least(5) and openmpi_han.is_file_needed(rules, plan.several_nodes)
+    by_tuned = openmpi_han.rules_of_tuned(rules)
     if by_tuned or not by_han:
         files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
         mca |= {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_dynamic_rules_filename": str(files[-1])}
@@ -119,14 +119,16 @@ def write(
         launch_options=options,
         usage=usage_lines("mpirun", options, environment),
         notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
-        rules=[rule for own in rules.values() for rule in own],
+        rules=[rule for rules_of_one in rules.values() for rule in rules_of_one],
         every_size=every_size,
         not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
     )
 
 
 def _refuse_old(plan: TuningPlan, installation: Installation, format_version: int) -> None:
-    by_han = [rule for own in plan.rules.values() for rule in own if is_of_han(rule.settings)]
+    by_han = [
+        rule for rules_of_one in plan.rules.values() for rule in rules_of_one if is_of_han(rule.settings)
+    ]
     if by_han and not installation.is_at_least(5):
         raise BadInput(
             f"{by_han[0].algorithm.name}, chosen for {by_han[0].collective}, is an algorithm of Open MPI's"
@@ -220,8 +222,8 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *(f"# {sentence}" for sentence in plan.insisted),
         f"{len(rules)} # collectives",
     ]
-    for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVES[item[0]].number):
-        blocks = _blocks(collective, own, format_version)
+    for collective, rules_of_one in sorted(rules.items(), key=lambda item: COLLECTIVES[item[0]].number):
+        blocks = _blocks(collective, rules_of_one, format_version)
         lines += [
             "",
             f"{COLLECTIVES[collective].number} # {collective}",

@@ -25,35 +25,35 @@ DECIDED_BY_HAN = ("allgather", "allgatherv", "allreduce", "barrier", "bcast", "g
 WHOLE_COLLECTIVE = 2
 """The number of the level ``global_communicator``; 0 and 1 are the parts inside and between nodes."""
 
-Steps = list[tuple[int, str]]
+SizeSteps = list[tuple[int, str]]
 """First size and component, in ascending order."""
 
 
-def needed(rules: Mapping[str, Sequence[Rule]], several_nodes: bool) -> bool:
+def is_file_needed(rules: Mapping[str, Sequence[Rule]], several_nodes: bool) -> bool:
     """Whether ``han`` needs a rules file: for rules with its own algorithms and, on several nodes, for rules
     of a collective that it would not pass to ``tuned``."""
-    of_han = any(is_of_han(rule.settings) for own in rules.values() for rule in own)
+    of_han = any(is_of_han(rule.settings) for its_rules in rules.values() for rule in its_rules)
     return of_han or (several_nodes and any(rules.get(collective) for collective in DECIDED_BY_HAN))
 
 
-def for_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
+def rules_of_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     """The rules for the rules file of ``tuned``: all but those for algorithms of ``han``."""
     by_tuned = {
-        collective: [rule for rule in own if not is_of_han(rule.settings)]
-        for collective, own in rules.items()
+        collective: [rule for rule in its_rules if not is_of_han(rule.settings)]
+        for collective, its_rules in rules.items()
     }
-    return {collective: own for collective, own in by_tuned.items() if own}
+    return {collective: its_rules for collective, its_rules in by_tuned.items() if its_rules}
 
 
 def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], origin: str) -> str:
     """The file's text. ``every_size`` names the collectives whose rules hold whatever the size."""
-    own = [collective for collective in DECIDED_BY_HAN if rules.get(collective)]
+    collectives = [collective for collective in DECIDED_BY_HAN if rules.get(collective)]
     lines = [
         f"# Written by offbeat from {origin}; used together with openmpi.rules if that exists.",
         "# Each size line: message size, component that gets the whole collective, number of its algorithm.",
-        f"{len(own)} # collectives",
+        f"{len(collectives)} # collectives",
     ]
-    for collective in own:
+    for collective in collectives:
         rows = _rows(rules[collective], collective in every_size)
         lines += ["", collective, "1 # level", f"{WHOLE_COLLECTIVE} # whole collective"]
         lines.append(f"{len(rows)} # communicator sizes")
@@ -63,13 +63,16 @@ def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], o
     return "\n".join(lines) + "\n"
 
 
-def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, Steps]]:
+def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, SizeSteps]]:
     """First number of processes and the sizes from there on, in ascending order."""
     ranges = ((row.p_low, row.p_high, row.rules) for row in rule_layout.process_rows(rules))
-    return [(p_low, _sizes(own or [], every_size)) for p_low, _, own in rule_layout.with_gaps(ranges, 1)]
+    return [
+        (p_low, _sizes(row_rules or [], every_size))
+        for p_low, _, row_rules in rule_layout.with_gaps(ranges, 1)
+    ]
 
 
-def _sizes(rules: Sequence[Rule], every_size: bool) -> Steps:
+def _sizes(rules: Sequence[Rule], every_size: bool) -> SizeSteps:
     """The component of each range of sizes: ``han`` where no rule holds."""
     if every_size and rules:
         return [(0, _component(rules[0]))]

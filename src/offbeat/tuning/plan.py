@@ -117,11 +117,11 @@ def plan(
     such calls are of ``allowed`` kinds (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the
     library settings of a chosen algorithm are unknown, as they are for imported measurements.
     """
-    known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
+    by_name = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
-    family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
-    limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
+    family = str((library or {}).get("family", "")) or next(map(family_of, by_name.values()), "")
+    limited = {key for key, algorithm in by_name.items() if is_limited_to_measured_p(algorithm)}
     wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
     safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
     remaining, notes = _leave_to_better_default(safe)
@@ -132,10 +132,10 @@ def plan(
     }
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
-        configurations = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        own_scores = {(p, size): scores[own, p, size] for own, p, size in chosen if own == collective}
+        configurations = {(p, size): name for (other, p, size), name in chosen.items() if other == collective}
+        own_scores = {(p, size): scores[other, p, size] for other, p, size in chosen if other == collective}
         factors = partial(_factors, configurations=configurations, scores=own_scores, beyond=beyond)
-        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, factors)
+        collective_rules = _rules(collective, configurations, by_name, wrong, environment or {}, factors)
         if collective_rules:
             rules[collective] = collective_rules
     return TuningPlan(
@@ -229,7 +229,7 @@ def _rules(
     ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
-        sizes = sorted(size for own, size in configurations if own == p)
+        sizes = sorted(size for other_p, size in configurations if other_p == p)
         held = size_ranges(sizes, *factors(p, sizes))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
             name = configurations[p, size]

@@ -82,18 +82,20 @@ def _observed(proof: Proof) -> str:
     if proof.why:
         return proof.why
     also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
-    own = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
-    return own.sub("", short(proof.evidence), count=1) + also
+    prefix = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
+    return prefix.sub("", short(proof.evidence), count=1) + also
 
 
 def summary(proofs: Proofs) -> str:
     """The summary in one sentence: the number of verified rules, and of probes outside them."""
     rules = _rules(proofs.proofs)
-    verified = sum(all(proof.outcome == OBEYED for proof in own) for own in rules.values())
+    verified = sum(
+        all(proof.outcome == OBEYED for proof in proofs_of_rule) for proofs_of_rule in rules.values()
+    )
     indistinguishable = sum(
-        any(proof.outcome == INDISTINGUISHABLE for proof in own)
-        and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in own)
-        for own in rules.values()
+        any(proof.outcome == INDISTINGUISHABLE for proof in proofs_of_rule)
+        and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in proofs_of_rule)
+        for proofs_of_rule in rules.values()
     )
     outside = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
     sentence = f"{proofs.library}: {verified} of {counted(len(rules), 'rule')} verified"
@@ -123,11 +125,11 @@ def failed_rules(proofs: Proofs) -> list[str]:
         f"{collective} on p={p}, rule '{algorithm}' measured at {format_size(size)}: "
         + "; ".join(
             f"{proof.outcome} at {format_size(proof.case.bytes)} ({proof.at})"
-            for proof in own
+            for proof in proofs_of_rule
             if proof.outcome in (DISOBEYED, FAILED, UNSEEN)
         )
-        for (collective, p, algorithm, size), own in _rules(proofs.proofs).items()
-        if any(proof.outcome in (DISOBEYED, FAILED, UNSEEN) for proof in own)
+        for (collective, p, algorithm, size), proofs_of_rule in _rules(proofs.proofs).items()
+        if any(proof.outcome in (DISOBEYED, FAILED, UNSEEN) for proof in proofs_of_rule)
     ]
 
 

@@ -24,7 +24,7 @@ from offbeat.units import format_size
 EXACT_STEPS = 256
 """A range of at most this many numbers of processes gets thresholds for each of them."""
 
-COARSENESS = 32
+GROUP_STEPS = 32
 """Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
 
 
@@ -84,7 +84,7 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
     measured = {rule.p for rule in row.rules}
     low = row.p_low
     while low <= row.p_high:
-        high = min(low + low // COARSENESS, row.p_high)
+        high = min(low + low // GROUP_STEPS, row.p_high)
         inside = [p for p in measured if low <= p <= high]
         if inside and low < inside[0]:
             high = inside[0] - 1
@@ -96,9 +96,10 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
 
 
 def segments(
-    rules: Sequence[Rule], same: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
+    rules: Sequence[Rule], key_of: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
 ) -> list[Segment]:
-    """Rules as ranges of size; neighbours that are the ``same`` to the library are joined.
+    """Rules as ranges of size; neighbours with the same ``key_of`` are joined, because the library
+    cannot distinguish them.
 
     Sizes are multiplied by the number of processes if it is given: a range then begins with its first size at
     ``low_p`` and ends before the next size at ``high_p``, but never inside the following range.
@@ -108,7 +109,7 @@ def segments(
         low, high = rule.bytes_low * low_p, (rule.bytes_high + 1) * high_p - 1
         if joined and joined[-1].high >= low:
             joined[-1] = Segment(low=joined[-1].low, high=low - 1, rule=joined[-1].rule)
-        if joined and joined[-1].high + 1 == low and same(joined[-1].rule) == same(rule):
+        if joined and joined[-1].high + 1 == low and key_of(joined[-1].rule) == key_of(rule):
             joined[-1] = Segment(low=joined[-1].low, high=high, rule=joined[-1].rule)
         else:
             joined.append(Segment(low=low, high=high, rule=rule))
@@ -130,8 +131,8 @@ def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[s
         winners.append(winner)
         if len(votes) > 1:
             others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
-            same = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
-            sizes = ", ".join(format_size(rule.bytes) for rule in same)
+            winning_rules = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
+            sizes = ", ".join(format_size(rule.bytes) for rule in winning_rules)
             notes.append(
                 f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
                 f" for every size; other sizes chose {others}."
@@ -155,16 +156,16 @@ def compatible_rules(
     variables: dict[str, str] = {}
     compatible, notes = [], []
     for rule in rules:
-        own, winner = _sorted(parameters_of(rule)), winners[_base(rule)]
-        if own != winner or any(variables.get(name, value) != value for name, value in own):
+        parameters, winning = _sorted(parameters_of(rule)), winners[_base(rule)]
+        if parameters != winning or any(variables.get(name, value) != value for name, value in parameters):
             notes.append(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.algorithm.name} needs"
-                f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
-                " launch has one value only."
+                f" {_assignments(parameters) or f'the default, but others need {_assignments(winning)}'}, and"
+                " a launch has one value only."
             )
         else:
-            variables |= dict(own)
+            variables |= dict(parameters)
             compatible.append(rule)
     return compatible, variables, notes
 

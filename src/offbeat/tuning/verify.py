@@ -123,15 +123,17 @@ def _outside_rules(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
     """At each tuned p, sizes outside and between the rules, where the library's default must run."""
     outside: list[Probe] = []
     for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
-        own = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
+        matching = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
         measured = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p))
         row = measured.row(0, named=True)
         extent = EXTENTS[row["datatype"]]
-        below = (min(rule.bytes_low for rule in own) - 1) // extent * extent
-        above = (max(rule.bytes_high for rule in own) // extent + 1) * extent
+        below = (min(rule.bytes_low for rule in matching) - 1) // extent * extent
+        above = (max(rule.bytes_high for rule in matching) // extent + 1) * extent
         between = [size for size in measured["bytes"].unique().sort() if below < size < above]
         uncovered = [
-            size for size in between if not any(rule.bytes_low <= size <= rule.bytes_high for rule in own)
+            size
+            for size in between
+            if not any(rule.bytes_low <= size <= rule.bytes_high for rule in matching)
         ]
         sizes = [size for size in (below, *uncovered, above) if size > 0]
         outside += [
@@ -155,8 +157,9 @@ class Proof(Struct, frozen=True, kw_only=True):
     ``outcome`` is ``obeyed``; ``disobeyed``: another algorithm ran; ``differs``: outside the tuned sizes
     another algorithm runs than without the files, in a library that cannot do otherwise; ``unseen``: what ran
     was not observed, or there is no evidence to compare it with; ``indistinguishable``: what ran looks like
-    the expected algorithm, but also like those in ``also``; or ``failed``: the launch died, the call returned
-    an error or a wrong result. ``why`` has details; the other fields are those of the :class:`Probe`.
+    the expected algorithm, but also like those in ``also``; or ``failed``: the launch crashed, the call
+    returned an error or a wrong result. ``why`` has details; the other fields are those of the
+    :class:`Probe`.
     """
 
     case: Case
@@ -284,8 +287,8 @@ class Verifier:
         """
         if not functions(evidence):
             return identity(evidence)
-        own = self.steering.functions_of(case.collective, functions(evidence))
-        return " ".join(own) or part(evidence, FUNCTIONS)
+        functions_of_collective = self.steering.functions_of(case.collective, functions(evidence))
+        return " ".join(functions_of_collective) or part(evidence, FUNCTIONS)
 
     def _compare_with_forced(self, probe: Probe, proof: Proof) -> Proof:
         """Compare with what runs at this size when the algorithm is forced: it may fall back at this size."""

@@ -90,11 +90,14 @@ def try_with_and_without(
 
 def _calls(collective: str, p: int, rules: Sequence[Rule], cases: pl.DataFrame) -> list[LegalCall]:
     """The legal calls of a collective, at sizes at which each of its algorithms is used."""
-    own = [rule for rule in rules if rule.collective == collective]
-    chosen = {rule.algorithm.name: rule.bytes for rule in own if rule.p == p}
-    sizes = [*few_sizes([rule.bytes for rule in own if rule.p == p]), *chosen.values()]
+    collective_rules = [rule for rule in rules if rule.collective == collective]
+    size_of_algorithm = {rule.algorithm.name: rule.bytes for rule in collective_rules if rule.p == p}
+    sizes = [
+        *few_sizes([rule.bytes for rule in collective_rules if rule.p == p]),
+        *size_of_algorithm.values(),
+    ]
     row = cases.filter(pl.col("collective") == collective).row(0, named=True)
-    ends = [end for rule in own for end in (rule.p_low, rule.p_high)]
+    ends = [end for rule in collective_rules for end in (rule.p_low, rule.p_high)]
     return legal_calls(collective, p, list(dict.fromkeys(sizes)), row["datatype"], row["op"], ends)
 
 

@@ -28,7 +28,7 @@ static void sleep_until(long long ns) {
 int main(int argc, char **argv) {
     char path[4096];
     int rank;
-    double mine = 1, sum;
+    double value = 1, sum;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     snprintf(path, sizeof path, "%s/%d.txt", argv[1], rank);
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
         moment_ns += atoll(argv[rank + 3]) * 1000;
         sleep_until(moment_ns);
         const long long before_ns = now_ns();
-        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         fprintf(file, "%lld %lld %lld\n", moment_ns, before_ns, now_ns());
     }
     fclose(file);

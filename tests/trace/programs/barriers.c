@@ -32,14 +32,14 @@ static void end(const char *how, int rank) {
 
 int main(int argc, char **argv) {
     int rank, count = argc > 1 ? atoi(argv[1]) : 1;
-    double mine = 1.0, sum;
+    double value = 1.0, sum;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const long delay_ns = argc > 2 ? atol(argv[2]) * 1000 * rank : 0;
     const struct timespec delay = {delay_ns / 1000000000, delay_ns % 1000000000};
     for (int i = 0; i < count; i++) {
         if (i % 10 == 0)
-            MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         if (delay_ns > 0)
             nanosleep(&delay, NULL);
         MPI_Barrier(MPI_COMM_WORLD);

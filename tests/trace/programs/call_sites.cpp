@@ -3,9 +3,9 @@
 
 namespace solver {
 namespace {
-template <typename Value> [[gnu::noinline]] Value summed(Value mine) {
+template <typename Value> [[gnu::noinline]] Value summed(Value value) {
     Value sum;
-    MPI_Allreduce(&mine, &sum, sizeof(Value), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    MPI_Allreduce(&value, &sum, sizeof(Value), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     return sum;
 }
 } // namespace

@@ -7,9 +7,9 @@ enum { THREADS = 4, CALLS = 500, NO_THREADS = 77 };
 
 static void *work(void *given) {
     MPI_Comm comm = *(MPI_Comm *)given, copy;
-    int mine = 1, sum;
+    int value = 1, sum;
     for (int i = 0; i < CALLS; i++)
-        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
     MPI_Comm_dup(comm, &copy);
     MPI_Comm_free(&copy);
     return NULL;
