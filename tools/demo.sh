@@ -74,9 +74,8 @@ step "16. And how long does it take?" \
 
 # offbeat-partitioned was installed beside the driver, too.
 title "17. Threads finish at different times: what does a program gain that sends parts of a message when they are ready?"
-export OMP_NUM_THREADS=2 CMAKE_PREFIX_PATH=${driver%/bin/offbeat-driver}
-cmake -S examples/stencil -B demo/stencil >demo/stencil.log && cmake --build demo/stencil >>demo/stencil.log
-run "${mpirun[@]}" -n 2 demo/stencil/stencil --grid 2x1024x1024 --sleep 5000 --iterations 10
+cmake -S examples/stencil -B demo/stencil -DCMAKE_PREFIX_PATH="${driver%/bin/offbeat-driver}" >demo/stencil.log && cmake --build demo/stencil >>demo/stencil.log
+run env OMP_NUM_THREADS=2 "${mpirun[@]}" -n 2 demo/stencil/stencil --grid 2x1024x1024 --sleep 5000 --iterations 10
 
 cat <<END
 
@@ -87,6 +86,6 @@ The reports:         $PWD/$simulated/report.html and $PWD/$measured/report.html
                      (open them in a browser; they need no network)
 The application:     pictures in $application/pictures/, tuning files in $application/try/tuning/
 The paper's maps:    .venv/bin/offbeat reproduce figure4
-Partitioned messages: docs/howto/partitioned.md, examples/stencil/
+Parts of messages:   docs/howto/partitioned.md, examples/stencil/
 Your own study:      .venv/bin/offbeat init, then docs/tutorial.md
 END

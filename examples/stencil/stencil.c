@@ -254,6 +254,10 @@ static void print_table(const program *p) {
     printf("way      result us/iteration  speed-up  (95%% interval)\n");
     for (int i = 0; i < p->count; i++)
         print_way(p, &p->subjects[i], values);
+    printf("\nplain: a face is one message, sent when the last thread has finished; offbeat, mpi: parts of a "
+           "face, each\n"
+           "sent when its thread has finished. right: equal to the sequential computation, bit by bit, in "
+           "each run.\n");
     free(values);
 }
 
