@@ -254,10 +254,9 @@ static void print_table(const program *p) {
     printf("way      result us/iteration  speed-up  (95%% interval)\n");
     for (int i = 0; i < p->count; i++)
         print_way(p, &p->subjects[i], values);
-    printf("\nplain: a face is one message, sent when the last thread has finished; offbeat, mpi: parts of a "
-           "face, each\n"
-           "sent when its thread has finished. right: equal to the sequential computation, bit by bit, in "
-           "each run.\n");
+    printf("\nplain: a face is one message, sent when the last thread has finished\n"
+           "offbeat, mpi: each thread marks its part of a face as ready when it has finished\n"
+           "right: in each run equal to the sequential computation, bit by bit\n");
     free(values);
 }
 
