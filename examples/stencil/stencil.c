@@ -124,6 +124,13 @@ static void receive_parts(program *p, subject *s, int part) {
     }
 }
 
+/* All ways wait in the same manner, so that their times can be compared. */
+static void complete(const program *p, subject *s) {
+    double begin = MPI_Wtime();
+    while (!s->way->complete(&s->exchange))
+        await(p, s, begin);
+}
+
 static void iterate(program *p, subject *s) {
     s->way->start(&s->exchange);
 #pragma omp parallel num_threads(p->threads)
@@ -134,15 +141,16 @@ static void iterate(program *p, subject *s) {
         if (s->way->send) {
 #pragma omp barrier
 #pragma omp master
-            s->way->send(&s->exchange);
+            {
+                s->way->send(&s->exchange);
+                complete(p, s);
+            }
 #pragma omp barrier
         }
         for (int part = omp_get_thread_num(); part < p->threads; part += step)
             receive_parts(p, s, part);
     }
-    double begin = MPI_Wtime();
-    while (!s->way->complete(&s->exchange))
-        await(p, s, begin);
+    complete(p, s);
     block_advance(&p->block);
 }
 
