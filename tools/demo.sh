@@ -4,6 +4,7 @@
 #    demo/measured/.
 # 3. Traces an application (offbeat-ft), predicts its run time and tries the choices: from examples/application.toml
 #    to demo/application/.
+# 4. Runs the example program examples/stencil, whose processes exchange faces with partitioned messages.
 #
 # Each command is shown before it runs, as a person would type it. After an interruption, the same command resumes.
 set -euo pipefail
@@ -14,14 +15,22 @@ if ! command -v cmake >/dev/null || ! command -v cc >/dev/null; then
     exit 1
 fi
 
-step() {
-    printf '\n== %s\n$ .venv/bin/offbeat' "$1"
-    shift
+title() {
+    printf '\n== %s\n' "$1"
+}
+
+run() {
+    printf '$'
     for word; do
         if [[ $word =~ ^[A-Za-z0-9_./:=-]+$ ]]; then printf ' %s' "$word"; else printf " '%s'" "$word"; fi
     done
     printf '\n\n'
-    ".venv/bin/offbeat" "$@"
+    "$@"
+}
+
+step() {
+    title "$1"
+    run .venv/bin/offbeat "${@:2}"
 }
 
 simulated=demo/simulated measured=demo/measured application=demo/application
@@ -40,9 +49,9 @@ step "9. Draw the report" report "$measured"
 
 # The example application was built with the driver and lies beside it. Open MPI refuses to run as root without these variables.
 driver=$(.venv/bin/offbeat doctor --mpi .venv | sed -nE 's/^ *driver (.*)$/\1/p')
-ft=(.venv/bin/mpirun)
-[[ $(id -u) != 0 ]] || ft+=(--allow-run-as-root)
-ft+=(-n 2 "${driver%offbeat-driver}offbeat-ft" --class S --repeat 3 --imbalance "$PWD/$application/injected.txt")
+mpirun=(.venv/bin/mpirun)
+[[ $(id -u) != 0 ]] || mpirun+=(--allow-run-as-root)
+ft=("${mpirun[@]}" -n 2 "${driver%offbeat-driver}offbeat-ft" --class S --repeat 3 --imbalance "$PWD/$application/injected.txt")
 trace=$application/trace results=$application/results
 mkdir -p "$application"
 .venv/bin/offbeat pattern make last_delayed --p 2 --skew "2 ms" --output "$application/injected.txt"
@@ -61,7 +70,12 @@ step "15. How long would the application take with each?" \
     predict "$trace" "$results" --ran default --pictures "$application/pictures"
 step "16. And how long does it take?" \
     try --results "$results" --trace "$trace" --output "$application/try" --pictures "$application/pictures" \
-    --time 'processes.*: ([0-9.]+) s' -- "${ft[@]}"
+    --rounds 3 --time 'processes.*: ([0-9.]+) s' -- "${ft[@]}"
+
+# offbeat-partitioned was installed beside the driver, too.
+title "17. Threads finish at different times: what does a program gain that sends parts of a message when they are ready?"
+cmake -S examples/stencil -B demo/stencil -DCMAKE_PREFIX_PATH="${driver%/bin/offbeat-driver}" >demo/stencil.log && cmake --build demo/stencil >>demo/stencil.log
+run env OMP_NUM_THREADS=2 "${mpirun[@]}" -n 2 demo/stencil/stencil --grid 2x1024x1024 --sleep 5000 --iterations 10
 
 cat <<END
 
@@ -72,5 +86,6 @@ The reports:         $PWD/$simulated/report.html and $PWD/$measured/report.html
                      (open them in a browser; they need no network)
 The application:     pictures in $application/pictures/, tuning files in $application/try/tuning/
 The paper's maps:    .venv/bin/offbeat reproduce figure4
+Parts of messages:   docs/howto/partitioned.md, examples/stencil/
 Your own study:      .venv/bin/offbeat init, then docs/tutorial.md
 END

@@ -14,6 +14,7 @@ check() {
 }
 
 mapfile -t c_files < <(git ls-files --cached --others --exclude-standard 'native/*.c' 'native/*.h')
+mapfile -t example_files < <(git ls-files --cached --others --exclude-standard 'examples/*.c' 'examples/*.h')
 mapfile -t cpp_files < <(git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp')
 
 # configure SOURCES FOLDER OPTION...: clang-tidy needs to know how each file is compiled: a build folder that is configured and
@@ -54,7 +55,7 @@ check "mypy" mypy
 check "ruff check" ruff check
 check "ruff format" ruff format --check
 check "removed words" python tools/words.py
-check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${cpp_files[@]}"
+check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${example_files[@]}" "${cpp_files[@]}"
 check "reference pages" python docs/reference_pages --check
 check "documentation" sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
