@@ -1,4 +1,4 @@
-"""How often the advice for a partitioned message is within 10% of the measured best way of sending it.
+"""How often the recommendation for a partitioned message is within 10% of the measured best way of sending it.
 
 Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE]
 
@@ -6,9 +6,9 @@ Measures, with the MPI installation LIBRARY, three studies of 80 cells (4 sizes 
 numbers of threads × 5 delays) into FOLDER (default: a temporary one; what is there already is kept): single,
 many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 messages, and with one a
 partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE (default 20 us) the accepted
-lateness of threads. LIBRARY may be `made-up`: cells of known costs with 3% noise, to test this benchmark.
+lateness of threads.
 
-The cells are divided at random into two halves, three times; advice for each half comes from costs that were
+The cells are divided at random into two halves, three times; recommendation for each half comes from costs that were
 fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in which the
 measured time of the advised way is within 10% of the shortest measured time:
 
@@ -17,7 +17,7 @@ measured time of the advised way is within 10% of the shortest measured time:
   best way do not overlap, and the share of these cells;
 - within the noise: the advised way's interval begins below 1.1 times the upper end of the best way's.
 
-Each is printed for advice from results (model and correction by nearby cells) and from a platform file (model
+Each is printed for recommendation from results (model and correction by nearby cells) and from a platform file (model
 alone), beside always sending in the same way. Other programs on the machine make the measurements useless:
 threads are preempted, and blocks take seconds instead of milliseconds.
 """
@@ -35,17 +35,17 @@ import numpy as np
 from msgspec.structs import replace
 from studies import write_study
 
-from offbeat.partitioned.advice import Adviser, Message
 from offbeat.partitioned.cells import Cell, Measured, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s
 from offbeat.partitioned.fit import fit
+from offbeat.partitioned.recommendation import Adviser, Message
 from offbeat.pattern.shapes import delays
 
 WITHIN = 1.1
 SEEDS = (1, 2, 3)
 
 STUDY = """
-name = "advice-{setting}"
+name = "recommendation-{setting}"
 [[partitioned]]
 sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
 partitions = [4, 16]
@@ -183,14 +183,14 @@ def line(what: str, judged: Sequence[tuple[bool, bool, bool]]) -> str:
 
 
 def report(measured: Measured) -> None:
-    """Print the shares, by source of the advice, and for single approaches."""
+    """Print the shares, by source of the recommendation, and for single approaches."""
     messages: dict[tuple[object, ...], list[Cell]] = {}
     for cell in measured.cells:
         messages.setdefault(cell.message, []).append(cell)
     print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
-    print(line("advice from results", judge(measured, True)))
-    print(line("advice from a platform file", judge(measured, False)))
+    print(line("recommendation from results", judge(measured, True)))
+    print(line("recommendation from a platform file", judge(measured, False)))
     for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
         own = [
             counts(cell, cells)

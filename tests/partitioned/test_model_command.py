@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,17 @@ def test_the_picture_is_written(tmp_path: Path) -> None:
     out = tmp_path / "gain.svg"
     assert f"wrote {out}" in run("--partitions", 1, "--picture", out).stdout
     assert out.stat().st_size > 10_000
+
+
+def test_the_memory_of_the_picture_does_not_grow_with_the_partitions(tmp_path: Path) -> None:
+    """All trials of all delays and sizes at once would be 40 MB for each intermediate array."""
+    arguments = ("--threads", 4096, "--partitions", 1, "--size", "1 KiB", "--arithmetic-intensity", 5)
+    run(*arguments, "--picture", tmp_path / "first.png")  # fonts and modules are loaded
+    tracemalloc.start()
+    run(*arguments, "--picture", tmp_path / "second.png")
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 200e6
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from offbeat.platform import presets
 from offbeat.units import US_PER_MB, format_bandwidth, format_time, parse_size, parse_time
 
 if TYPE_CHECKING:
-    from offbeat.partitioned.advice import Adviser
     from offbeat.partitioned.predictions import ReadySource
+    from offbeat.partitioned.recommendation import Adviser
 
 app = typer.Typer(
     help="Predict what sending the partitions of a message early gains, and advise how to send it.",
@@ -142,8 +142,8 @@ def show_advice(
     what these rest on: a measurement, the fitted model, or an extrapolation.
     """
     from offbeat.partitioned import tables
-    from offbeat.partitioned.advice import advise, messages_of
     from offbeat.partitioned.predictions import check_partitions
+    from offbeat.partitioned.recommendation import advise, messages_of
     from offbeat.table import FittedTable
 
     total_bytes = _size(size)
@@ -159,7 +159,7 @@ def show_advice(
         )
     if pattern and partitions is None:
         divisions = _fitting(delays, threads, divisions)
-    advice = advise(
+    recommendation = advise(
         adviser,
         [(n, messages_of(delays, total_bytes, threads, n, adviser.noise_s)) for n in divisions],
     )
@@ -167,14 +167,18 @@ def show_advice(
     if prints_text(json):
         console.print(
             FittedTable(
-                tables.OPTION_HEADINGS, tables.option_rows(advice.options[:MOST_OPTIONS]), texts=(0, 6)
+                tables.OPTION_HEADINGS,
+                tables.option_rows(recommendation.options[:MOST_OPTIONS]),
+                texts=(0, 6),
             )
         )
-        if len(advice.options) > MOST_OPTIONS:
-            console.print(f"and {len(advice.options) - MOST_OPTIONS} slower options; --json has all of them")
-        for sentence in tables.advice_sentences(advice):
+        if len(recommendation.options) > MOST_OPTIONS:
+            console.print(
+                f"and {len(recommendation.options) - MOST_OPTIONS} slower options; --json has all of them"
+            )
+        for sentence in tables.recommendation_sentences(recommendation):
             console.print(sentence, markup=False, soft_wrap=False)
-    write_json(json, lambda: encoded(advice.record()))
+    write_json(json, lambda: encoded(recommendation.record()))
 
 
 @app.command("model")
@@ -340,8 +344,8 @@ def _advised_source(
 
 def _adviser(sources: list[str]) -> Adviser:
     """The adviser of a platform, or of result directories. Raises BadInput."""
-    from offbeat.partitioned.advice import adviser_of_platform, adviser_of_results
     from offbeat.partitioned.cells import read_measured
+    from offbeat.partitioned.recommendation import adviser_of_platform, adviser_of_results
     from offbeat.platform import machine
 
     directories = [Path(source) for source in sources if Path(source).is_dir()]

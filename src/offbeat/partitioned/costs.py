@@ -66,8 +66,8 @@ def time_s(costs: Costs, ready_s: Times, total_bytes: ArrayLike, threads: int, m
     ``ready_s`` (trials, partitions) are the times at which threads have computed the partitions, which are
     neighbours in a thread. ``total_bytes`` is one number or (trials,).
     """
-    crowd = 1 + costs.contention * (threads - 1)
-    marked_s = _marked_s(ready_s, threads, costs.partition_s * crowd)
+    factor = 1 + costs.contention * (threads - 1)
+    marked_s = _marked_s(ready_s, threads, costs.partition_s * factor)
     message_s, counts = aggregated(marked_s, 1.0, messages)
     partition_bytes = np.asarray(total_bytes, dtype=np.float64).reshape(-1, 1) / ready_s.shape[-1]
     sizes = counts * partition_bytes
@@ -77,7 +77,7 @@ def time_s(costs: Costs, ready_s: Times, total_bytes: ArrayLike, threads: int, m
     leaves_s = last_s - progress * (last_s - message_s)
     bandwidth = np.where(is_eager, costs.eager_bandwidth, costs.rendezvous_bandwidth)
     sent_s = pipelined_s(
-        leaves_s, np.broadcast_to(costs.message_s * crowd + sizes / bandwidth, leaves_s.shape)
+        leaves_s, np.broadcast_to(costs.message_s * factor + sizes / bandwidth, leaves_s.shape)
     )
     handshake_s = np.where(is_eager.all(axis=-1), 0.0, costs.rendezvous_latency_s)
     marking_s = last_s[:, 0] - ready_s.max(axis=-1)

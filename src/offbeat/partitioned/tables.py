@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from offbeat.partitioned.advice import EXTRAPOLATED, MEASURED, Advice, Option, message_bytes
 from offbeat.partitioned.costs import LEARNED, OWN, SINGLE
 from offbeat.partitioned.fit import Fit
 from offbeat.partitioned.predictions import Prediction
+from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
 from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 HEADINGS = (
@@ -60,12 +60,12 @@ def option_rows(options: Iterable[Option]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def advice_sentences(advice: Advice) -> Iterator[str]:
+def recommendation_sentences(recommendation: Recommendation) -> Iterator[str]:
     """What to do, what it gains, and what that rests on."""
-    best = advice.best
-    yield f"Advice: {_what(best)}, with {counted(best.partitions_per_thread, 'partition')} a thread."
+    best = recommendation.best
+    yield f"Recommendation: {_what(best)}, with {counted(best.partitions_per_thread, 'partition')} a thread."
     if best.approach == OWN and best.setting:
-        size = message_bytes(best, advice.total_bytes)
+        size = message_bytes(best, recommendation.total_bytes)
         yield f"Set offbeat_messages = {best.setting}, or offbeat_message_bytes = {size}."
     interval = f"95% interval {best.gain_low:.2f} to {best.gain_high:.2f}"
     if best.approach == SINGLE:
@@ -76,7 +76,7 @@ def advice_sentences(advice: Advice) -> Iterator[str]:
         yield f"The gain over a single message is uncertain: {best.gain:.2f} ({interval})."
     else:
         yield f"It is not expected to gain over a single message: {best.gain:.2f} ({interval})."
-    yield f"This rests on {_basis(best)} ({advice.source})."
+    yield f"This rests on {_basis(best)} ({recommendation.source})."
 
 
 def _what(best: Option) -> str:

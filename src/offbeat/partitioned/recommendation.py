@@ -1,4 +1,4 @@
-"""Advice: which approach, how many partitions and how many messages, with the gain over a single message.
+"""Recommendation: which approach, how many partitions and how many messages, with the gain over a single message.
 
 Every option has a time with a 95% interval. A measured cell counts first. Otherwise the fitted costs predict
 the time, corrected by what nearby cells differ from their own predictions (a Gaussian process over sizes,
@@ -86,8 +86,8 @@ class Option(Struct, frozen=True, kw_only=True):
         return self.gain_low > 1
 
 
-class Advice(Struct, frozen=True, kw_only=True):
-    """The options, the best first; the advice is the first."""
+class Recommendation(Struct, frozen=True, kw_only=True):
+    """The options, the best first; the recommendation is the first."""
 
     total_bytes: int
     threads: int
@@ -101,8 +101,12 @@ class Advice(Struct, frozen=True, kw_only=True):
         return self.options[0]
 
     def record(self) -> dict[str, object]:
-        """For JSON: the advice first, then all options."""
-        return {"advice": asdict(self.best), **asdict(self), "options": [asdict(one) for one in self.options]}
+        """For JSON: the recommendation first, then all options."""
+        return {
+            "recommendation": asdict(self.best),
+            **asdict(self),
+            "options": [asdict(one) for one in self.options],
+        }
 
 
 class Adviser:
@@ -279,7 +283,7 @@ def settings(approach: str, message: Message) -> list[int]:
     return [0, *(count for count in [*powers, message.partitions] if count != default)]
 
 
-def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Advice:
+def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recommendation:
     """The options for messages that differ in partitions per thread: (partitions per thread, message).
 
     Options are compared by their time after the last ready partition.
@@ -294,7 +298,7 @@ def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Advice:
         ]
     assert last is not None
     single = min((one for one in options if one.approach == SINGLE), key=lambda one: one.time_s)
-    return Advice(
+    return Recommendation(
         total_bytes=last.total_bytes,
         threads=last.threads,
         delay_s=float(np.ptp(last.ready_s, axis=-1).mean()),

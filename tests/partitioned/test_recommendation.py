@@ -17,9 +17,17 @@ from typer.testing import CliRunner
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.partitioned import tables
-from offbeat.partitioned.advice import Advice, Adviser, Message, Option, advise, ranked, with_gain
 from offbeat.partitioned.costs import Costs
 from offbeat.partitioned.fit import Fit, fitted_platform
+from offbeat.partitioned.recommendation import (
+    Adviser,
+    Message,
+    Option,
+    Recommendation,
+    advise,
+    ranked,
+    with_gain,
+)
 from offbeat.platform.write import toml_text
 
 NO_NOISE = (0.0, 0.0)
@@ -56,29 +64,29 @@ def platform(tmp_path: Path) -> Path:
     return path
 
 
-def sentences(advice: Advice) -> str:
-    return " ".join(tables.advice_sentences(advice))
+def sentences(recommendation: Recommendation) -> str:
+    return " ".join(tables.recommendation_sentences(recommendation))
 
 
 def test_a_large_message_with_a_late_partition_is_sent_in_parts() -> None:
-    advice = advise(adviser(), [(4, message(2**22, [0, 0, 0, 1e-3]))])
-    assert advice.best.approach != "single" and advice.best.messages > 1
-    assert advice.best.gain > 2 and advice.best.is_gain
-    assert "Expected gain over a single message" in sentences(advice)
+    recommendation = advise(adviser(), [(4, message(2**22, [0, 0, 0, 1e-3]))])
+    assert recommendation.best.approach != "single" and recommendation.best.messages > 1
+    assert recommendation.best.gain > 2 and recommendation.best.is_gain
+    assert "Expected gain over a single message" in sentences(recommendation)
 
 
 def test_a_small_message_is_sent_whole() -> None:
-    advice = advise(adviser(), [(16, message(2**10, [0.0] * 16))])
-    assert advice.best.messages == 1 and advice.best.gain <= 1.001
-    assert "Expected gain" not in sentences(advice)
+    recommendation = advise(adviser(), [(16, message(2**10, [0.0] * 16))])
+    assert recommendation.best.messages == 1 and recommendation.best.gain <= 1.001
+    assert "Expected gain" not in sentences(recommendation)
 
 
 def test_a_library_that_sends_nothing_early_gets_a_single_message() -> None:
-    advice = advise(
+    recommendation = advise(
         adviser(rendezvous_progress=0.0, eager_progress=0.0), [(4, message(2**22, [0, 0, 0, 1e-3]))]
     )
-    assert advice.best.messages == 1
-    assert "No way of sending in partitions is expected to be faster" in sentences(advice)
+    assert recommendation.best.messages == 1
+    assert "No way of sending in partitions is expected to be faster" in sentences(recommendation)
 
 
 @given(
@@ -87,13 +95,13 @@ def test_a_library_that_sends_nothing_early_gets_a_single_message() -> None:
     progress=st.floats(0, 1),
 )
 def test_advice_never_calls_a_loss_a_gain(size: int, ready: list[float], progress: float) -> None:
-    advice = advise(adviser(rendezvous_progress=progress), [(len(ready), message(size, ready))])
-    best = advice.best
+    recommendation = advise(adviser(rendezvous_progress=progress), [(len(ready), message(size, ready))])
+    best = recommendation.best
     assert best.gain >= 1 / 1.011  # a single message is an option, and a tie may be 1% slower
     assert best.gain_low <= best.gain <= best.gain_high
     if best.gain <= 1:
-        assert not best.is_gain and "Expected gain" not in sentences(advice)
-    for one in advice.options:
+        assert not best.is_gain and "Expected gain" not in sentences(recommendation)
+    for one in recommendation.options:
         assert one.low_s <= one.time_s <= one.high_s
 
 
@@ -161,12 +169,12 @@ def test_the_command_advises_from_a_platform_file(platform: Path) -> None:
     text = run(*arguments).stdout
     assert all(len(line) <= 80 for line in text.splitlines())
     words = " ".join(text.split())
-    assert "Advice:" in words and "partitions a thread" in words
+    assert "Recommendation:" in words and "partitions a thread" in words
     assert "This rests on" in words and "a made-up library on a host, 2026-01-01" in words
     record = json.loads(run(*arguments, "--json", "-").stdout)
-    assert record["advice"] == record["options"][0]
+    assert record["recommendation"] == record["options"][0]
     assert {one["partitions_per_thread"] for one in record["options"]} == {1, 2, 4, 8, 16}
-    assert record["advice"]["gain"] > 1
+    assert record["recommendation"]["gain"] > 1
 
 
 @pytest.mark.parametrize(
@@ -175,7 +183,7 @@ def test_the_command_advises_from_a_platform_file(platform: Path) -> None:
 )
 def test_delays_can_be_computing_times_or_a_pattern(platform: Path, delays: tuple[object, ...]) -> None:
     record = json.loads(run("advise", platform, "--size", "4 MiB", *delays, "--json", "-").stdout)
-    assert record["advice"]["gain"] > 1
+    assert record["recommendation"]["gain"] > 1
 
 
 def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, tmp_path: Path) -> None:
@@ -204,7 +212,7 @@ def test_what_means_nothing_is_refused(
 ) -> None:
     given_arguments = [platform if one == "PLATFORM" else one for one in arguments]
     if sentence is None:
-        assert "Advice" in run("advise", *given_arguments).stdout
+        assert "Recommendation" in run("advise", *given_arguments).stdout
         return
     with pytest.raises(BadInput, match=sentence):
         run("advise", *given_arguments)
