@@ -1,4 +1,4 @@
-"""How often the recommendation for a partitioned message is within 10% of the measured best way of sending it.
+"""How often the recommended way of sending a partitioned message is within 10% of the measured best way.
 
 Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE]
 
@@ -8,17 +8,17 @@ many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 m
 partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE (default 20 us) the accepted
 lateness of threads.
 
-The cells are divided at random into two halves, three times; recommendation for each half comes from costs that were
-fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in which the
-measured time of the advised way is within 10% of the shortest measured time:
+The cells are divided at random into two halves, three times; recommendations for each half come from costs
+that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in which the
+measured time of the recommended way is within 10% of the shortest measured time:
 
 - strict: of the measured times;
 - distinguishable: as strict, but only over the cells in which the 95% intervals of the best and of the second
   best way do not overlap, and the share of these cells;
-- within the noise: the advised way's interval begins below 1.1 times the upper end of the best way's.
+- within the noise: the recommended way's interval begins below 1.1 times the upper end of the best way's.
 
-Each is printed for recommendation from results (model and correction by nearby cells) and from a platform file (model
-alone), beside always sending in the same way. Other programs on the machine make the measurements useless:
+Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
+file (model alone), beside always sending in the same way. Other programs on the machine make the measurements useless:
 threads are preempted, and blocks take seconds instead of milliseconds.
 """
 
@@ -45,7 +45,7 @@ WITHIN = 1.1
 SEEDS = (1, 2, 3)
 
 STUDY = """
-name = "recommendation-{setting}"
+name = "messages-{setting}"
 [[partitioned]]
 sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
 partitions = [4, 16]
@@ -140,7 +140,7 @@ def made_up() -> Measured:
     return Measured(cells=cells, noise_s=(0.0, 0.0), source="made-up", date="", nodes=1, cores=2)
 
 
-def advised(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
+def recommended(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
     """The cell of the way that is advised for a message, of those that were measured."""
     first = cells[0]
     message = Message(total_bytes=first.total_bytes, threads=first.threads, ready_s=first.ready_s[None])
@@ -172,7 +172,7 @@ def judge(measured: Measured, with_cells: bool) -> list[tuple[bool, bool, bool]]
         for own, other in (halves, halves[::-1]):
             known = replace(measured, cells=[cell for cells in own for cell in cells])
             adviser = Adviser(fit(known), known if with_cells else None, measured.noise_s, measured.source)
-            judged += [counts(advised(adviser, cells), cells) for cells in other]
+            judged += [counts(recommended(adviser, cells), cells) for cells in other]
     return judged
 
 
@@ -189,8 +189,8 @@ def report(measured: Measured) -> None:
         messages.setdefault(cell.message, []).append(cell)
     print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
-    print(line("recommendation from results", judge(measured, True)))
-    print(line("recommendation from a platform file", judge(measured, False)))
+    print(line("recommended from results", judge(measured, True)))
+    print(line("recommended from a platform file", judge(measured, False)))
     for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
         own = [
             counts(cell, cells)

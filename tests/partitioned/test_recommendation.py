@@ -94,7 +94,7 @@ def test_a_library_that_sends_nothing_early_gets_a_single_message() -> None:
     ready=st.lists(st.floats(0, 2e-3), min_size=1, max_size=8),
     progress=st.floats(0, 1),
 )
-def test_advice_never_calls_a_loss_a_gain(size: int, ready: list[float], progress: float) -> None:
+def test_no_recommendation_calls_a_loss_a_gain(size: int, ready: list[float], progress: float) -> None:
     recommendation = advise(adviser(rendezvous_progress=progress), [(len(ready), message(size, ready))])
     best = recommendation.best
     assert best.gain >= 1 / 1.011  # a single message is an option, and a tie may be 1% slower

@@ -83,7 +83,7 @@ def fit_costs(
 
 
 @app.command("advise")
-def show_advice(
+def recommend(
     sources: Annotated[
         list[str],
         typer.Argument(

@@ -1,4 +1,4 @@
-"""Recommendation: which approach, how many partitions and how many messages, with the gain over a single message.
+"""Recommendations: which approach, how many partitions and messages, and the gain over a single message.
 
 Every option has a time with a 95% interval. A measured cell counts first. Otherwise the fitted costs predict
 the time, corrected by what nearby cells differ from their own predictions (a Gaussian process over sizes,
