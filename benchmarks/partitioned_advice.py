@@ -9,8 +9,8 @@ partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE
 lateness of threads.
 
 The cells are divided at random into two halves, three times; recommendations for each half come from costs
-that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in which the
-measured time of the recommended way is within 10% of the shortest measured time:
+that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in
+which the measured time of the recommended way is within 10% of the shortest measured time:
 
 - strict: of the measured times;
 - distinguishable: as strict, but only over the cells in which the 95% intervals of the best and of the second
@@ -18,8 +18,8 @@ measured time of the recommended way is within 10% of the shortest measured time
 - within the noise: the recommended way's interval begins below 1.1 times the upper end of the best way's.
 
 Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
-file (model alone), beside always sending in the same way. Other programs on the machine make the measurements useless:
-threads are preempted, and blocks take seconds instead of milliseconds.
+file (model alone), beside always sending in the same way. Other programs on the machine make the measurements
+useless: threads are preempted, and blocks take seconds instead of milliseconds.
 """
 
 from __future__ import annotations
