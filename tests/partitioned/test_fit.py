@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_cells import COSTS, cells, measured
 from msgspec.structs import replace
@@ -111,8 +111,7 @@ def test_costs_that_cells_do_not_determine_have_wide_intervals() -> None:
 
 
 @pytest.mark.slow
-@given(share=st.sampled_from([0.02, 0.97]))
-@settings(max_examples=2)
+@pytest.mark.parametrize("share", [0.02, 0.97])
 def test_a_library_that_sends_nothing_early_is_found_out(share: float) -> None:
     truth = replace(COSTS, rendezvous_progress=share)
     assert fit_approach("many", cells("many", truth, 0.02)).costs.rendezvous_progress == pytest.approx(
