@@ -101,8 +101,8 @@ def recommend(
         typer.Option(
             min=1,
             max=65536,
-            help="Partitions of each thread: 1, 2, 4, 8 and 16 are compared unless given. May be given"
-            " several times.",
+            help="Partitions of each thread. May be given several times. [default: 1 with --delay-rate, else"
+            " 1, 2, 4, 8 and 16 are compared]",
         ),
     ] = None,
     delay_rate: Annotated[
@@ -147,7 +147,8 @@ def recommend(
     from offbeat.table import FittedTable
 
     total_bytes = _size(size)
-    per_thread = list(dict.fromkeys(partitions or COMPARED_PER_THREAD))
+    is_rate = compute_rate is None and not pattern
+    per_thread = list(dict.fromkeys(partitions or COMPARED_PER_THREAD[: 1 if is_rate else None]))
     check_partitions(threads, per_thread)
     delays = _advised_source(delay_rate, compute_rate, deviation, pattern, skew)
     adviser = _adviser(sources)

@@ -319,9 +319,10 @@ def with_gain(option: Option, single: Option) -> Option:
 
 def ranked(options: Sequence[Option]) -> list[Option]:
     """The best option, then the others by their time. Of options as fast as the fastest, the one with the
-    fewest messages is the best."""
+    fewest messages is the best; an extrapolated one only if all are."""
     by_time = sorted(options, key=lambda one: one.time_s)
-    fastest = [one for one in by_time if one.time_s <= by_time[0].time_s * (1 + TIE)]
+    known = [one for one in by_time if one.rests_on != EXTRAPOLATED] or by_time
+    fastest = [one for one in known if one.time_s <= known[0].time_s * (1 + TIE)]
     best = min(fastest, key=lambda one: (one.messages, one.approach != SINGLE, one.approach == LEARNED))
     return [best, *(one for one in by_time if one is not best)]
 
