@@ -159,21 +159,24 @@ def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
     return is_within, is_distinct, is_within or chosen.low_s <= WITHIN * best.high_s
 
 
-def judge(measured: Measured, with_cells: bool) -> list[tuple[bool, bool, bool]]:
-    """The counts of every cell, each advised from the other half, over all divisions."""
+def judge(measured: Measured) -> tuple[list[tuple[bool, bool, bool]], list[tuple[bool, bool, bool]]]:
+    """The counts of every cell, each recommended from the other half, over all divisions: from results, and
+    from a platform file."""
     messages: dict[tuple[object, ...], list[Cell]] = {}
     for cell in measured.cells:
         messages.setdefault(cell.message, []).append(cell)
-    judged = []
+    from_results, from_platform = [], []
     for seed in SEEDS:
         order = np.random.default_rng(seed).permutation(len(messages))
         listed = [list(messages.values())[place] for place in order]
         halves = listed[::2], listed[1::2]
         for own, other in (halves, halves[::-1]):
             known = replace(measured, cells=[cell for cells in own for cell in cells])
-            adviser = Adviser(fit(known), known if with_cells else None, measured.noise_s, measured.source)
-            judged += [counts(recommended(adviser, cells), cells) for cells in other]
-    return judged
+            fits = fit(known)
+            for cells_known, judged in ((known, from_results), (None, from_platform)):
+                adviser = Adviser(fits, cells_known, measured.noise_s, measured.source)
+                judged += [counts(recommended(adviser, cells), cells) for cells in other]
+    return from_results, from_platform
 
 
 def line(what: str, judged: Sequence[tuple[bool, bool, bool]]) -> str:
@@ -189,8 +192,9 @@ def report(measured: Measured) -> None:
         messages.setdefault(cell.message, []).append(cell)
     print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
-    print(line("recommended from results", judge(measured, True)))
-    print(line("recommended from a platform file", judge(measured, False)))
+    from_results, from_platform = judge(measured)
+    print(line("recommended from results", from_results))
+    print(line("recommended from a platform file", from_platform))
     for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
         own = [
             counts(cell, cells)
