@@ -42,6 +42,9 @@ TIME_UNITS: dict[str, Fraction] = {
 }
 """Unit → seconds."""
 
+US_PER_MB = 1e-12
+"""The unit of delay rates, µs per MB of a partition, in seconds per byte."""
+
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 BANDWIDTH_UNITS: dict[str, Fraction] = {

@@ -13,6 +13,7 @@ from offbeat.engines.mpi import wrong_bytes
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.protocol import PartitionedMeasured
+from offbeat.partitioned.cells import read_measured
 from offbeat.results.read import read_study
 from offbeat.study.case import PARTITIONED_SEND
 
@@ -61,6 +62,13 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
     last = ranks.filter(rank=0, partition=3)["arrival_s"]
     assert (last.to_numpy() >= 1.024e-3).all()
     assert (ranks.filter(rank=1)["exit_s"].to_numpy() >= np.min(last.to_numpy())).all()
+
+    measured = read_measured([directory])
+    assert len(measured.cells) == 16 and min(measured.noise_s) >= 0
+    for cell in measured.cells:
+        assert cell.partitions == 4 and cell.low_s <= cell.time_s <= cell.high_s
+        expected_s = 1.024e-3 if cell.pattern == "last_delayed" else 0.0
+        assert cell.ready_s[-1] == pytest.approx(expected_s, abs=0.05)  # the tolerance of the study
 
     again = real_studies.measure(loaded, directory, mpi_installation)
     assert (again.measured_now, again.done) == (0, 16)

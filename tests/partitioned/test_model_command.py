@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
+from offbeat.partitioned.model import Times
+from offbeat.partitioned.picture import picture
+from offbeat.partitioned.predictions import network
+from offbeat.platform import machine
 
 
 def run(*arguments: object) -> Result:
@@ -83,6 +89,24 @@ def test_the_picture_is_written(tmp_path: Path) -> None:
     out = tmp_path / "gain.svg"
     assert f"wrote {out}" in run("--partitions", 1, "--picture", out).stdout
     assert out.stat().st_size > 10_000
+
+
+class TwentyTrials:
+    """Ready times that differ between trials: see :class:`offbeat.partitioned.predictions.ReadySource`."""
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        return np.random.default_rng(1).random((20, threads * partitions_per_thread))
+
+
+def test_the_picture_of_many_partitions_needs_little_memory(tmp_path: Path) -> None:
+    """All trials of all delays at once would be 40 MB for each of several intermediate arrays."""
+    between = network(machine.load("paper").file)
+    picture(between, TwentyTrials(), 1, [1024], tmp_path / "first.png")  # fonts are loaded
+    tracemalloc.start()
+    picture(between, TwentyTrials(), 4096, [1], tmp_path / "second.png")
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 40e6
 
 
 @pytest.mark.parametrize(

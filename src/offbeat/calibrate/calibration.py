@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import tomlkit
-from msgspec import NODEFAULT, Struct, inspect
+from msgspec import Struct
 
 from offbeat.calibrate.driver_probe import DriverProbe, launched, placement
-from offbeat.calibrate.fit import NEVER, Residual, describe_residuals, fit, residuals
+from offbeat.calibrate.fit import Residual, describe_residuals, fit, residuals
 from offbeat.calibrate.measure import LARGEST, Report, measure
 from offbeat.calibrate.measurements import Measurements
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.platform.machine import Platform, loads
 from offbeat.platform.schema import PlatformFile
+from offbeat.platform.write import toml_text
 from offbeat.toml.template import comment
 from offbeat.units import format_bandwidth, format_size, format_time, parse_size
 
@@ -99,9 +98,6 @@ def _row(residual: Residual) -> list[str]:
     ]
 
 
-DIGITS = 6
-"""Significant digits of fitted values: far more than the accuracy of measurements."""
-
 ONE_NODE = (
     "Only one node was measured, so nothing is known between nodes, and this file describes one node. For"
     " several nodes, set nodes and add a section [link] with bandwidth and latency, or calibrate with"
@@ -137,37 +133,4 @@ def platform_text(platform: PlatformFile, comments: list[str], fit_residuals: li
         comment(sentence)
         for sentence in (*comments, *(f"{line}." for line in describe_residuals(fit_residuals)))
     ]
-    kind = inspect.type_info(PlatformFile)
-    assert isinstance(kind, inspect.StructType)
-    return "\n".join([*head, tomlkit.dumps(_values(kind, platform))])
-
-
-def _values(kind: inspect.StructType, section: Any) -> dict[str, Any]:
-    """The keys of a table that differ from their defaults, as TOML has them; tables behind other keys."""
-    keys, tables = {}, {}
-    for field in kind.fields:
-        value = getattr(section, field.name)
-        if isinstance(field.type, inspect.StructType):
-            if values := _values(field.type, value):
-                tables[field.name] = values
-            continue
-        is_made = field.default is NODEFAULT and not field.required
-        if field.required or value != (field.default_factory() if is_made else field.default):
-            keys[field.name] = _formatted(field.type, value)
-    return keys | tables
-
-
-def _formatted(kind: inspect.Type, value: Any) -> Any:
-    """A value rounded to DIGITS digits, with its unit if it has one."""
-    unit = (kind.extra or {}).get("unit") if isinstance(kind, inspect.Metadata) else None
-    if isinstance(value, float):
-        if unit == "bytes_per_second":
-            return format_bandwidth(value, DIGITS)
-        if unit == "seconds" or isinstance(kind, inspect.UnionType):
-            return format_time(value, DIGITS).replace("µ", "u")
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, list):
-        return [_formatted(inspect.AnyType(), entry) for entry in value]
-    if unit == "bytes" and value == NEVER:
-        return "2147483647 B"
-    return value
+    return "\n".join([*head, toml_text(platform)])

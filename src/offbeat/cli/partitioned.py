@@ -10,26 +10,176 @@ import typer
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.platform import presets
-from offbeat.units import format_bandwidth, format_time, parse_size, parse_time
+from offbeat.units import US_PER_MB, format_bandwidth, format_time, parse_size, parse_time
 
 if TYPE_CHECKING:
     from offbeat.partitioned.predictions import ReadySource
+    from offbeat.partitioned.recommendation import Adviser
 
 app = typer.Typer(
-    help="Predict what sending the partitions of a message early gains.",
+    help="Predict what sending the partitions of a message early gains, and advise how to send it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 SIZES = ("1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB")
 PER_THREAD = (1, 4)
-US_PER_MB = 1e-6 / 1e6
-"""The unit of delay rates in seconds per byte."""
+COMPARED_PER_THREAD = (1, 2, 4, 8, 16)
+MOST_OPTIONS = 12
+"""Options that are printed."""
 
 
 @app.callback()
 def partitioned() -> None:
-    """Predict what sending the partitions of a message early gains."""
+    """Predict what sending the partitions of a message early gains, and advise how to send it."""
+
+
+Sources = Annotated[
+    list[Path],
+    typer.Argument(help="Result directories of studies with [[partitioned]].", metavar="RESULTS..."),
+]
+
+
+@app.command("fit")
+def fit_costs(
+    results: Sources,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The platform file to write.", metavar="PATH")
+    ] = Path("platform.toml"),
+    base: Annotated[
+        str,
+        typer.Option("--base", help="The platform (file or name) to which the costs are added."),
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    json: Json = "",
+) -> None:
+    """Fit the costs of messages in partitions to measurements, and write them into a platform file.
+
+    Prints each cost with its 95% interval.
+    """
+    from offbeat.atomic_write import check_new, write_new
+    from offbeat.partitioned import fit as fits
+    from offbeat.partitioned import tables
+    from offbeat.partitioned.cells import read_measured
+    from offbeat.platform import machine
+    from offbeat.platform.write import toml_text
+    from offbeat.table import FittedTable
+
+    check_new(output, force=force)
+    platform = machine.load(base).file if base else None
+    measured = read_measured(results)
+    fitted = fits.fit(measured)
+    console = stdout()
+    if prints_text(json):
+        console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))
+        for one in fitted:
+            console.print(f"{one.approach}: the typical error is {100 * one.error:.0f}%", markup=False)
+    write_json(json, lambda: encoded(fitted))
+    text = toml_text(fits.fitted_platform(fitted, measured, platform))
+    machine.loads(text, output)  # what is written can be read
+    write_new(output, text, "the platform file", force=force)
+    if prints_text(json):
+        console.print(f"wrote {output}", markup=False)
+
+
+@app.command("advise")
+def recommend(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="A platform file that 'offbeat partitioned fit' wrote, or result directories of studies with"
+            " [[partitioned]]; then measured messages count first.",
+            metavar="PLATFORM|RESULTS...",
+        ),
+    ],
+    size: Annotated[str, typer.Option("--size", help="Size of the whole message, such as '4 MiB'.")],
+    threads: Annotated[
+        int, typer.Option(min=1, max=1024, help="Threads that compute partitions at the same time.")
+    ] = 1,
+    partitions: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            max=65536,
+            help="Partitions of each thread. May be given several times. [default: 1 with --delay-rate, else"
+            " 1, 2, 4, 8 and 16 are compared]",
+        ),
+    ] = None,
+    delay_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="The last partition is ready later than the others by this many µs per MB of a partition."
+            " [default: 100, unless other delays are given]"
+        ),
+    ] = None,
+    compute_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of a delay rate: each thread computes its partitions in turn, for this many µs per"
+            " MB."
+        ),
+    ] = None,
+    deviation: Annotated[
+        float,
+        typer.Option(help="With --compute-rate: standard deviation as a share of the computing time."),
+    ] = 0.02,
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="Instead of a delay rate: a pattern or replay file with the ready time of each partition, or"
+            " the name of a shape.",
+            metavar="FILE|SHAPE",
+        ),
+    ] = "",
+    skew: Annotated[
+        str, typer.Option(help="The largest delay of a shape: seconds, or a time such as '100 us'.")
+    ] = "100 us",
+    json: Json = "",
+) -> None:
+    """Advise how to send a message: which approach, how many partitions a thread, how many messages.
+
+    Prints every option with its time after the last ready partition, its gain over a single message, and
+    what these rest on: a measurement, the fitted model, or an extrapolation.
+    """
+    from offbeat.partitioned import tables
+    from offbeat.partitioned.predictions import check_partitions
+    from offbeat.partitioned.recommendation import advise, messages_of
+    from offbeat.table import FittedTable
+
+    total_bytes = _size(size)
+    is_rate = compute_rate is None and not pattern
+    per_thread = list(dict.fromkeys(partitions or COMPARED_PER_THREAD[: 1 if is_rate else None]))
+    check_partitions(threads, per_thread)
+    delays = _advised_source(delay_rate, compute_rate, deviation, pattern, skew)
+    adviser = _adviser(sources)
+    divisions = [number for number in per_thread if total_bytes % (threads * number) == 0]
+    if not divisions:
+        raise BadInput(
+            f"--size {size}: {total_bytes} B cannot be divided into {threads * per_thread[0]} equal"
+            " partitions; give another size or other --threads or --partitions"
+        )
+    if pattern and partitions is None:
+        divisions = _fitting(delays, threads, divisions)
+    recommendation = advise(
+        adviser,
+        [(n, messages_of(delays, total_bytes, threads, n, adviser.noise_s)) for n in divisions],
+    )
+    console = stdout()
+    if prints_text(json):
+        console.print(
+            FittedTable(
+                tables.OPTION_HEADINGS,
+                tables.option_rows(recommendation.options[:MOST_OPTIONS]),
+                texts=(0, 6),
+            )
+        )
+        if len(recommendation.options) > MOST_OPTIONS:
+            console.print(
+                f"and {len(recommendation.options) - MOST_OPTIONS} slower options; --json has all of them"
+            )
+        for sentence in tables.recommendation_sentences(recommendation):
+            console.print(sentence, markup=False, soft_wrap=False)
+    write_json(json, lambda: encoded(recommendation.record()))
 
 
 @app.command("model")
@@ -175,6 +325,50 @@ def _source(
             imbalance=_checked("--imbalance", imbalance, 0, 1e3),
         )
     )
+
+
+def _advised_source(
+    delay_rate: float | None, compute_rate: float | None, deviation: float, pattern: str, skew: str
+) -> ReadySource:
+    """The delays of the options of advise. Raises BadInput."""
+    from offbeat.partitioned.delay_rate import Computation
+    from offbeat.partitioned.predictions import RandomComputation
+
+    if compute_rate is None:
+        return _source(delay_rate, (None, 1.0, 1.0, 0.0, 0.0), pattern, skew)
+    if delay_rate is not None or pattern:
+        raise BadInput("give one of --delay-rate, --compute-rate and --pattern")
+    rate = _checked("--compute-rate", compute_rate, 1e-9, 1e12) * US_PER_MB
+    share = _checked("--deviation", deviation, 0, 1e3)
+    return RandomComputation(computation=Computation.of_rate(rate, share))
+
+
+def _adviser(sources: list[str]) -> Adviser:
+    """The adviser of a platform, or of result directories. Raises BadInput."""
+    from offbeat.partitioned.cells import read_measured
+    from offbeat.partitioned.recommendation import adviser_of_platform, adviser_of_results
+    from offbeat.platform import machine
+
+    directories = [Path(source) for source in sources if Path(source).is_dir()]
+    if len(directories) == len(sources):
+        return adviser_of_results(read_measured(directories))
+    if len(sources) > 1:
+        raise BadInput("give either one platform or result directories")
+    return adviser_of_platform(machine.load(sources[0]).file)
+
+
+def _fitting(delays: ReadySource, threads: int, per_thread: list[int]) -> list[int]:
+    """The numbers of partitions per thread for which there are delays: a file has one number of them."""
+    fitting, fault = [], None
+    for number in per_thread:
+        try:
+            delays.ready_s(threads, number, 1.0)
+            fitting.append(number)
+        except BadInput as error:
+            fault = fault or error
+    if not fitting and fault:
+        raise fault
+    return fitting
 
 
 def _checked(option: str, value: float, smallest: float, largest: float) -> float:

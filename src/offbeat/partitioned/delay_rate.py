@@ -30,6 +30,15 @@ class Computation(Struct, frozen=True, kw_only=True):
     system_noise: float = 0.0
     imbalance: float = 0.0
 
+    @classmethod
+    def of_rate(cls, seconds_per_byte: float, relative_noise: float) -> Computation:
+        """The computation with this μ and σ."""
+        return cls(
+            arithmetic_intensity=seconds_per_byte * FLOPS_PER_CYCLE,
+            frequency_hz=1.0,
+            system_noise=2 * relative_noise,
+        )
+
     @property
     def seconds_per_byte(self) -> float:
         """μ, the computing time of a byte that is sent (equation 6)."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from offbeat.partitioned.costs import LEARNED, OWN, SINGLE
+from offbeat.partitioned.fit import Fit
 from offbeat.partitioned.predictions import Prediction
-from offbeat.units import format_size, format_time
+from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
+from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 HEADINGS = (
     "message",
@@ -38,3 +41,85 @@ def rows(predictions: Iterable[Prediction]) -> Iterator[tuple[str, ...]]:
             str(one.best_messages),
             f"{one.best_gain:.2f}",
         )
+
+
+OPTION_HEADINGS = ("approach", "messages", "partitions a thread", "time", "gain", "95% interval", "rests on")
+
+
+def option_rows(options: Iterable[Option]) -> Iterator[tuple[str, ...]]:
+    """The cells below OPTION_HEADINGS."""
+    for one in options:
+        yield (
+            one.approach,
+            f"up to {one.messages}" if one.approach == LEARNED else str(one.messages),
+            str(one.partitions_per_thread),
+            format_time(one.time_s),
+            f"{one.gain:.2f}",
+            f"{one.gain_low:.2f} to {one.gain_high:.2f}",
+            one.rests_on,
+        )
+
+
+def recommendation_sentences(recommendation: Recommendation) -> Iterator[str]:
+    """What to do, what it gains, and what that rests on."""
+    best = recommendation.best
+    yield f"Recommendation: {_what(best)}, with {counted(best.partitions_per_thread, 'partition')} a thread."
+    if best.approach == OWN and best.setting:
+        size = message_bytes(best, recommendation.total_bytes)
+        yield f"Set offbeat_messages = {best.setting}, or offbeat_message_bytes = {size}."
+    interval = f"95% interval {best.gain_low:.2f} to {best.gain_high:.2f}"
+    if best.approach == SINGLE:
+        yield "No way of sending in partitions is expected to be faster than a single message."
+    elif best.is_gain:
+        yield f"Expected gain over a single message: {best.gain:.2f} ({interval})."
+    elif best.gain > 1:
+        yield f"The gain over a single message is uncertain: {best.gain:.2f} ({interval})."
+    else:
+        yield f"It is not expected to gain over a single message: {best.gain:.2f} ({interval})."
+    yield f"This rests on {_basis(best)} ({recommendation.source})."
+
+
+def _what(best: Option) -> str:
+    if best.approach == SINGLE:
+        return "send one message when all partitions are ready"
+    if best.approach == OWN:
+        return f"offbeat's partitioned communication with {counted(best.messages, 'message')}"
+    if best.approach == LEARNED:
+        return "offbeat's partitioned communication with a learned number of messages"
+    return f"the approach {best.approach}, with {counted(best.messages, 'message')}"
+
+
+def _basis(best: Option) -> str:
+    if best.rests_on == MEASURED:
+        return "a measurement of this message"
+    if best.rests_on == EXTRAPOLATED:
+        return "an extrapolation: the message is outside of what was measured"
+    return "the model with fitted costs"
+
+
+COST_HEADINGS = ("approach", "cost", "value", "95% interval")
+
+
+def cost_rows(fits: Iterable[Fit]) -> Iterator[tuple[str, ...]]:
+    """The cells below COST_HEADINGS: the fitted costs of each approach."""
+    for fit in fits:
+        for key, noun, form in _COSTS:
+            value, low, high = (form(getattr(one, key)) for one in (fit.costs, fit.low, fit.high))
+            yield fit.approach, noun, value, f"{low} to {high}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}"
+
+
+_COSTS = (
+    ("latency_s", "latency", format_time),
+    ("message_s", "a message", format_time),
+    ("partition_s", "a partition", format_time),
+    ("contention", "contention", _share),
+    ("eager_bandwidth", "eager bandwidth", format_bandwidth),
+    ("rendezvous_latency_s", "rendezvous latency", format_time),
+    ("rendezvous_bandwidth", "rendezvous bandwidth", format_bandwidth),
+    ("eager_progress", "eager progress", _share),
+    ("rendezvous_progress", "rendezvous progress", _share),
+)

@@ -10,7 +10,8 @@ from typing import Any
 
 from offbeat.platform.topologies import TOPOLOGIES
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
-from offbeat.units import format_size
+from offbeat.toml.text import Key
+from offbeat.units import counted, format_size
 
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"
 
@@ -25,6 +26,7 @@ def check(tree: Tree, raw: Tree, faults: Faults) -> None:
             _check_factors(tree[section], section, faults)
     _check_links(tree, faults)
     _check_topology(tree, raw, faults)
+    _check_approaches(tree["partitioned"], faults)
     if tree["ranks"] is not INVALID:
         _check_ranks(tree["ranks"], tree["nodes"], tree["cores"], faults)
 
@@ -66,6 +68,57 @@ def _check_topology(tree: Tree, raw: Tree, faults: Faults) -> None:
     check_section = TOPOLOGIES[topology].check
     if check_section and tree[topology] is not INVALID:
         check_section(tree[topology], tree["nodes"], faults)
+
+
+ESTIMATES = (
+    "latency",
+    "message",
+    "partition",
+    "contention",
+    "eager_bandwidth",
+    "rendezvous_latency",
+    "rendezvous_bandwidth",
+    "eager_progress",
+    "rendezvous_progress",
+)
+"""Keys of [[partitioned]] with a value and the ends of its interval."""
+
+RANGES = ("sizes", "partitions", "threads")
+"""Keys of [[partitioned]] with a smallest and a largest value."""
+
+
+def _check_approaches(sections: Any, faults: Faults) -> None:
+    names: set[str] = set()
+    for index, section in valid_items(sections):
+        place = ("partitioned", index)
+        if section["approach"] in names:
+            remedy = "keep one section for each approach"
+            faults.add((*place, "approach"), f"{section['approach']!r} has two sections; {remedy}")
+        if section["approach"] is not INVALID:
+            names.add(section["approach"])
+        for key, length, what in (
+            *((name, 3, "a value and the ends of its interval") for name in ESTIMATES),
+            *((name, 2, "the smallest and the largest value") for name in RANGES),
+            ("noise", 2, "mean and standard deviation"),
+        ):
+            _check_numbers(section[key], length, what, (*place, key), faults)
+
+
+def _check_numbers(numbers: Any, length: int, what: str, key: Key, faults: Faults) -> None:
+    if numbers is INVALID or INVALID in numbers:
+        return
+    if len(numbers) != length:
+        faults.add(key, f"the list has {counted(len(numbers), 'number')}; write {what}: {length} numbers")
+        return
+    if str(key[-1]).endswith("bandwidth") and min(numbers) == 0:
+        faults.add(key, ZERO)
+    if length == 3 and not numbers[1] <= numbers[0] <= numbers[2]:
+        faults.add(
+            key,
+            f"{numbers[0]:g} is outside of its interval; write the value, its lower end and its upper end",
+        )
+    if key[-1] in RANGES and numbers[0] > numbers[1]:
+        faults.add(key, f"{numbers[0]} is more than {numbers[1]}; write the smaller value first")
 
 
 def _check_ranks(ranks: Tree, nodes: Any, cores: Any, faults: Faults) -> None:

@@ -41,6 +41,8 @@ EXAMPLES: dict[str, Any] = {
     "messages.reduce_bandwidth": "10 GB/s",
     "messages.copy_bandwidth": "10 GB/s",
     "ranks.nodes": [0, 0, 1, 1],
+    "partitioned.approach": "single",
+    "partitioned.latency": ["1 us", "0.9 us", "1.1 us"],
 }
 """Examples for commented keys whose default is empty or not informative; those of a topology's section are in
 its record."""

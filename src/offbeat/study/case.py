@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import COLLECTIVES
+from offbeat.units import US_PER_MB
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
@@ -94,7 +95,7 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:
     """The delay of a partition by a delay rate in microseconds per megabyte of a partition, in seconds."""
-    return us_per_mb * 1e-12 * size_bytes / partitions
+    return us_per_mb * US_PER_MB * size_bytes / partitions
 
 
 def columns_of(row: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,218 @@
+"""How often the recommended way of sending a partitioned message is within 10% of the measured best way.
+
+Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE]
+
+Measures, with the MPI installation LIBRARY, three studies of 80 cells (4 sizes × 2 numbers of partitions × 2
+numbers of threads × 5 delays) into FOLDER (default: a temporary one; what is there already is kept): single,
+many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 messages, and with one a
+partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE (default 20 us) the accepted
+lateness of threads.
+
+The cells are divided at random into two halves, three times; recommendations for each half come from costs
+that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in
+which the measured time of the recommended way is within 10% of the shortest measured time:
+
+- strict: of the measured times;
+- distinguishable: as strict, but only over the cells in which the 95% intervals of the best and of the second
+  best way do not overlap, and the share of these cells;
+- within the noise: the recommended way's interval begins below 1.1 times the upper end of the best way's.
+
+Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
+file (model alone), beside always sending in the same way. Other programs on the machine make the measurements
+useless: threads are preempted, and blocks take seconds instead of milliseconds.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from msgspec.structs import replace
+from studies import write_study
+
+from offbeat.partitioned.cells import Cell, Measured, read_measured
+from offbeat.partitioned.costs import Costs, approach_time_s
+from offbeat.partitioned.fit import fit
+from offbeat.partitioned.recommendation import Adviser, Message
+from offbeat.pattern.shapes import delays
+
+WITHIN = 1.1
+SEEDS = (1, 2, 3)
+
+STUDY = """
+name = "messages-{setting}"
+[[partitioned]]
+sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
+partitions = [4, 16]
+threads = [1, 2]
+approaches = [{approaches}]
+[processes]
+p = [2]
+[patterns]
+shapes = ["no_delay", "last_delayed", "ascending"]
+[skew]
+policy = "fixed"
+times = ["30 us", "600 us"]
+[repetitions]
+blocks = 4
+minimum = {repetitions}
+maximum = {most}
+time_cap = "300 ms"
+hang_after = "20 s"
+[start]
+tolerance = "{tolerance}"
+[mpi]
+prefix = "{library}"
+environment = {{ {environment} }}
+"""
+
+STUDIES = {0: '"single", "many", "offbeat", "offbeat_learned", "library"', 4: '"offbeat"', 1024: '"offbeat"'}
+"""The number of messages that is set (0: none) → the approaches that are measured with it."""
+
+
+def measure(library: str, folder: Path, repetitions: int, tolerance: str) -> list[Path]:
+    """The result directories."""
+    directories = []
+    for setting, approaches in STUDIES.items():
+        environment = f'OFFBEAT_PARTITIONED_MESSAGES = "{setting}"' if setting else ""
+        text = STUDY.format(
+            setting=setting,
+            approaches=approaches,
+            repetitions=repetitions,
+            most=4 * repetitions,
+            tolerance=tolerance,
+            library=library,
+            environment=environment,
+        )
+        results = folder / f"results-{setting}"
+        study = write_study(folder / f"study-{setting}", text)
+        command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(results)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        directories.append(results)
+    return directories
+
+
+def made_up() -> Measured:
+    """Cells of a machine with costs like those of a node, whose approaches differ, with 3% noise."""
+    generator = np.random.default_rng(1)
+    costs = Costs(
+        latency_s=8e-7,
+        message_s=3e-7,
+        partition_s=4e-8,
+        contention=0.5,
+        eager_below=8192,
+        eager_bandwidth=4e9,
+        rendezvous_latency_s=1.5e-6,
+        rendezvous_bandwidth=9e9,
+        eager_progress=0.95,
+        rendezvous_progress=0.9,
+    )
+    differing = {"single": 1.0, "many": 1.1, "offbeat": 0.9, "library": 1.3}
+    cells = []
+    for size, partitions, threads in product((2**10, 2**14, 2**18, 2**22), (4, 16), (1, 2)):
+        for pattern, delay_s in product(("last_delayed", "ascending"), (0.0, 3e-5, 6e-4)):
+            if pattern == "ascending" and not delay_s:
+                continue
+            ready_s = delays(pattern, partitions, delay_s) if delay_s else np.zeros(partitions)
+            for name, factor in differing.items():
+                own = replace(costs, latency_s=factor * costs.latency_s, message_s=factor * costs.message_s)
+                for setting in STUDIES if name == "offbeat" else (0,):
+                    exact_s = approach_time_s(own, name, ready_s[None], size, threads, setting)[0]
+                    time_s = float(exact_s * np.exp(0.03 * generator.normal()))
+                    cells.append(
+                        Cell(
+                            approach=name,
+                            total_bytes=size,
+                            threads=threads,
+                            pattern=f"{pattern} {delay_s}",
+                            ready_s=ready_s,
+                            time_s=time_s,
+                            low_s=time_s * 0.94,
+                            high_s=time_s * 1.06,
+                            setting=setting,
+                        )
+                    )
+    return Measured(cells=cells, noise_s=(0.0, 0.0), source="made-up", date="", nodes=1, cores=2)
+
+
+def recommended(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
+    """The cell of the way that is advised for a message, of those that were measured."""
+    first = cells[0]
+    message = Message(total_bytes=first.total_bytes, threads=first.threads, ready_s=first.ready_s[None])
+    measured = {(cell.approach, cell.setting): cell for cell in cells if cell.approach in adviser.fits}
+    per_thread = first.partitions // first.threads
+    options = {way: adviser.option(message, *way, per_thread) for way in measured}
+    return measured[min(options, key=lambda way: options[way].time_s)]
+
+
+def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
+    """Strictly within 10% of the best; whether the best is distinguishable; within the noise."""
+    by_time = sorted(cells, key=lambda cell: cell.time_s)
+    best = by_time[0]
+    is_distinct = best.high_s < by_time[1].low_s
+    is_within = chosen.time_s <= WITHIN * best.time_s
+    return is_within, is_distinct, is_within or chosen.low_s <= WITHIN * best.high_s
+
+
+def judge(measured: Measured) -> tuple[list[tuple[bool, bool, bool]], list[tuple[bool, bool, bool]]]:
+    """The counts of every cell, each recommended from the other half, over all divisions: from results, and
+    from a platform file."""
+    messages: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in measured.cells:
+        messages.setdefault(cell.message, []).append(cell)
+    from_results, from_platform = [], []
+    for seed in SEEDS:
+        order = np.random.default_rng(seed).permutation(len(messages))
+        listed = [list(messages.values())[place] for place in order]
+        halves = listed[::2], listed[1::2]
+        for own, other in (halves, halves[::-1]):
+            known = replace(measured, cells=[cell for cells in own for cell in cells])
+            fits = fit(known)
+            for cells_known, judged in ((known, from_results), (None, from_platform)):
+                adviser = Adviser(fits, cells_known, measured.noise_s, measured.source)
+                judged += [counts(recommended(adviser, cells), cells) for cells in other]
+    return from_results, from_platform
+
+
+def line(what: str, judged: Sequence[tuple[bool, bool, bool]]) -> str:
+    strict, distinct, noise = np.array(judged, dtype=bool).T
+    share = f"{100 * strict[distinct].mean():3.0f}% of {distinct.mean():.0%}" if distinct.any() else "none"
+    return f"  {what:<34} {100 * strict.mean():5.0f}%   {share:>14}   {100 * noise.mean():5.0f}%"
+
+
+def report(measured: Measured) -> None:
+    """Print the shares, by source of the recommendation, and for single approaches."""
+    messages: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in measured.cells:
+        messages.setdefault(cell.message, []).append(cell)
+    print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
+    print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
+    from_results, from_platform = judge(measured)
+    print(line("recommended from results", from_results))
+    print(line("recommended from a platform file", from_platform))
+    for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
+        own = [
+            counts(cell, cells)
+            for cells in messages.values()
+            for cell in cells
+            if (cell.approach, cell.setting) == way
+        ]
+        print(line(f"always {way[0]}{f', {way[1]} messages' if way[1] else ''}", own))
+
+
+def main(library: str, folder: str = "", repetitions: str = "20", tolerance: str = "20 us") -> None:
+    with TemporaryDirectory() as scratch:
+        if library == "made-up":
+            report(made_up())
+        else:
+            directories = measure(library, Path(folder or scratch), int(repetitions), tolerance)
+            report(read_measured(directories))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

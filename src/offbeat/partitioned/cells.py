@@ -1,0 +1,155 @@
+"""Measured cells: the cases of a study of partitioned messages, with the ready times that they had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.partitioned.model import Times
+from offbeat.results.blocks import RESOLUTION_S
+from offbeat.results.read import Results, read_study
+from offbeat.study.case import PARTITIONED_SEND
+from offbeat.study.cases import NO_DELAY, SENDER
+
+MESSAGES_VARIABLE = "OFFBEAT_PARTITIONED_MESSAGES"
+
+
+class Cell(Struct, frozen=True, eq=False, kw_only=True):
+    """One measured case. ``setting`` is the number of messages that the study's environment sets; 0: none.
+
+    ``ready_s`` (partitions,) are the typical times at which partitions were ready; the first is 0. ``time_s``
+    is d̂ with its 95% confidence interval.
+    """
+
+    approach: str
+    total_bytes: int
+    threads: int
+    pattern: str
+    ready_s: Times
+    time_s: float
+    low_s: float
+    high_s: float
+    setting: int = 0
+
+    @property
+    def partitions(self) -> int:
+        """The partitions of the message."""
+        return len(self.ready_s)
+
+    @property
+    def delay_s(self) -> float:
+        """The time between the first and the last ready partition."""
+        return float(self.ready_s.max())
+
+    @property
+    def message(self) -> tuple[int, int, int, str]:
+        """What cells that are compared with each other have in common."""
+        return self.total_bytes, self.partitions, self.threads, self.pattern
+
+
+class Measured(Struct, frozen=True, eq=False, kw_only=True):
+    """The cells of studies on one machine; ``noise_s`` are mean and standard deviation of the lateness of
+    ready partitions."""
+
+    cells: list[Cell]
+    noise_s: tuple[float, float]
+    source: str
+    date: str
+    nodes: int
+    cores: int
+
+
+def read_measured(directories: Sequence[Path]) -> Measured:
+    """The cells of result directories. Raises BadInput where there is none, and for two libraries."""
+    studies = [read_study(directory) for directory in directories]
+    libraries = list(
+        dict.fromkeys(library for study in studies for library in study.cases["library"].unique())
+    )
+    if len(libraries) > 1:
+        raise BadInput(
+            f"the results are of {' and '.join(map(str, libraries))}; fit the results of each library by"
+            " themselves"
+        )
+    cells = [cell for study in studies for cell in _cells(study)]
+    if not cells:
+        named = ", ".join(map(str, directories))
+        raise BadInput(
+            f"{named}: no partitioned message was measured; measure a study with [[partitioned]] first"
+        )
+    first = studies[0].provenance
+    return Measured(
+        cells=cells,
+        noise_s=_noise_s(studies),
+        source=f"{libraries[0]} on {first.get('host') or 'an unknown host'}",
+        date=str(first.get("time", ""))[:10],
+        nodes=max(int(study.cases["nodes"].max() or 1) for study in studies),  # type: ignore[arg-type]
+        cores=int((first.get("topology") or {}).get("cores") or 1),
+    )
+
+
+def _cells(results: Results) -> Iterable[Cell]:
+    usable = (
+        (pl.col("collective") == PARTITIONED_SEND)
+        & pl.col("last_delay_s").is_finite().fill_null(False)
+        & (pl.col("proof") == "proved")
+        & (pl.col("status") != "quarantined")
+    )
+    cases = results.cases.filter(usable)
+    if cases.is_empty():
+        return
+    ready_s = _ready_s(results)
+    setting = _setting(results)
+    for row in cases.iter_rows(named=True):
+        if row["case"] in ready_s:
+            yield Cell(
+                approach=row["algorithm"],
+                total_bytes=row["bytes"],
+                threads=row["threads"],
+                pattern=row["pattern"],
+                ready_s=ready_s[row["case"]],
+                time_s=max(row["last_delay_s"], RESOLUTION_S),
+                low_s=max(row["last_delay_low_s"], RESOLUTION_S),
+                high_s=max(row["last_delay_high_s"], RESOLUTION_S),
+                setting=setting,
+            )
+
+
+def _setting(results: Results) -> int:
+    """The number of messages that the study's environment sets; 0 for none or 'learned'."""
+    text = str(results.study.get("mpi", {}).get("environment", {}).get(MESSAGES_VARIABLE, ""))
+    return int(text) if text.isdecimal() else 0
+
+
+def _ready_s(results: Results) -> dict[str, Times]:
+    """Case → the median ready time of each partition, from the first one."""
+    medians = _arrivals(results).group_by("case", "partition").agg(pl.col("arrival_s").median())
+    listed = medians.sort("case", "partition").group_by("case", maintain_order=True).agg("arrival_s")
+    ready_s = {case: np.asarray(times, dtype=np.float64) for case, times in listed.iter_rows()}
+    return {case: times - times.min() for case, times in ready_s.items()}
+
+
+def _noise_s(studies: Sequence[Results]) -> tuple[float, float]:
+    """Mean and standard deviation of the lateness of partitions that should be ready at the start.
+
+    Both are robust: the median, and the deviation of a normal distribution with the same quartiles.
+    """
+    late = [
+        _arrivals(study).join(study.cases.filter(pattern=NO_DELAY).select("case"), on="case")["arrival_s"]
+        for study in studies
+    ]
+    values = np.concatenate([series.to_numpy() for series in late])
+    if not len(values):
+        return 0.0, 0.0
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return max(float(middle), 0.0), float(high - low) / 1.349
+
+
+def _arrivals(results: Results) -> pl.DataFrame:
+    """The arrivals of the sender's partitions in valid repetitions."""
+    valid = results.repetitions.filter("valid").select("case", "repetition")
+    return results.ranks().filter(rank=SENDER).join(valid, on=["case", "repetition"])

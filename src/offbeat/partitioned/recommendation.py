@@ -1,0 +1,334 @@
+"""Recommendations: which approach, how many partitions and messages, and the gain over a single message.
+
+Every option has a time with a 95% interval. A measured cell counts first. Otherwise the fitted costs predict
+the time, corrected by what nearby cells differ from their own predictions (a Gaussian process over sizes,
+partitions, threads, messages and delays, with fixed length scales), as far as results are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+from offbeat.partitioned.cells import Cell, Measured
+from offbeat.partitioned.costs import (
+    DEFAULT_MESSAGE_BYTES,
+    LEARNED,
+    OWN,
+    SINGLE,
+    approach_time_s,
+    message_counts,
+)
+from offbeat.partitioned.fit import Z95, Fit, fit, fit_of, predicted_s
+from offbeat.partitioned.model import Times
+from offbeat.partitioned.predictions import ReadySource
+from offbeat.platform.schema import PlatformFile
+
+MEASURED, MODEL, EXTRAPOLATED = "measured", "model", "extrapolated"
+
+SAME_DELAY, SAME_DELAY_S = 0.05, 2e-6
+"""Ready times that differ by less than this share of the delay, or by less than this time, are the same."""
+
+MOST_TRIALS = 50
+"""Random ready times of which a prediction is the mean."""
+
+SEED = 1
+
+TIE = 0.01
+"""Of options that differ by less than this share, the one with fewer messages is better."""
+
+LENGTHS = np.array([3.0, 2.0, 1.5, 2.0, 2.0, 0.5])
+"""Length scales of the correction: in octaves of bytes, partitions, threads, messages and relative delay; and
+in the mean earliness of partitions as a share of the delay."""
+
+
+class Message(Struct, frozen=True, eq=False, kw_only=True):
+    """A message to be sent: ready times of its partitions in seconds, (trials, partitions)."""
+
+    total_bytes: int
+    threads: int
+    ready_s: Times
+
+    @property
+    def partitions(self) -> int:
+        """The partitions of the message."""
+        return int(self.ready_s.shape[-1])
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """A way of sending a message, and its time after the last ready partition with its 95% interval.
+
+    ``setting`` is the number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is
+    their number (of a learned one the largest). ``gain`` is the time of a single message divided by this
+    time. ``rests_on`` is ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
+    """
+
+    approach: str
+    setting: int
+    messages: int
+    partitions_per_thread: int
+    time_s: float
+    low_s: float
+    high_s: float
+    gain: float = 1.0
+    gain_low: float = 1.0
+    gain_high: float = 1.0
+    rests_on: str
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether the whole interval of the gain is above 1."""
+        return self.gain_low > 1
+
+
+class Recommendation(Struct, frozen=True, kw_only=True):
+    """The options, the best first; the recommendation is the first."""
+
+    total_bytes: int
+    threads: int
+    delay_s: float
+    source: str
+    options: list[Option]
+
+    @property
+    def best(self) -> Option:
+        """The advised option."""
+        return self.options[0]
+
+    def record(self) -> dict[str, object]:
+        """For JSON: the recommendation first, then all options."""
+        return {
+            "recommendation": asdict(self.best),
+            **asdict(self),
+            "options": [asdict(one) for one in self.options],
+        }
+
+
+class Adviser:
+    """Fitted costs, and the cells that they were fitted to, if these are known."""
+
+    def __init__(
+        self, fits: Sequence[Fit], measured: Measured | None, noise_s: tuple[float, float], source: str
+    ):
+        self.fits = {one.approach: one for one in fits}
+        self.noise_s, self.source = noise_s, source
+        self._cells: dict[str, list[Cell]] = {}
+        for cell in measured.cells if measured else []:
+            self._cells.setdefault(cell.approach, []).append(cell)
+        self._corrections = {
+            name: _Correction(self.fits[name], cells)
+            for name, cells in self._cells.items()
+            if name in self.fits
+        }
+        if SINGLE not in self.fits:
+            raise BadInput(
+                "the approach single was not measured, so that no gain can be predicted; measure it"
+            )
+
+    def option(self, message: Message, approach: str, setting: int, per_thread: int) -> Option:
+        """The time of one way of sending; the gain is that of :func:`with_gains`."""
+        counts = message_counts(approach, message.partitions, message.total_bytes, setting)
+        time_s, spread, basis = self._time(message, approach, setting)
+        return Option(
+            approach=approach,
+            setting=setting,
+            messages=max(counts),
+            partitions_per_thread=per_thread,
+            time_s=time_s,
+            low_s=time_s * float(np.exp(-Z95 * spread)),
+            high_s=time_s * float(np.exp(Z95 * spread)),
+            rests_on=basis,
+        )
+
+    def _time(self, message: Message, approach: str, setting: int) -> tuple[float, float, str]:
+        """Time in seconds, standard deviation of its logarithm, and what it rests on."""
+        cell = self._measured(message, approach, setting)
+        if cell is not None:
+            return cell.time_s, float(np.log(cell.high_s / cell.low_s)) / (2 * Z95), MEASURED
+        fitted = self.fits[approach]
+        ready_s = message.ready_s
+        time_s = float(
+            approach_time_s(
+                fitted.costs, approach, ready_s, message.total_bytes, message.threads, setting
+            ).mean()
+        )
+        correction = self._corrections.get(approach)
+        shift, spread = 0.0, fitted.error
+        if correction is not None:
+            shift, spread = correction.at(_features(message, setting, approach))
+        is_inside = (
+            fitted.sizes[0] <= message.total_bytes <= fitted.sizes[1]
+            and fitted.partitions[0] <= message.partitions <= fitted.partitions[1]
+            and fitted.threads[0] <= message.threads <= fitted.threads[1]
+        )
+        return time_s * float(np.exp(shift)), spread, MODEL if is_inside else EXTRAPOLATED
+
+    def _measured(self, message: Message, approach: str, setting: int) -> Cell | None:
+        """The measured cell of this message, if there is one."""
+        ready_s = message.ready_s.mean(axis=0)
+        ready_s = ready_s - ready_s.min()
+        for cell in self._cells.get(approach, []):
+            is_same = (cell.total_bytes, cell.partitions, cell.threads) == (
+                message.total_bytes,
+                message.partitions,
+                message.threads,
+            )
+            same_messages = message_counts(
+                approach, message.partitions, message.total_bytes, setting
+            ) == message_counts(approach, cell.partitions, cell.total_bytes, cell.setting)
+            if is_same and same_messages:
+                apart_s = float(np.abs(cell.ready_s - ready_s).max())
+                if apart_s <= max(SAME_DELAY * float(ready_s.max()), SAME_DELAY_S):
+                    return cell
+        return None
+
+
+class _Correction:
+    """How much longer messages of an approach take than predicted: a Gaussian process over its cells."""
+
+    def __init__(self, fitted: Fit, cells: Sequence[Cell]) -> None:
+        times_s = np.array([cell.time_s for cell in cells])
+        widths = np.array([np.log(cell.high_s / cell.low_s) for cell in cells]) / (2 * Z95)
+        logs = np.clip(np.log(times_s / predicted_s(fitted.costs, cells)), -3, 3)
+        self._variance = fitted.error**2
+        self._places = np.array([_features(_as_message(cell), cell.setting, cell.approach) for cell in cells])
+        noise = np.clip(widths, 0.01, 2.0) ** 2
+        covariance = self._covariance(self._places, self._places) + np.diag(noise)
+        self._inverse = np.linalg.inv(covariance)
+        self._weights = self._inverse @ logs
+
+    def at(self, place: NDArray[np.float64]) -> tuple[float, float]:
+        """The expected logarithm of measured / predicted, and its standard deviation."""
+        near = self._covariance(place[None], self._places)[0]
+        variance = self._variance - near @ self._inverse @ near
+        return float(near @ self._weights), float(np.sqrt(max(variance, 1e-6)))
+
+    def _covariance(self, ones: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+        distances = ((ones[:, None] - others[None]) / LENGTHS) ** 2
+        return np.asarray(self._variance * np.exp(-distances.sum(axis=-1) / 2))
+
+
+def _as_message(cell: Cell) -> Message:
+    return Message(total_bytes=cell.total_bytes, threads=cell.threads, ready_s=cell.ready_s[None])
+
+
+def _features(message: Message, setting: int, approach: str) -> NDArray[np.float64]:
+    """The coordinates of LENGTHS; the delay is relative to 1 µs and 10 GB/s."""
+    ready_s = message.ready_s
+    delay_s = float(np.ptp(ready_s, axis=-1).mean())
+    early_s = float((ready_s.max(axis=-1, keepdims=True) - ready_s).mean())
+    counts = message_counts(approach, message.partitions, message.total_bytes, setting)
+    alone_s = 1e-6 + message.total_bytes / 1e10
+    return np.array(
+        [
+            np.log2(message.total_bytes),
+            np.log2(message.partitions),
+            np.log2(message.threads),
+            np.log2(max(counts)),
+            np.log2(1 + delay_s / alone_s),
+            early_s / delay_s if delay_s else 0.0,
+        ]
+    )
+
+
+def adviser_of_results(measured: Measured) -> Adviser:
+    """Fits the cells of results. Raises BadInput."""
+    return Adviser(fit(measured), measured, measured.noise_s, measured.source)
+
+
+def adviser_of_platform(platform: PlatformFile) -> Adviser:
+    """The costs of a platform file. Raises BadInput if it has none."""
+    if not platform.partitioned:
+        raise BadInput(
+            f"the platform {platform.name} has no costs in [[partitioned]];"
+            " 'offbeat partitioned fit' writes them"
+        )
+    listed = platform.partitioned
+    mean_s, deviation_s = (float(np.median([one.noise[place] for one in listed])) for place in range(2))
+    source = f"{listed[0].source}, {listed[0].date}"
+    return Adviser([fit_of(one) for one in listed], None, (mean_s, deviation_s), source)
+
+
+def messages_of(
+    source: ReadySource, total_bytes: int, threads: int, per_thread: int, noise_s: tuple[float, float]
+) -> Message:
+    """A message with the ready times of ``source`` and the noise of the machine's threads."""
+    partitions = threads * per_thread
+    ready_s = source.ready_s(threads, per_thread, total_bytes / partitions)[:MOST_TRIALS]
+    return Message(total_bytes=total_bytes, threads=threads, ready_s=_late(ready_s, noise_s))
+
+
+def _late(ready_s: Times, noise_s: tuple[float, float]) -> Times:
+    """The ready times with the lateness of threads; random where it varies."""
+    mean_s, deviation_s = noise_s
+    if not deviation_s:
+        return ready_s
+    trials = np.resize(np.arange(len(ready_s)), MOST_TRIALS)
+    generator = np.random.default_rng(SEED)
+    lateness_s = generator.normal(mean_s, deviation_s, (MOST_TRIALS, ready_s.shape[-1]))
+    return ready_s[trials] + np.maximum(lateness_s, 0.0)
+
+
+def settings(approach: str, message: Message) -> list[int]:
+    """The numbers of messages that are compared: of offbeat's own library the default and powers of two."""
+    if approach != OWN:
+        return [0]
+    powers = [2**power for power in range(min(message.partitions, 1024).bit_length())]
+    default = message_counts(OWN, message.partitions, message.total_bytes)[0]
+    return [0, *(count for count in [*powers, message.partitions] if count != default)]
+
+
+def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recommendation:
+    """The options for messages that differ in partitions per thread: (partitions per thread, message).
+
+    Options are compared by their time after the last ready partition.
+    """
+    options, last = [], None
+    for per_thread, message in messages:
+        last = message
+        options += [
+            adviser.option(message, approach, setting, per_thread)
+            for approach in adviser.fits
+            for setting in dict.fromkeys(settings(approach, message))
+        ]
+    assert last is not None
+    single = min((one for one in options if one.approach == SINGLE), key=lambda one: one.time_s)
+    return Recommendation(
+        total_bytes=last.total_bytes,
+        threads=last.threads,
+        delay_s=float(np.ptp(last.ready_s, axis=-1).mean()),
+        source=adviser.source,
+        options=ranked([with_gain(one, single) for one in options]),
+    )
+
+
+def with_gain(option: Option, single: Option) -> Option:
+    """The option with its gain over a single message; that of the single message itself is exactly 1."""
+    if option == single:
+        return option
+    gain = single.time_s / option.time_s
+    spread = np.hypot(np.log(single.high_s / single.low_s), np.log(option.high_s / option.low_s)) / 2
+    low, high = gain * float(np.exp(-spread)), gain * float(np.exp(spread))
+    return replace(option, gain=gain, gain_low=low, gain_high=high)
+
+
+def ranked(options: Sequence[Option]) -> list[Option]:
+    """The best option, then the others by their time. Of options as fast as the fastest, the one with the
+    fewest messages is the best; an extrapolated one only if all are."""
+    by_time = sorted(options, key=lambda one: one.time_s)
+    known = [one for one in by_time if one.rests_on != EXTRAPOLATED] or by_time
+    fastest = [one for one in known if one.time_s <= known[0].time_s * (1 + TIE)]
+    best = min(fastest, key=lambda one: (one.messages, one.approach != SINGLE, one.approach == LEARNED))
+    return [best, *(one for one in by_time if one is not best)]
+
+
+def message_bytes(option: Option, total_bytes: int) -> int:
+    """The value of ``offbeat_message_bytes`` that gives the option's number of messages."""
+    if option.approach != OWN or not option.setting:
+        return DEFAULT_MESSAGE_BYTES
+    return max(1, total_bytes // option.setting)

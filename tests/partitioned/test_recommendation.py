@@ -1,0 +1,226 @@
+"""``offbeat partitioned fit`` and ``advise``: what they advise, what that rests on, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from hypothesis import given
+from hypothesis import strategies as st
+from made_cells import COSTS, cells, measured
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+from offbeat.cli.partitioned import app
+from offbeat.errors import BadInput
+from offbeat.partitioned import tables
+from offbeat.partitioned.costs import Costs
+from offbeat.partitioned.fit import Fit, fitted_platform
+from offbeat.partitioned.recommendation import (
+    Adviser,
+    Message,
+    Option,
+    Recommendation,
+    advise,
+    ranked,
+    with_gain,
+)
+from offbeat.platform.write import toml_text
+
+NO_NOISE = (0.0, 0.0)
+
+
+def fitted(approach: str, costs: Costs = COSTS) -> Fit:
+    ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2)}
+    return Fit(approach=approach, costs=costs, low=costs, high=costs, error=0.05, **ranges)
+
+
+def adviser(**changes: float) -> Adviser:
+    costs = replace(COSTS, **changes)
+    fits = [fitted(name, costs) for name in ("single", "many", "offbeat", "offbeat_learned")]
+    return Adviser(fits, None, NO_NOISE, "a made-up machine")
+
+
+def message(size: int, ready_s: list[float], threads: int = 1) -> Message:
+    return Message(total_bytes=size, threads=threads, ready_s=np.array([ready_s]))
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Path:
+    """A platform file with costs of four approaches."""
+    study = measured(cells("single"))
+    path = tmp_path / "machine.toml"
+    path.write_text(toml_text(fitted_platform(list(adviser().fits.values()), study, None)))
+    return path
+
+
+def sentences(recommendation: Recommendation) -> str:
+    return " ".join(tables.recommendation_sentences(recommendation))
+
+
+def test_a_large_message_with_a_late_partition_is_sent_in_parts() -> None:
+    recommendation = advise(adviser(), [(4, message(2**22, [0, 0, 0, 1e-3]))])
+    assert recommendation.best.approach != "single" and recommendation.best.messages > 1
+    assert recommendation.best.gain > 2 and recommendation.best.is_gain
+    assert "Expected gain over a single message" in sentences(recommendation)
+
+
+def test_a_small_message_is_sent_whole() -> None:
+    recommendation = advise(adviser(), [(16, message(2**10, [0.0] * 16))])
+    assert recommendation.best.messages == 1 and recommendation.best.gain <= 1.001
+    assert "Expected gain" not in sentences(recommendation)
+
+
+def test_a_library_that_sends_nothing_early_gets_a_single_message() -> None:
+    recommendation = advise(
+        adviser(rendezvous_progress=0.0, eager_progress=0.0), [(4, message(2**22, [0, 0, 0, 1e-3]))]
+    )
+    assert recommendation.best.messages == 1
+    assert "No way of sending in partitions is expected to be faster" in sentences(recommendation)
+
+
+@given(
+    size=st.integers(4, 2**24),
+    ready=st.lists(st.floats(0, 2e-3), min_size=1, max_size=8),
+    progress=st.floats(0, 1),
+)
+def test_no_recommendation_calls_a_loss_a_gain(size: int, ready: list[float], progress: float) -> None:
+    recommendation = advise(adviser(rendezvous_progress=progress), [(len(ready), message(size, ready))])
+    best = recommendation.best
+    assert best.gain >= 1 / 1.011  # a single message is an option, and a tie may be 1% slower
+    assert best.gain_low <= best.gain <= best.gain_high
+    if best.gain <= 1:
+        assert not best.is_gain and "Expected gain" not in sentences(recommendation)
+    for one in recommendation.options:
+        assert one.low_s <= one.time_s <= one.high_s
+
+
+@given(first=st.floats(0, 1e-3), further=st.floats(0, 1e-3))
+def test_a_longer_delay_never_lowers_the_gain(first: float, further: float) -> None:
+    gains = [
+        advise(adviser(), [(4, message(2**22, [0, 0, 0, delay_s]))]).best.gain
+        for delay_s in (first, first + further)
+    ]
+    assert gains[1] >= gains[0] / 1.011
+
+
+def test_a_measured_message_counts_before_the_model() -> None:
+    made = [*cells("single"), *cells("many")]
+    slow = made[-1]  # 4 MiB in 16 partitions, ascending: the model says that many gains
+    made[-1] = replace(slow, time_s=1.0, low_s=0.9, high_s=1.1)
+    fits = [fitted("single"), fitted("many")]
+    known = Adviser(fits, measured(made), NO_NOISE, "a study")
+    same = Message(total_bytes=slow.total_bytes, threads=slow.threads, ready_s=slow.ready_s[None])
+    many = known.option(same, "many", 0, 8)
+    assert (many.time_s, many.rests_on) == (1.0, "measured")
+    other = replace(same, ready_s=same.ready_s * 1.5)
+    assert known.option(other, "many", 0, 8).rests_on == "model"
+    larger = replace(same, total_bytes=2**25)
+    assert known.option(larger, "many", 0, 8).rests_on == "extrapolated"
+
+
+def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
+    made = [
+        replace(one, time_s=2 * one.time_s, low_s=1.9 * one.time_s, high_s=2.1 * one.time_s)
+        for one in cells("many")
+    ]
+    wrong = replace(fitted("many"), error=1.0)
+    known = Adviser([fitted("single"), wrong], measured(made), NO_NOISE, "a study")
+    plain = Adviser([fitted("single"), wrong], None, NO_NOISE, "a study")
+    near = message(2**17, [0, 0, 0, 0, 0, 0, 0, 0])
+    corrected, uncorrected = (one.option(near, "many", 0, 8) for one in (known, plain))
+    assert corrected.time_s == pytest.approx(2 * uncorrected.time_s, rel=0.2)
+    assert corrected.high_s / corrected.low_s < uncorrected.high_s / uncorrected.low_s
+
+
+def test_of_equally_fast_options_the_one_with_fewer_messages_is_advised() -> None:
+    few = Option(
+        approach="single",
+        setting=0,
+        messages=1,
+        partitions_per_thread=1,
+        time_s=1.005,
+        low_s=1.0,
+        high_s=1.01,
+        rests_on="model",
+    )
+    lots = replace(few, approach="many", messages=16, time_s=1.0)
+    assert [one.approach for one in ranked([lots, few])] == ["single", "many"]
+    guessed = replace(lots, time_s=0.5, rests_on="extrapolated")
+    assert [one.approach for one in ranked([guessed, few])] == ["single", "many"]
+    assert with_gain(lots, few).gain == pytest.approx(1.005)
+
+
+def test_without_a_single_message_there_is_no_gain_to_predict() -> None:
+    with pytest.raises(BadInput, match="the approach single was not measured"):
+        Adviser([fitted("many")], None, NO_NOISE, "")
+
+
+def test_the_command_advises_from_a_platform_file(platform: Path) -> None:
+    arguments = ("advise", platform, "--size", "4 MiB", "--threads", 2, "--delay-rate", 1000)
+    text = run(*arguments).stdout
+    assert all(len(line) <= 80 for line in text.splitlines())
+    words = " ".join(text.split())
+    assert "Recommendation:" in words and "1 partition a thread" in words
+    assert "This rests on" in words and "a made-up library on a host, 2026-01-01" in words
+    record = json.loads(run(*arguments, "--json", "-").stdout)
+    assert record["recommendation"] == record["options"][0]
+    assert {one["partitions_per_thread"] for one in record["options"]} == {1}
+    assert record["recommendation"]["gain"] > 1
+
+
+@pytest.mark.parametrize(
+    "delays",
+    [("--compute-rate", 1000, "--deviation", 0.1), ("--pattern", "ascending", "--skew", "1 ms")],
+)
+def test_delays_can_be_computing_times_or_a_pattern(platform: Path, delays: tuple[object, ...]) -> None:
+    record = json.loads(run("advise", platform, "--size", "4 MiB", *delays, "--json", "-").stdout)
+    assert {one["partitions_per_thread"] for one in record["options"]} == {1, 2, 4, 8, 16}
+    assert record["recommendation"]["gain"] > 1
+
+
+def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ready.txt"
+    path.write_text("# partitions: 4\n0 0 0 1e-3\n")
+    record = json.loads(run("advise", platform, "--size", "4 MiB", "--pattern", path, "--json", "-").stdout)
+    assert {one["partitions_per_thread"] for one in record["options"]} == {4}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("paper", "--size", "1 MiB"), "has no costs in .*'offbeat partitioned fit' writes them"),
+        (("paper", "islands", "--size", "1 MiB"), "give either one platform or result directories"),
+        (("PLATFORM", "--size", "7"), None),
+        (("PLATFORM", "--size", "7", "--threads", 2), "7 B cannot be divided into 2 equal partitions"),
+        (("PLATFORM", "--size", "big"), "--size: 'big' is not a size"),
+        (("PLATFORM", "--size", "1 MiB", "--delay-rate", 1, "--compute-rate", 1), "give one of --delay-rate"),
+        (("PLATFORM", "--size", "1 MiB", "--compute-rate", 0), "--compute-rate 0: give a number from 1e-09"),
+        (("PLATFORM", "--size", "1 MiB", "--compute-rate", 1, "--deviation", -1), "--deviation -1: give"),
+        (("no_such.toml", "--size", "1 MiB"), "no_such.toml"),
+    ],
+)
+def test_what_means_nothing_is_refused(
+    platform: Path, arguments: tuple[object, ...], sentence: str | None
+) -> None:
+    given_arguments = [platform if one == "PLATFORM" else one for one in arguments]
+    if sentence is None:
+        assert "Recommendation" in run("advise", *given_arguments).stdout
+        return
+    with pytest.raises(BadInput, match=sentence):
+        run("advise", *given_arguments)
+
+
+def test_fit_refuses_to_overwrite_a_file(platform: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=str(platform)):
+        run("fit", tmp_path, "-o", platform)
