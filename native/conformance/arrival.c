@@ -2,7 +2,7 @@
 /** @file arrival.c  What MPI_Parrived says of each partition. */
 #include "conformance/message.h"
 
-enum { TAG = 8, POLLS = 300 };
+enum { TAG = 8, POLLS = 60 };
 
 static int arrived(const message *one, int partition) {
     int flag = 0;
@@ -97,8 +97,10 @@ static void null_requests(void) {
 const conformance_case arrival_cases[] = {
     {"parrived", "4.2.2", "A partition has arrived only if it is ready, with its data, and stays so.",
      equal_counts, 0},
-    {"parrived-fewer", "4.2.2", "The same holds if the receiver has fewer partitions.", fewer_at_the_receiver, 0},
-    {"parrived-more", "4.2.2", "The same holds if the receiver has more partitions.", more_at_the_receiver, 0},
+    {"parrived-fewer", "4.2.2", "The same holds if the receiver has fewer partitions.", fewer_at_the_receiver,
+     0},
+    {"parrived-more", "4.2.2", "The same holds if the receiver has more partitions.", more_at_the_receiver,
+     0},
     {"parrived-progress", "4.2.2", "All partitions arrive while the receiver only calls MPI_Parrived.",
      all_arrive_without_wait, 0},
     {"parrived-inactive", "4.2.2", "MPI_Parrived of an inactive request is true.", inactive_requests, 0},

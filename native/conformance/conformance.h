@@ -3,8 +3,9 @@
  * @file conformance.h
  * Cases that check an implementation of partitioned communication against MPI 4.0, chapter 4.
  *
- * Two processes run each case. A case calls MUST and EXPECT; the first that fails answers for its launch, which
- * cannot be used afterwards, because requests are left active. A case that returns in both processes is right.
+ * Two processes run each case. A case calls MUST and EXPECT; the first that fails answers for its launch,
+ * which cannot be used afterwards, because requests are left active. A case that returns in both processes is
+ * right.
  */
 #ifndef OFFBEAT_CONFORMANCE_H
 #define OFFBEAT_CONFORMANCE_H

@@ -7,8 +7,8 @@
  *     run NAME S      one case; it hangs if it takes more than S seconds
  *     quit
  *
- * Answers are lines that begin with "@offbeat ", as those of the driver. A case that is wrong, crashes or hangs
- * answers from any process; the front end then kills the launch.
+ * Answers are lines that begin with "@offbeat ", as those of the driver. A case that is wrong, crashes or
+ * hangs answers from any process; the front end then kills the launch.
  */
 #include "conformance/conformance.h"
 
@@ -40,8 +40,7 @@ static void list_cases(void) {
         for (const conformance_case *one = files[i]; one->name; one++)
             printf("%s{\"name\":\"%s\",\"section\":\"%s\",\"promise\":\"%s\",\"required\":%s,\"misuse\":%s}",
                    one == counts_cases ? "" : ",", one->name, one->section, one->promise,
-                   one->flags & CASE_QUALITY ? "false" : "true",
-                   one->flags & CASE_MISUSE ? "true" : "false");
+                   one->flags & CASE_QUALITY ? "false" : "true", one->flags & CASE_MISUSE ? "true" : "false");
     printf("]}\n");
     fflush(stdout);
 }

@@ -27,7 +27,8 @@ message open_request(int is_send, int partitions, int count, int peer, int tag, 
 
 message open_message(int from, int to, int total, int tag) {
     const int is_send = world.rank == 0, partitions = is_send ? from : to;
-    return open_request(is_send, partitions, partitions ? total / partitions : 0, world.peer, tag, world.comm);
+    return open_request(is_send, partitions, partitions ? total / partitions : 0, world.peer, tag,
+                        world.comm);
 }
 
 void fill_partition(message *one, int partition, int seed) {

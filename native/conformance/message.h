@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file message.h  A partitioned message of integers from rank 0 to rank 1, as one of the processes sees it. */
+/** @file message.h  A partitioned message of integers from rank 0 to rank 1, as one of the processes sees it.
+ */
 #ifndef OFFBEAT_CONFORMANCE_MESSAGE_H
 #define OFFBEAT_CONFORMANCE_MESSAGE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file progress.c  Whether partitions move before the last one is ready, which the standard does not require. */
+/** @file progress.c  Whether partitions move before the last one is ready, which the standard does not
+ * require. */
 #define _POSIX_C_SOURCE 200809L
 #include "conformance/message.h"
 
@@ -17,8 +18,8 @@ static int arrives_in_time(const message *one, int partition) {
     return flag;
 }
 
-/* The first partition is ready long before the others. The sender waits inside MPI, in which it makes progress,
- * or outside, until the receiver has seen it or given up. */
+/* The first partition is ready long before the others. The sender waits inside MPI, in which it makes
+ * progress, or outside, until the receiver has seen it or given up. */
 static void first_partition_arrives(int total, int sender_in_mpi) {
     message one = open_message(N, N, total, TAG);
     for (int seed = 0; seed < 2; seed++) {
@@ -56,8 +57,8 @@ static void large_partitions_are_early_without_the_sender(void) {
 }
 
 const conformance_case progress_cases[] = {
-    {"early-small", "4.2.1", "A small partition arrives before the others are ready.", small_partitions_are_early,
-     CASE_QUALITY},
+    {"early-small", "4.2.1", "A small partition arrives before the others are ready.",
+     small_partitions_are_early, CASE_QUALITY},
     {"early-large", "4.2.1", "A partition of 1 MiB arrives before the others are ready.",
      large_partitions_are_early, CASE_QUALITY},
     {"early-computing", "4.2.1", "The same holds while the sender computes, outside of MPI.",

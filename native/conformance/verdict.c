@@ -30,8 +30,9 @@ void conformance_check_code(int code, const char *call) {
  * processes do not mix. */
 static void write_answer(const char *verdict, const char *found) {
     char line[1200];
-    int length = snprintf(line, sizeof line, "@offbeat {\"ok\":true,\"verdict\":\"%s\",\"found\":\"rank %d: ",
-                          verdict, world.rank);
+    int length =
+        snprintf(line, sizeof line, "@offbeat {\"ok\":true,\"verdict\":\"%s\",\"found\":\"rank %d: ", verdict,
+                 world.rank);
     for (const char *c = found; *c && length < (int)sizeof line - 4; c++)
         line[length++] = *c == '"' ? '\'' : *c == '\\' ? '/' : *c < 0x20 ? ' ' : *c;
     memcpy(line + length, "\"}\n", 3);
