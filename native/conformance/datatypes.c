@@ -35,35 +35,44 @@ static MPI_Datatype column_type(void) {
     return narrow;
 }
 
-/* Opens the request of this process, and frees the datatype, which the request may still use. */
-static partitioned_request open_typed(void *data, int partitions, int count, MPI_Datatype type) {
+/* The request of this process, and its datatype. */
+typedef struct typed {
     partitioned_request request;
+    MPI_Datatype type;
+} typed;
+
+static typed open_typed(void *data, int partitions, int count, MPI_Datatype type) {
+    typed one = {.type = type};
     if (world.rank == 0)
-        MUST(MPI_Psend_init(data, partitions, count, type, 1, TAG, world.comm, MPI_INFO_NULL, &request));
+        MUST(MPI_Psend_init(data, partitions, count, type, 1, TAG, world.comm, MPI_INFO_NULL, &one.request));
     else
-        MUST(MPI_Precv_init(data, partitions, count, type, 0, TAG, world.comm, MPI_INFO_NULL, &request));
-    if (type != MPI_INT)
-        MUST(MPI_Type_free(&type));
-    return request;
+        MUST(MPI_Precv_init(data, partitions, count, type, 0, TAG, world.comm, MPI_INFO_NULL, &one.request));
+    return one;
 }
 
-static void iterate(partitioned_request *request, int partitions) {
+static void close_typed(typed *one) {
+    MUST(MPI_Request_free(&one->request));
+    if (one->type != MPI_INT && one->type != MPI_DATATYPE_NULL)
+        MUST(MPI_Type_free(&one->type));
+}
+
+static void iterate(typed *one, int partitions) {
     MPI_Status status;
-    MUST(MPI_Start(request));
+    MUST(MPI_Start(&one->request));
     for (int i = partitions - 1; i >= 0 && world.rank == 0; i--)
-        MUST(MPI_Pready(i, *request));
-    MUST(MPI_Wait(request, &status));
+        MUST(MPI_Pready(i, one->request));
+    MUST(MPI_Wait(&one->request, &status));
 }
 
 static void records_with_gaps(void) {
     enum { N = 24, UNTOUCHED = 'u' };
     record data[N];
-    partitioned_request request = open_typed(data, world.rank ? 4 : 6, world.rank ? 6 : 4, record_type());
+    typed one = open_typed(data, world.rank ? 4 : 6, world.rank ? 6 : 4, record_type());
     for (int seed = 0; seed < 3; seed++) {
         for (int i = 0; i < N; i++)
             data[i] = world.rank ? (record){'?', -1, -1, UNTOUCHED}
                                  : (record){(char)('a' + i), element_of(seed, i), seed + 0.5 * i, 's'};
-        iterate(&request, 6);
+        iterate(&one, 6);
         for (int i = 0; i < N && world.rank; i++) {
             EXPECT(data[i].letter == 'a' + i && data[i].number == element_of(seed, i) &&
                        data[i].value == seed + 0.5 * i,
@@ -71,59 +80,68 @@ static void records_with_gaps(void) {
             EXPECT(data[i].end == UNTOUCHED, "the gap of record %d was written", i);
         }
     }
-    MUST(MPI_Request_free(&request));
+    close_typed(&one);
 }
 
 /* Both sides have columns. */
-static void columns_of_a_matrix(void) {
+static void columns_of_a_matrix_of(int frees_type) {
     int matrix[ROWS][COLUMNS];
-    partitioned_request request = open_typed(matrix, 6, 2, column_type());
+    typed one = open_typed(matrix, 6, 2, column_type());
+    if (frees_type)
+        MUST(MPI_Type_free(&one.type));
     for (int seed = 0; seed < 3; seed++) {
         for (int i = 0; i < ALL; i++)
             matrix[i / COLUMNS][i % COLUMNS] = world.rank ? -1 : element_of(seed, i);
-        iterate(&request, 6);
+        iterate(&one, 6);
         for (int i = 0; i < ALL && world.rank; i++)
             EXPECT(matrix[i / COLUMNS][i % COLUMNS] == element_of(seed, i), "row %d, column %d is wrong",
                    i / COLUMNS, i % COLUMNS);
     }
-    MUST(MPI_Request_free(&request));
+    close_typed(&one);
+}
+
+static void columns_of_a_matrix(void) {
+    columns_of_a_matrix_of(0);
+}
+
+static void freed_datatype(void) {
+    columns_of_a_matrix_of(1);
 }
 
 /* Integers are received as columns: each column has the next ROWS integers. */
 static void other_datatype_of_the_receiver(void) {
     int data[ALL];
-    partitioned_request request =
-        world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 12, ROWS, MPI_INT);
+    typed one = world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 12, ROWS, MPI_INT);
     for (int seed = 0; seed < 3; seed++) {
         for (int i = 0; i < ALL; i++)
             data[i] = world.rank ? -1 : element_of(seed, i);
-        iterate(&request, 12);
+        iterate(&one, 12);
         for (int i = 0; i < ALL && world.rank; i++)
             EXPECT(data[i % ROWS * COLUMNS + i / ROWS] == element_of(seed, i),
                    "element %d of the message is wrong", i);
     }
-    MUST(MPI_Request_free(&request));
+    close_typed(&one);
 }
 
 /* A partition of the sender ends inside an element of the receiver. */
 static void partitions_end_inside_elements(void) {
     int data[ALL];
-    partitioned_request request =
-        world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 8, ALL / 8, MPI_INT);
+    typed one = world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 8, ALL / 8, MPI_INT);
     for (int seed = 0; seed < 3; seed++) {
         for (int i = 0; i < ALL; i++)
             data[i] = world.rank ? -1 : element_of(seed, i);
-        iterate(&request, 8);
+        iterate(&one, 8);
         for (int i = 0; i < ALL && world.rank; i++)
             EXPECT(data[i % ROWS * COLUMNS + i / ROWS] == element_of(seed, i),
                    "element %d of the message is wrong", i);
     }
-    MUST(MPI_Request_free(&request));
+    close_typed(&one);
 }
 
 const conformance_case datatypes_cases[] = {
     {"struct-with-gaps", "4.2.3", "Gaps of a datatype are neither sent nor written.", records_with_gaps, 0},
     {"vector", "4.2.3", "The datatype may be a vector.", columns_of_a_matrix, 0},
+    {"freed-datatype", "4.2.1", "The datatype may be freed after the initialisation.", freed_datatype, 0},
     {"other-datatype", "4.2.3", "The receiver may have another datatype of the same signature.",
      other_datatype_of_the_receiver, 0},
     {"split-elements", "4.2.3", "A partition of the sender may end inside an element of the receiver.",

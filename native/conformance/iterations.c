@@ -6,13 +6,13 @@ enum { TAG = 6, N = 5 };
 
 static void many_iterations(void) {
     message one = open_message(N, N, 500, TAG);
-    for (int seed = 0; seed < 300; seed++)
+    for (int seed = 0; seed < 100; seed++)
         transfer(&one, seed);
     close_message(&one);
 }
 
 static void many_requests_one_after_another(void) {
-    for (int seed = 0; seed < 200; seed++) {
+    for (int seed = 0; seed < 50; seed++) {
         message one = open_message(N, N, 500, TAG);
         transfer(&one, seed);
         close_message(&one);
@@ -49,7 +49,7 @@ static void fill_late(int from, int to, int total) {
     for (int seed = 0; seed < 5; seed++) {
         start(&one, seed + 7000);
         for (int i = 0; i < from; i++) {
-            for (int k = 0; k < 10; k++)
+            for (int k = 0; k < 4; k++)
                 exchange(i);
             if (one.is_send) {
                 fill_partition(&one, i, seed);
@@ -93,8 +93,8 @@ static void interleaved_messages(void) {
 }
 
 const conformance_case iterations_cases[] = {
-    {"restart", "4.2.1", "A request may be started 300 times with changing data.", many_iterations, 0},
-    {"reopen", "4.2.1", "200 requests may be used and freed one after another.",
+    {"restart", "4.2.1", "A request may be started 100 times with changing data.", many_iterations, 0},
+    {"reopen", "4.2.1", "50 requests may be used and freed one after another.",
      many_requests_one_after_another, 0},
     {"run-ahead", "4.2.2", "A complete send lets the sender change its buffer.", sender_runs_ahead, 0},
     {"fill-late", "4.2.1", "No data of a partition is sent before it is marked ready.", progress_before_ready,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli import partitioned_check
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.platform import presets
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from offbeat.partitioned.predictions import ReadySource
 
 app = typer.Typer(
-    help="Predict what sending the partitions of a message early gains.",
+    help="Predict what sending the partitions of a message early gains, and check MPI libraries.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -29,7 +30,10 @@ US_PER_MB = 1e-6 / 1e6
 
 @app.callback()
 def partitioned() -> None:
-    """Predict what sending the partitions of a message early gains."""
+    """Predict what sending the partitions of a message early gains, and check MPI libraries."""
+
+
+app.command("check")(partitioned_check.command)
 
 
 @app.command("model")
