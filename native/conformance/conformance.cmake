@@ -36,3 +36,8 @@ if(OFFBEAT_MPI_HAS_PARTITIONED)
     target_link_libraries(offbeat-conformance-library PRIVATE offbeat_mpi Threads::Threads)
     install(TARGETS offbeat-conformance-library RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+
+# The cases with an implementation that has defects, which tests/conformance builds.
+add_executable(conformance-defects EXCLUDE_FROM_ALL ${conformance_sources} conformance/defects.c)
+target_compile_definitions(conformance-defects PRIVATE CONFORMANCE_OF_DEFECTS)
+target_link_libraries(conformance-defects PRIVATE partitioned Threads::Threads)
