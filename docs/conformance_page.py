@@ -1,4 +1,4 @@
-"""Writes docs/reference/partitioned-conformance.md: what 'offbeat partitioned check' finds on each library here.
+"""Writes docs/reference/partitioned-conformance.md: what 'offbeat partitioned check' finds on libraries here.
 
 Usage: ``python docs/conformance_page.py``. It takes some minutes, as cases that hang do so for 20 s.
 """
@@ -17,14 +17,15 @@ from offbeat.mpi.installation import Installation
 
 PAGE = Path(__file__).resolve().parent / "reference" / "partitioned-conformance.md"
 
-INTRODUCTION = """<!-- Written by `python docs/conformance_page.py`; run it again instead of editing this page. -->
+INTRODUCTION = """<!-- Written by `python docs/conformance_page.py`; run that, do not edit this page. -->
 
 # Partitioned communication: what the MPI libraries do
 
 `offbeat partitioned check` was run on {date} with two processes on one node ([how to check your
-library](../howto/partitioned.md#check-your-mpi-library)). Sections are those of MPI 4.0. *right*, *wrong*, *crashes*
-and *hangs* (for more than 20 s): the standard requires it. *yes*, *no*: a quality, which the standard leaves to the
-library; it allows anything after wrong calls (`refuse-...`). An empty cell: the case does not apply.
+library](../howto/partitioned.md#check-your-mpi-library)). Sections are those of MPI 4.0. *right*, *wrong*,
+*crashes* and *hangs* (for more than 20 s): the standard requires it. *yes*, *no*: a quality, which the
+standard leaves to the library; it allows anything after wrong calls (`refuse-...`). An empty cell: the case
+does not apply.
 
 {summaries}
 

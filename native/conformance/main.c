@@ -17,18 +17,27 @@
 #include <string.h>
 
 static const conformance_case *const files[] = {
-    counts_cases,     matching_cases, communicators_cases, datatypes_cases, completion_cases,
-    iterations_cases, arrival_cases,  progress_cases,      threads_cases,   misuse_cases,
+    counts_cases,
+    matching_cases,
+    communicators_cases,
+    datatypes_cases,
+    completion_cases,
+    iterations_cases,
+    arrival_cases,
+    progress_cases,
+    threads_cases,
+    misuse_cases,
+    NULL,
 };
 
-enum { FILES = sizeof files / sizeof *files, LONGEST = 200 };
+enum { LONGEST = 200 };
 
 struct conformance_world world;
 static int thread_level;
 
 static const conformance_case *find(const char *name) {
-    for (size_t i = 0; i < FILES; i++)
-        for (const conformance_case *one = files[i]; one->name; one++)
+    for (const conformance_case *const *file = files; *file; file++)
+        for (const conformance_case *one = *file; one->name; one++)
             if (strcmp(one->name, name) == 0)
                 return one;
     return NULL;
@@ -36,8 +45,8 @@ static const conformance_case *find(const char *name) {
 
 static void list_cases(void) {
     printf("@offbeat {\"ok\":true,\"cases\":[");
-    for (size_t i = 0; i < FILES; i++)
-        for (const conformance_case *one = files[i]; one->name; one++)
+    for (const conformance_case *const *file = files; *file; file++)
+        for (const conformance_case *one = *file; one->name; one++)
             printf("%s{\"name\":\"%s\",\"section\":\"%s\",\"promise\":\"%s\",\"required\":%s,\"misuse\":%s}",
                    one == counts_cases ? "" : ",", one->name, one->section, one->promise,
                    one->flags & CASE_QUALITY ? "false" : "true", one->flags & CASE_MISUSE ? "true" : "false");

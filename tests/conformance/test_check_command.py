@@ -56,7 +56,7 @@ def test_a_library_that_lacks_partitioned_communication_is_named(mpi_installatio
         result = run(mpi_installation, *chosen("equal-counts"))
         assert (result.exit_code, "1 of 1 case right" in result.stdout) == (0, True)
         return
-    with pytest.raises(BadInput, match="has no partitioned communication .*--of offbeat"):
+    with pytest.raises(BadInput, match=r"has no partitioned communication .*--of offbeat"):
         run(mpi_installation, *chosen("equal-counts"))
 
 
@@ -68,7 +68,7 @@ def test_a_directory_keeps_outcomes_and_refuses_other_settings(
     assert first == again
     lines = (tmp_path / "check" / "outcomes.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1
-    with pytest.raises(BadInput, match="with other settings .*timeout"):
+    with pytest.raises(BadInput, match=r"with other settings .*timeout"):
         run(some_mpi_installation, *kept, "--timeout", "3 s")
 
 
