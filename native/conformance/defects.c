@@ -18,7 +18,7 @@ static struct {
 static offbeat_prequest last_send;
 
 static int has(const char *defect) {
-    const char *chosen = getenv("OFFBEAT_CONFORMANCE_DEFECT");
+    const char *chosen = getenv("CONFORMANCE_DEFECT");
     return chosen && strcmp(chosen, defect) == 0;
 }
 

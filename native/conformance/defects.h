@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file defects.h
- * offbeat's library with a defect, to test the cases. OFFBEAT_CONFORMANCE_DEFECT names it:
+ * offbeat's library with a defect, to test the cases. CONFORMANCE_DEFECT names it:
  *
  *     swapped   two partitions of a receive change places
  *     early     MPI_Test says that a started send is complete before a partition is ready
@@ -14,8 +14,8 @@
  *     crash     MPI_Pready_list ends with a signal
  *     silent    marking a partition twice is no error
  */
-#ifndef OFFBEAT_CONFORMANCE_DEFECTS_H
-#define OFFBEAT_CONFORMANCE_DEFECTS_H
+#ifndef CONFORMANCE_DEFECTS_H
+#define CONFORMANCE_DEFECTS_H
 
 #include <offbeat/partitioned.h>
 

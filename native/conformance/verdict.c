@@ -11,7 +11,7 @@
 
 static const char *volatile entered = "";
 
-static const char meeting[] = "meeting the other process";
+static const char waiting[] = "waiting for the other process";
 
 void conformance_enter(const char *call) {
     entered = call;
@@ -61,7 +61,7 @@ static void on_signal(int number) {
     char text[400];
     const char *call = *entered ? entered : "the case's own code";
     alarm(0);
-    if (number == SIGALRM && entered == meeting)
+    if (number == SIGALRM && entered == waiting)
         wait_for_the_end(); /* the other process knows in which call it hangs */
     if (number == SIGALRM)
         snprintf(text, sizeof text, "in %s", call);
@@ -82,7 +82,7 @@ void conformance_watch(unsigned seconds) {
 }
 
 void meet(void) {
-    conformance_enter(meeting);
+    conformance_enter(waiting);
     PMPI_Sendrecv(NULL, 0, MPI_BYTE, world.peer, 1, NULL, 0, MPI_BYTE, world.peer, 1, world.control,
                   MPI_STATUS_IGNORE);
     conformance_enter("");

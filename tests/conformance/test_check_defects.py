@@ -68,7 +68,7 @@ def test_a_defect_is_found_by_its_case_and_by_no_other(
     monkeypatch: pytest.MonkeyPatch,
     defect: str,
 ) -> None:
-    monkeypatch.setenv("OFFBEAT_CONFORMANCE_DEFECT", defect)
+    monkeypatch.setenv("CONFORMANCE_DEFECT", defect)
     timeout_s = 10.0 if defect == "hang" else 60.0
     done = checked(program, some_mpi_installation, tmp_path / "check", timeout_s)
     found = {one.case: one.verdict for one in done.outcomes if one.verdict not in ("right", "yes")}
@@ -80,7 +80,7 @@ def test_a_defect_is_found_by_its_case_and_by_no_other(
 def test_wrong_data_is_found_wherever_there_is_data(
     program: Path, some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OFFBEAT_CONFORMANCE_DEFECT", "swapped")
+    monkeypatch.setenv("CONFORMANCE_DEFECT", "swapped")
     done = checked(program, some_mpi_installation, tmp_path / "check")
     by_name = {one.case: one for one in done.outcomes}
     assert by_name["equal-counts"].verdict == by_name["parrived"].verdict == "wrong"
@@ -97,7 +97,7 @@ def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
         ("hang", "startall-two", "in MPI_Startall(2, both)"),
         ("crash", "pready-list", "rank 0: signal 11 in MPI_Pready_list(5, odd, one.request)"),
     ):
-        monkeypatch.setenv("OFFBEAT_CONFORMANCE_DEFECT", defect)
+        monkeypatch.setenv("CONFORMANCE_DEFECT", defect)
         done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=10.0)
         (one,) = [one for one in done.outcomes if one.failed]
         assert one.case == case and where in one.found

@@ -81,7 +81,7 @@ def check(
         CaseRunner(launch, settings.timeout_s, directory / LOGS) as runner,
     ):
         cases = {one.name: one for one in _chosen(runner.cases(), settings.cases)}
-        run_steps(kept, dict(cases), runner.run, listener)
+        run_steps(kept, dict(cases.items()), runner.run, listener)
         return Check(head=kept.head, outcomes=[kept.done[name] for name in cases])
 
 

@@ -46,7 +46,7 @@ def summary(check: Check) -> str:
     """How many cases are right, and how many not."""
     required = [one for one in check.outcomes if one.required]
     qualities = [one for one in check.outcomes if not one.required]
-    counts = Counter(one.verdict for one in required)
+    counts = Counter[str](one.verdict for one in required)
     named = {"wrong": "wrong", "crashes": "crash", "hangs": "hang", "skipped": "skipped"}
     others = [f"{counts[verdict]} {named[verdict]}" for verdict in (*FAILURES, "skipped") if counts[verdict]]
     settings = check.head.settings
