@@ -16,6 +16,7 @@ static struct {
 } received;
 
 static offbeat_prequest last_send;
+static int initialisations;
 
 static int has(const char *defect) {
     const char *chosen = getenv("CONFORMANCE_DEFECT");
@@ -28,6 +29,7 @@ static int changed_tag(int tag) {
 
 int defective_psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                          int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request) {
+    initialisations++;
     if (has("wildcard"))
         PMPI_Send(NULL, 0, MPI_BYTE, dest, tag, comm);
     int code =
@@ -66,6 +68,8 @@ int defective_pready_range(int low, int high, offbeat_prequest request) {
 int defective_pready_list(int length, const int partitions[], offbeat_prequest request) {
     if (has("crash"))
         raise(SIGSEGV);
+    if (has("worn") && initialisations > 3)
+        return MPI_ERR_OTHER;
     return offbeat_pready_list(length, partitions, request);
 }
 

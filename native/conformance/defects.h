@@ -12,6 +12,7 @@
  *     error     MPI_Pready_range returns an error
  *     hang      MPI_Startall of several requests never returns
  *     crash     MPI_Pready_list ends with a signal
+ *     worn      MPI_Pready_list returns an error after three initialisations in a launch
  *     silent    marking a partition twice is no error
  */
 #ifndef CONFORMANCE_DEFECTS_H

@@ -93,6 +93,32 @@ static void interleaved_messages(void) {
     close_message(&other);
 }
 
+/* Implementations ignore keys that they do not know. */
+static void info_with_an_unknown_key(void) {
+    int data[N] = {0};
+    partitioned_request request;
+    MPI_Status status;
+    MPI_Info info;
+    MUST(MPI_Info_create(&info));
+    MUST(MPI_Info_set(info, "conformance_unknown_key", "1"));
+    if (world.rank == 0)
+        MUST(MPI_Psend_init(data, N, 1, MPI_INT, 1, TAG, world.comm, info, &request));
+    else
+        MUST(MPI_Precv_init(data, N, 1, MPI_INT, 0, TAG, world.comm, info, &request));
+    MUST(MPI_Info_free(&info));
+    for (int seed = 1; seed < 4; seed++) {
+        for (int i = 0; i < N && world.rank == 0; i++)
+            data[i] = element_of(seed, i);
+        MUST(MPI_Start(&request));
+        for (int i = 0; i < N && world.rank == 0; i++)
+            MUST(MPI_Pready(i, request));
+        MUST(MPI_Wait(&request, &status));
+        for (int i = 0; i < N; i++)
+            EXPECT(data[i] == element_of(seed, i), "element %d is wrong", i);
+    }
+    MUST(MPI_Request_free(&request));
+}
+
 const conformance_case iterations_cases[] = {
     {"restart", "4.2.1", "A request may be started 100 times with changing data.", many_iterations, 0},
     {"reopen", "4.2.1", "50 requests may be used and freed one after another.",
@@ -103,5 +129,7 @@ const conformance_case iterations_cases[] = {
     {"fill-late-unequal", "4.2.1", "The same holds with 6 partitions received as 4, and 3 as 5.",
      progress_before_ready_of_unequal_counts, 0},
     {"interleaved", "4.2.1", "Partitions of two messages may be marked in turn.", interleaved_messages, 0},
+    {"info", "4.2.1", "An info object may have unknown keys, and may be freed after the initialisation.",
+     info_with_an_unknown_key, 0},
     {0},
 };

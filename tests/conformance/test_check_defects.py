@@ -90,6 +90,16 @@ def test_wrong_data_is_found_wherever_there_is_data(
     assert by_name["status"].verdict == "right"  # it looks at no data
 
 
+def test_a_fault_that_needs_earlier_cases_in_the_same_launch_is_told_from_others(
+    program: Path, some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFORMANCE_DEFECT", "worn")
+    done = checked(program, some_mpi_installation, tmp_path / "check")
+    (one,) = [one for one in done.outcomes if one.failed]
+    assert (one.case, one.verdict) == ("pready-list", "wrong")
+    assert one.found.endswith("(after other cases in the same launch; alone it is right)")
+
+
 def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
     program: Path, some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
