@@ -11,7 +11,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from offbeat.cli.partitioned import app
-from offbeat.errors import BadInput
+from offbeat.conformance.check import CheckProgress, check, launch_of
+from offbeat.conformance.outcomes import CheckSettings
+from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
 
 QUICK = ("prime-counts", "equal-tags", "startall-two", "test-not-ready", "parrived-fewer", "user-wildcard")
@@ -85,3 +87,12 @@ def test_options_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(BadInput, match=sentence):
         run(some_mpi_installation, "--of", "offbeat", *arguments)
+
+
+def test_a_program_that_cannot_be_launched_ends_the_check(
+    some_mpi_installation: Installation, tmp_path: Path
+) -> None:
+    settings = CheckSettings(library="L", of="library", timeout_s=20.0)
+    launch = launch_of(some_mpi_installation, ["/bin/false"])
+    with pytest.raises(RunFailed, match=r"two processes cannot be launched: .*offbeat doctor"):
+        check(launch, settings, tmp_path / "check", CheckProgress())

@@ -25,6 +25,9 @@ GRACE_S = 5.0
 QUALITY_TIMEOUT_S = 5.0
 """The longest timeout of cases that the standard does not require: wrong calls often hang."""
 
+GOOD = ("right", "skipped")
+"""Verdicts after which the launch can be used for another case."""
+
 
 class _Found(Struct):
     verdict: Verdict
@@ -43,6 +46,7 @@ class CaseRunner:
         self._timeout_s = timeout_s
         self._logs = logs
         self._running: Driver | None = None
+        self._cases: list[Case] = []
         self._cases_run = 0
 
     def __enter__(self) -> Self:
@@ -55,64 +59,62 @@ class CaseRunner:
 
     def cases(self) -> list[Case]:
         """All cases; raises :class:`RunFailed` if the program cannot be launched."""
-        try:
-            answer = self._driver().exchange("cases", timeout_s=PATIENCE_S)
-        except DriverLost as lost:
-            self._running = None
-            raise RunFailed(
-                f"two processes cannot be launched: {lost}; 'offbeat doctor' shows what works here"
-            ) from None
-        return msgspec.json.decode(answer, type=_Listed).cases
+        self._launched()
+        return self._cases
 
     def run(self, case: Case) -> Outcome:
-        """Run a case; if it is not right and other cases ran before it, again in a launch of its own."""
+        """Run a case; if it is not right and other cases ran before it, again in a launch of its own.
+
+        Raises :class:`RunFailed` if the program cannot be launched any more.
+        """
         began = time.monotonic()
         found = self._run_once(case)
-        if found.verdict in ("right", "skipped") or self._cases_run == 1:
-            pass
-        elif self._again_alone(case).verdict == "right":
-            found.found += " (after other cases in the same launch; alone it is right)"
-        if case.misuse or found.verdict not in ("right", "skipped"):
+        if found.verdict not in GOOD and self._cases_run > 1:
+            self._end()
+            if self._run_once(case).verdict in GOOD:
+                found.found += " (after other cases in the same launch; alone it is right)"
+        if case.misuse or found.verdict not in GOOD:
             self._end()
         return Outcome(
             case=case.name,
             section=case.section,
             promise=case.promise,
             required=case.required,
-            verdict=_of_quality(found.verdict) if not case.required else found.verdict,
+            verdict=found.verdict if case.required else _of_quality(found.verdict),
             found=found.found,
             duration_s=round(time.monotonic() - began, 3),
         )
 
-    def _again_alone(self, case: Case) -> _Found:
-        self._end()
-        return self._run_once(case)
-
     def _run_once(self, case: Case) -> _Found:
         timeout_s = self._timeout_s if case.required else min(self._timeout_s, QUALITY_TIMEOUT_S)
-        driver = self._driver()
+        driver = self._launched()
         self._cases_run += 1
-        first_s = PATIENCE_S if self._cases_run == 1 else 0.0
-        command = f"run {case.name} {max(1, math.ceil(timeout_s))}"
+        command = f"run {case.name} {math.ceil(timeout_s)}"
         try:
-            answer = driver.exchange(command, timeout_s=timeout_s + GRACE_S + first_s)
+            answer = driver.exchange(command, timeout_s=timeout_s + GRACE_S)
         except DriverLost as lost:
             self._running = None
             hangs = str(lost).startswith(HUNG)
             return _Found(verdict="hangs" if hangs else "crashes", found=str(lost).removeprefix(HUNG))
         return msgspec.json.decode(answer, type=_Found)
 
-    def _driver(self) -> Driver:
-        if self._running is None:
-            self._cases_run = 0
-            launch = self._launch
-            try:
-                self._running = Driver(launch.argv, launch.environment, self._logs / "launches.log")
-            except OSError as error:
-                raise RunFailed(
-                    f"{launch.argv[0]} could not be started: {error.strerror or error}"
-                ) from error
-        return self._running
+    def _launched(self) -> Driver:
+        """The running launch, or a new one that has answered."""
+        if self._running is not None:
+            return self._running
+        launch = self._launch
+        try:
+            driver = Driver(launch.argv, launch.environment, self._logs / "launches.log")
+            answer = driver.exchange("cases", timeout_s=PATIENCE_S)
+        except OSError as error:
+            raise RunFailed(f"{launch.argv[0]} could not be started: {error.strerror or error}") from error
+        except DriverLost as lost:
+            raise RunFailed(
+                f"two processes cannot be launched: {lost}; 'offbeat doctor' shows what works here"
+            ) from None
+        self._cases = msgspec.json.decode(answer, type=_Listed).cases
+        self._running, self._cases_run = driver, 0
+        return driver
 
     def _end(self) -> None:
         """End the launch, by force: processes of a case that is not right wait for ever."""
