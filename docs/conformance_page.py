@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from offbeat.conformance.outcomes import FAILURES
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 
@@ -32,6 +33,13 @@ does not apply.
 | section | case | what is right | {names} |
 | --- | --- | --- |{rule}
 {rows}
+
+With `early-small`, offbeat's library sends all partitions in one message: its default number of messages for
+small messages, which the info key `offbeat_messages` changes.
+
+## What was found
+
+{details}
 """
 
 
@@ -63,6 +71,9 @@ def main() -> None:
             + " |"
             for name, one in cases.items()
         ),
+        details="\n\n".join(
+            f"{name}:\n\n" + "\n".join(_found(column)) for name, column in found.items() if _found(column)
+        ),
     )
     PAGE.write_text(text, encoding="utf-8")
 
@@ -84,6 +95,17 @@ def _checked(mpi: Installation, of: str, lines: list[str]) -> dict[str, dict[str
     file.unlink()
     lines.append(f"- {done.stdout.splitlines()[-1]}")
     return {one["case"]: one for one in outcomes}
+
+
+def _found(column: dict[str, dict[str, Any]]) -> list[str]:
+    """A line for each case that is not as the standard requires."""
+    failed = [one for one in column.values() if one["required"] and one["verdict"] in FAILURES]
+    return [f"- `{one['case']}` {one['verdict']}: `{_shortened(one['found'])}`" for one in failed]
+
+
+def _shortened(found: str) -> str:
+    """Without MPICH's error stack, which has addresses."""
+    return found.split(", error stack")[0]
 
 
 def _common(verdicts: list[str]) -> str:
