@@ -41,3 +41,10 @@ endif()
 add_executable(conformance-defects EXCLUDE_FROM_ALL ${conformance_sources} conformance/defects.c)
 target_compile_definitions(conformance-defects PRIVATE CONFORMANCE_OF_DEFECTS)
 target_link_libraries(conformance-defects PRIVATE partitioned Threads::Threads)
+
+# The files of cases share the names of static functions.
+foreach(program IN ITEMS offbeat-conformance-offbeat offbeat-conformance-library conformance-defects)
+    if(TARGET ${program})
+        set_target_properties(${program} PROPERTIES UNITY_BUILD OFF)
+    endif()
+endforeach()
