@@ -34,7 +34,7 @@ VERBS = {
     "try": "Run a program with the default and two choices, in turn.",
     "report": "Write tables and pictures of a study as one HTML file.",
     "script": "Write a job script for Slurm or PBS.",
-    "partitioned": "Predict what sending parts of a message early gains.",
+    "partitioned": "Predict gains of partitioned messages; check MPI libraries.",
     "reproduce": "Simulate figures of the paper and check its claims.",
     "schema": "Print the JSON Schema of study files.",
 }

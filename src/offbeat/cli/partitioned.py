@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli import partitioned_check
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.platform import presets
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from offbeat.partitioned.recommendation import Adviser
 
 app = typer.Typer(
-    help="Predict what sending the partitions of a message early gains, and advise how to send it.",
+    help="Predict what early partitions of a message gain, advise how to send it, and check MPI libraries.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -31,7 +32,10 @@ MOST_OPTIONS = 12
 
 @app.callback()
 def partitioned() -> None:
-    """Predict what sending the partitions of a message early gains, and advise how to send it."""
+    """Predict what early partitions of a message gain, advise how to send it, and check MPI libraries."""
+
+
+app.command("check")(partitioned_check.command)
 
 
 Sources = Annotated[

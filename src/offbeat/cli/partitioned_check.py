@@ -1,0 +1,105 @@
+"""``offbeat partitioned check``: does a library do what MPI 4.0 says of partitioned communication?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.errors import BadInput
+from offbeat.units import parse_time
+
+if TYPE_CHECKING:
+    from offbeat.conformance.outcomes import Check
+
+
+class Of(StrEnum):
+    """Whose functions are checked."""
+
+    library = "library"
+    offbeat = "offbeat"
+    preload = "preload"
+
+
+def command(
+    mpi: Annotated[
+        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+    ] = "auto",
+    of: Annotated[
+        Of,
+        typer.Option(
+            "--of",
+            help="Whose functions: the MPI library's own, those of offbeat/partitioned.h, or the library's"
+            " names under offbeat's preload.",
+        ),
+    ] = Of.library,
+    timeout: Annotated[
+        str,
+        typer.Option("--timeout", help="A case that takes longer hangs; qualities have at most 5 s."),
+    ] = "20 s",
+    case: Annotated[
+        list[str] | None, typer.Option("--case", help="Only this case. May be given several times.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A directory that keeps outcomes and logs; a stopped check resumes in it.",
+            metavar="DIR",
+        ),
+    ] = None,
+    all_notes: AllNotes = False,
+    json: Json = "",
+) -> None:
+    """Check partitioned communication (MPI 4.0, chapter 4) on this machine's MPI library.
+
+    Two processes run each case. The exit status is 1 if a case is wrong, crashes or hangs.
+    """
+    from offbeat.conformance.check import CheckProgress, check, launch_of, program_of
+    from offbeat.conformance.outcomes import CheckSettings
+    from offbeat.mpi.build import build_native
+    from offbeat.mpi.find import choose
+
+    installation = choose(mpi)
+    settings = CheckSettings(
+        library=installation.version_text,
+        of=of.value,
+        timeout_s=_timeout_s(timeout),
+        cases=case or [],
+    )
+    with CheckProgress(doing="run", unit="cases", activity="launching") as progress:
+        built = build_native(installation, echo=progress.print)
+        launch = launch_of(installation, program_of(installation, settings.of, built))
+        with TemporaryDirectory() as scratch:
+            done = check(launch, settings, output or Path(scratch) / "check", progress)
+    if prints_text(json):
+        _show(done, all_notes=all_notes)
+    write_json(json, lambda: encoded(done))
+    if done.failed:
+        raise typer.Exit(1)
+
+
+def _show(done: Check, *, all_notes: bool) -> None:
+    from offbeat.conformance import tables
+    from offbeat.table import FittedTable
+
+    console = stdout()
+    console.print(FittedTable(tables.HEADINGS, tables.rows(done), texts=range(len(tables.HEADINGS))))
+    console.print(f"\n{tables.EXPLANATION}\n", soft_wrap=False)
+    print_notes(console, tables.failures(done), everything=all_notes, word="failed")
+    console.print(tables.summary(done), markup=False)
+
+
+def _timeout_s(text: str) -> float:
+    try:
+        timeout_s = parse_time(text)
+    except BadInput as error:
+        raise BadInput(f"--timeout: {error}") from None
+    if not 1 <= timeout_s <= 3600:
+        raise BadInput(f"--timeout {text}: give a time from 1 s to 1 h")
+    return timeout_s
