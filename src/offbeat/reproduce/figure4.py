@@ -20,7 +20,7 @@ from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
 from offbeat.pattern import SHAPE_NAMES
-from offbeat.reproduce.claims import NAMED, sentences
+from offbeat.reproduce.claims import NAMED, Reproduction, sentences
 from offbeat.reproduce.maps import algorithms_of, map_figure, maps
 from offbeat.results.read import read_study
 from offbeat.simulation import catalogue
@@ -122,15 +122,6 @@ def _size(text: str) -> int:
 
 FOLDER = "maps"
 """The folder of the pictures inside the result directory."""
-
-
-class Reproduction(Struct, frozen=True, kw_only=True):
-    """The outcome: the numbers of done and planned cases, the pictures, and a line for each claim."""
-
-    done: int
-    total: int
-    pictures: list[Path]
-    claims: list[str]
 
 
 def reproduce(
