@@ -31,7 +31,7 @@ from offbeat.units import enumeration, parse_size
 COLLECTIVES = ("reduce", "allreduce", "alltoall")
 FACTORS = (0.5, 1.0, 1.5)
 SIZES = tuple(2**exponent for exponent in range(1, 21))
-SHAPES = tuple(name for name in SHAPE_NAMES if name != "node_delayed")
+SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("node_delayed", "noise"))
 """no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
 named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 

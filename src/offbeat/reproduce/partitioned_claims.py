@@ -52,8 +52,9 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
         )
     if results.few:
         lines.append(
-            f"{counted(results.few, 'case')} of {sum(map(len, results.times.values()))} started late too often"
-            " and have fewer repetitions than required: other programs ran, or threads waited for cores."
+            f"{counted(results.few, 'case')} of {sum(map(len, results.times.values()))} started late too"
+            " often and have fewer repetitions than required: other programs ran, or threads waited for"
+            " cores."
         )
     if missing := [name for name in one.figure.approaches if name not in results.times]:
         lines.append(f"Not measured with {results.library}: {enumeration(missing)}.")

@@ -101,7 +101,9 @@ class ProcessesSection(Section, frozen=True, kw_only=True):
     ppn: Annotated[list[Count], Meta(description="processes per node")] = field(default_factory=list)
 
 
-DEFAULT_SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed"))
+DEFAULT_SHAPES = tuple(
+    name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed", "noise")
+)
 """The shapes that are measured when a study names none."""
 
 
@@ -125,7 +127,7 @@ class PatternsSection(Section, frozen=True, kw_only=True):
     scale_files: Annotated[
         bool, Meta(description="scale the files' delays to the skew policy instead of using them unchanged")
     ] = False
-    seed: Annotated[Seed, Meta(description="seed of the random shape")] = 1
+    seed: Annotated[Seed, Meta(description="seed of the shapes random and noise")] = 1
 
 
 class SkewSection(Section, frozen=True, kw_only=True):
