@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -129,6 +130,11 @@ def test_claims_about_approaches_that_were_not_measured_are_left_out():
     assert not any("existing implementation" in line for line in sentences(results))
     assert "Not measured with Open MPI 5: library." in remarks(results, "")
     assert sentences(msgspec.structs.replace(results, times={})) == []
+
+
+def test_a_single_block_gives_no_interval():
+    assert str(Time(2.0, 1.8, 2.2).over(Time(1.0, 0.9, 1.1))) == "2 (1.64 to 2.44)"
+    assert str(Time(2.0, math.nan, math.nan).over(Time(1.0, 0.9, 1.1))) == "2 (interval unknown)"
 
 
 def test_the_gain_of_the_paper_is_predicted_from_its_bandwidth():

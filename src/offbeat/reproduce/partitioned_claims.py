@@ -52,7 +52,7 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
         )
     if results.few:
         lines.append(
-            f"{counted(results.few, 'case')} of {sum(map(len, results.times.values()))} started late too"
+            f"{counted(results.few, 'case')} started late too"
             " often and have fewer repetitions than required: other programs ran, or threads waited for"
             " cores."
         )

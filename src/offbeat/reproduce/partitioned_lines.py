@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -17,7 +19,10 @@ from offbeat.units import counted, format_bandwidth, format_size
 
 
 class Time(Struct, frozen=True):
-    """The last delay d̂ of a case in seconds, and the ends of its 90% confidence interval."""
+    """The last delay d̂ of a case in seconds, and the ends of its 90% confidence interval.
+
+    The ends are NaN if only one block of the case has repetitions.
+    """
 
     middle_s: float
     low_s: float
@@ -29,6 +34,8 @@ class Time(Struct, frozen=True):
 
     def __str__(self) -> str:
         """A ratio in a sentence: ``1.7 (1.5 to 1.9)``."""
+        if math.isnan(self.low_s):
+            return f"{self.middle_s:.3g} (interval unknown)"
         return f"{self.middle_s:.3g} ({self.low_s:.3g} to {self.high_s:.3g})"
 
 
@@ -72,7 +79,7 @@ def measured(one: Setting, results: Results) -> Measured:
         low_s, high_s = (
             block_interval(values_s, middle_s, PAPER_RULE.confidence)
             if len(values_s) > 1
-            else (middle_s, middle_s)
+            else (math.nan, math.nan)
         )
         times[row["algorithm"]][row["bytes"]] = Time(middle_s, low_s, high_s)
     library = results.cases["library"][0] if len(results.cases) else ""
@@ -80,7 +87,7 @@ def measured(one: Setting, results: Results) -> Measured:
         setting=one,
         library=library,
         times={name: of for name, of in times.items() if of},
-        few=usable.filter(status="incomplete").height,
+        few=results.cases.filter(status="incomplete").height,
     )
 
 
