@@ -137,6 +137,12 @@ def test_a_single_block_gives_no_interval():
     assert str(Time(2.0, math.nan, math.nan).over(Time(1.0, 0.9, 1.1))) == "2 (interval unknown)"
 
 
+def test_claims_about_large_messages_are_not_checked_with_small_ones():
+    one = setting(8, sizes=["4 KiB"], cores=64)
+    (line,) = sentences(times_of(one, as_the_paper(8)))
+    assert line.startswith("Small messages are slower in partitions")
+
+
 def test_the_gain_of_the_paper_is_predicted_from_its_bandwidth():
     one = setting(8, sizes=["16 MiB"], cores=64)
     results = times_of(one, lambda name, size: size / 25e9)

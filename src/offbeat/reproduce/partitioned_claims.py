@@ -14,6 +14,9 @@ from offbeat.units import counted, enumeration, format_size
 SMALL_BYTES = 16384
 """Messages below this size are small (section 2.2.2 of the paper: much less than 16 kB)."""
 
+LARGE_BYTES = 2**20
+"""Messages from this size on are large: their time is that of the bandwidth."""
+
 ALIKE = 1.25
 """Two times agree if neither is longer than the other by more than this factor."""
 
@@ -72,12 +75,20 @@ def sentences(results: Measured) -> list[str]:
     return lines
 
 
+def _small(sizes: Sequence[int]) -> list[int]:
+    return [size for size in sizes if size < SMALL_BYTES]
+
+
+def _large(sizes: Sequence[int]) -> list[int]:
+    return [size for size in sizes if size >= LARGE_BYTES]
+
+
 def _at(place: int, one: str, other: str, *, at_least: float = 0.0, at_most: float = math.inf) -> Check:
-    """Whether the time of one approach over another's is in a range, at the smallest (0) or largest (-1)
-    size."""
+    """Whether the time of one approach over another's is in a range, at the smallest small size (0) or the
+    largest large one (-1)."""
 
     def check(results: Measured) -> Observation | None:
-        sizes = results.common_sizes(one, other)
+        sizes = (_small if place == 0 else _large)(results.common_sizes(one, other))
         if not sizes or (ratio := results.ratio(one, other, sizes[place])) is None:
             return None
         text = f"{one} takes {ratio} times as long as {other} at {format_size(sizes[place])}"
@@ -109,7 +120,7 @@ def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
 
     def check(results: Measured) -> Observation | None:
         names = [name for name in (one, *others(results)) if name in results.times]
-        sizes = [size for size in results.common_sizes(*names) if size < SMALL_BYTES] if names else []
+        sizes = _small(results.common_sizes(*names)) if names else []
         if one not in names or not sizes:
             return None
         best = [min(names, key=lambda name: results.times[name][size].middle_s) for size in sizes]
@@ -124,7 +135,7 @@ def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
 
 def _rma_is_slower(results: Measured) -> Observation | None:
     names = [name for name in RMA if name in results.times]
-    sizes = results.common_sizes("single", *names) if names else []
+    sizes = _small(results.common_sizes("single", *names)) if names else []
     ratios = [results.ratio(name, "single", sizes[0]) for name in names] if sizes else []
     values = [ratio.middle_s for ratio in ratios if ratio]
     if not values:
@@ -163,7 +174,7 @@ def theoretical_gain(results: Measured) -> float | None:
 
 def _gain_is_predicted(results: Measured) -> Observation | None:
     each = each_partition(results.setting.figure.partitions)
-    sizes, theory = results.common_sizes("single", each), theoretical_gain(results)
+    sizes, theory = _large(results.common_sizes("single", each)), theoretical_gain(results)
     ratio = results.ratio("single", each, sizes[-1]) if sizes else None
     if ratio is None or theory is None:
         return None
@@ -173,7 +184,7 @@ def _gain_is_predicted(results: Measured) -> Observation | None:
 
 def _gains_are_alike(results: Measured) -> Observation | None:
     names = [name for name in results.times if name not in ("single", "library")]
-    sizes = results.common_sizes("single", *names) if names else []
+    sizes = _large(results.common_sizes("single", *names)) if names else []
     gains = {
         name: ratio.middle_s
         for name in names
@@ -190,8 +201,10 @@ def _gains_are_alike(results: Measured) -> Observation | None:
 def _trade_off(results: Measured) -> Observation | None:
     """From which size on the partitions are faster, up to the largest size."""
     each = each_partition(results.setting.figure.partitions)
-    first = None
-    for size in reversed(results.common_sizes("single", each)):
+    first, sizes = None, results.common_sizes("single", each)
+    if not _small(sizes) or not _large(sizes):
+        return None
+    for size in reversed(sizes):
         ratio = results.ratio("single", each, size)
         if ratio is None or ratio.middle_s <= 1:
             break
