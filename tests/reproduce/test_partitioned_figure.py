@@ -129,6 +129,8 @@ def test_claims_about_approaches_that_were_not_measured_are_left_out():
     results = times_of(one, lambda name, size: None if name == "library" else 1e-6)
     assert not any("existing implementation" in line for line in sentences(results))
     assert "Not measured with Open MPI 5: library." in remarks(results, "")
+    crashed = msgspec.structs.replace(results, reasons={"library": "it hung"})
+    assert "Not measured with Open MPI 5: library (it hung)." in remarks(crashed, "")
     assert sentences(msgspec.structs.replace(results, times={})) == []
 
 

@@ -60,7 +60,8 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
             " cores."
         )
     if missing := [name for name in one.figure.approaches if name not in results.times]:
-        lines.append(f"Not measured with {results.library}: {enumeration(missing)}.")
+        whys = [f"{name} ({why})" if (why := results.reasons.get(name)) else name for name in missing]
+        lines.append(f"Not measured with {results.library}: {enumeration(whys)}.")
     return lines
 
 

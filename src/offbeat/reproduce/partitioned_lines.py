@@ -42,13 +42,15 @@ class Time(Struct, frozen=True):
 class Measured(Struct, frozen=True, kw_only=True):
     """A measured figure: approach → size in bytes → time. Approaches that were not measured are missing.
 
-    ``few`` is the number of cases with fewer repetitions than required, because starts were late.
+    ``few`` is the number of cases with fewer repetitions than required, because starts were late, and
+    ``reasons`` says of approaches why they were not measured, if that is known.
     """
 
     setting: Setting
     library: str
     times: dict[str, dict[int, Time]]
     few: int = 0
+    reasons: dict[str, str] = {}
 
     def ratio(self, one: str, other: str, size: int) -> Time | None:
         """The time of one approach over that of another at a size; None unless both were measured."""
@@ -88,6 +90,7 @@ def measured(one: Setting, results: Results) -> Measured:
         library=library,
         times={name: of for name, of in times.items() if of},
         few=results.cases.filter(status="incomplete").height,
+        reasons={verdict.algorithm: verdict.reason for verdict in results.verdicts if verdict.reason},
     )
 
 
