@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ name = "partitioned"
 sizes = ["4 KiB"]
 partitions = [4]
 threads = [1, 2]
-approaches = ["offbeat", "single", "many", "rma_fence"]
+approaches = ["offbeat", "offbeat(messages=2)", "single", "many", "rma_fence"]
 [processes]
 p = [2]
 [patterns]
@@ -46,7 +47,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
     loaded = real_studies.study(tmp_path, STUDY)
     directory = tmp_path / "results"
     outcome = real_studies.measure(loaded, directory, mpi_installation)
-    assert (outcome.done, outcome.total) == (16, 16)
+    assert (outcome.done, outcome.total) == (20, 20)
     results = read_study(directory)
     assert results.notes == []
     cases = results.cases
@@ -56,7 +57,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
 
     # 1 s a MB of a partition: 1.024 ms for a partition of 1 KiB.
     delayed = cases.filter(pattern="last_delayed")
-    assert delayed["skew_s"].to_list() == pytest.approx([1.024e-3] * 8)
+    assert delayed["skew_s"].to_list() == pytest.approx([1.024e-3] * 10)
     assert (delayed["total_delay_s"] > 1.024e-3).all()
     ranks = results.ranks().join(delayed.select("case"), on="case")
     last = ranks.filter(rank=0, partition=3)["arrival_s"]
@@ -71,7 +72,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
         assert cell.ready_s[-1] == pytest.approx(expected_s, abs=0.05)  # the tolerance of the study
 
     again = real_studies.measure(loaded, directory, mpi_installation)
-    assert (again.measured_now, again.done) == (0, 16)
+    assert (again.measured_now, again.done) == (0, 20)
 
 
 def test_wrong_bytes_are_a_reason_to_stop() -> None:
@@ -84,6 +85,21 @@ def test_wrong_bytes_are_a_reason_to_stop() -> None:
 def test_an_approach_that_the_library_lacks_is_refused_with_its_line(
     some_mpi_installation: Installation, tmp_path: Path
 ) -> None:
-    loaded = real_studies.study(tmp_path, STUDY.replace('"rma_fence"', '"pigeon"'))
-    with pytest.raises(BadInput, match=r"study.toml:7: .*this library has no 'pigeon' for partitioned_send"):
-        real_studies.measure(loaded, tmp_path / "results", some_mpi_installation)
+    for name in ("pigeon", "offbeat(pigeons=2)", "many(messages=2)"):
+        loaded = real_studies.study(tmp_path, STUDY.replace("rma_fence", name))
+        sentence = re.escape(f"this library has no '{name}' for partitioned_send")
+        with pytest.raises(BadInput, match=rf"study.toml:7: .*{sentence}"):
+            real_studies.measure(loaded, tmp_path / "results", some_mpi_installation)
+
+
+@pytest.mark.slow
+def test_settings_of_an_approach_reach_the_library(
+    some_mpi_installation: Installation, tmp_path: Path
+) -> None:
+    text = STUDY.replace(
+        '"offbeat", "offbeat(messages=2)", "single", "many", "rma_fence"', '"offbeat(messages=0)", "many"'
+    )
+    loaded = real_studies.study(tmp_path, text.replace("threads = [1, 2]", "threads = [1]"))
+    real_studies.measure(loaded, tmp_path / "results", some_mpi_installation)
+    verdicts = real_studies.verdicts(tmp_path / "results")
+    assert verdicts == {"offbeat(messages=0)": "refused", "many": "proved"}

@@ -23,7 +23,13 @@ STUDY = (
     .replace("minimum = 3\nmaximum = 3", "minimum = 25\nmaximum = 25")
     .replace("[start]", '[skew]\npolicy = "fixed"\ntimes = ["10 ms"]\n[start]')
 )
-"""More than ten cases of a quarter of a second each."""
+"""Ten cases of a quarter of a second each."""
+
+PARTITIONED = (
+    STUDY.replace("[[collective]]", "[[partitioned]]\npartitions = [2]")
+    .replace('names = ["reduce"]\n', "")
+    .replace('algorithms = ["default"]', 'approaches = ["many"]')
+)
 
 OFFBEAT = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
 PATIENCE_S = 120.0
@@ -58,7 +64,17 @@ def lateness_s(directory, pattern):
 
 
 def test_a_killed_run_leaves_no_process_and_resumes(mpi_installation, mpi_driver, tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
+    kill_and_resume(STUDY, mpi_installation, mpi_driver, tmp_path)
+    assert lateness_s(tmp_path / "results", "ascending") > 5e-3
+    assert lateness_s(tmp_path / "results", "descending") < -5e-3
+
+
+def test_a_killed_study_of_partitioned_messages_resumes(mpi_installation, mpi_driver, tmp_path):
+    kill_and_resume(PARTITIONED, mpi_installation, mpi_driver, tmp_path)
+
+
+def kill_and_resume(study, mpi_installation, mpi_driver, tmp_path):
+    (tmp_path / "study.toml").write_text(study)
     first = start(tmp_path, mpi_installation)
     wait_until(lambda: len(lines_of(tmp_path)) >= 2 or first.poll() is not None)
     assert len(real_studies.running(mpi_driver)) == 2, first.stdout.read()
@@ -79,5 +95,3 @@ def test_a_killed_run_leaves_no_process_and_resumes(mpi_installation, mpi_driver
     assert len(cases) == cases["case"].n_unique() == 10
     assert set(cases["status"]) == {"measured"}
     assert real_studies.running(mpi_driver) == []
-    assert lateness_s(tmp_path / "results", "ascending") > 5e-3
-    assert lateness_s(tmp_path / "results", "descending") < -5e-3

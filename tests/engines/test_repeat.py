@@ -228,18 +228,21 @@ def test_a_failed_first_batch_leaves_nothing(tmp_path):
     st.integers(1, 20),
     st.integers(0, 20),
     st.floats(0.01, 0.5),
+    st.floats(0.5, 0.999),
 )
-def test_enough_is_the_minimum_and_a_narrow_interval_or_the_maximum(delays_ns, minimum, more, width):
+def test_enough_is_the_minimum_and_a_narrow_interval_or_the_maximum(
+    delays_ns, minimum, more, width, confidence
+):
     delays_s = np.array(delays_ns) * 1e-9
     samples = Samples(
         arrivals_s=np.zeros((len(delays_s), 1)),
         exits_s=delays_s[:, None],
         valid=np.ones(len(delays_s), dtype=bool),
     )
-    low, high = median_interval(delays_s)
+    low, high = median_interval(delays_s, confidence)
     narrow = (high - low) / 2 <= width * np.median(delays_s)
     expected = len(delays_s) >= minimum and (len(delays_s) >= minimum + more or bool(narrow))
-    limits = rule(minimum=minimum, maximum=minimum + more, confidence_width=width)
+    limits = rule(minimum=minimum, maximum=minimum + more, confidence_width=width, confidence=confidence)
     assert is_enough(samples, limits) == expected
 
 

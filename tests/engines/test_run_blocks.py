@@ -7,6 +7,7 @@ import os
 from collections import Counter
 
 import debug_run
+import msgspec
 import numpy as np
 import pytest
 from debug_engine import DebugEngine, Script
@@ -194,6 +195,12 @@ def test_one_disturbed_block_hardly_moves_the_delay_and_widens_its_interval():
     assert disturbed.last_delay_s() == pytest.approx(quiet.last_delay_s(), rel=0.01)
     low, high = disturbed.interval_s()
     assert low < quiet.interval_s()[0] < quiet.interval_s()[1] < high
+
+
+def test_blocks_are_enough_sooner_with_a_lower_confidence():
+    scattered = blocks_of(10, 10.5, 9.5, 10.4, 9.7)  # half intervals: 5.8% at 95%, 4.4% at 90%
+    assert not are_enough_blocks(scattered, RULE)
+    assert are_enough_blocks(scattered, msgspec.structs.replace(RULE, confidence=0.9))
 
 
 def test_the_hodges_lehmann_estimate_is_the_median_of_the_means_of_pairs():

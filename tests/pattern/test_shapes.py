@@ -52,8 +52,15 @@ def test_random_with_a_seed_is_what_it_was_in_every_release():
     assert delays("random", 5, 1.0, seed=1) == pytest.approx(known, rel=1e-12)
 
 
-def test_other_seeds_draw_other_patterns():
-    assert not np.array_equal(delays("random", 9, 1.0, seed=1), delays("random", 9, 1.0, seed=2))
+@pytest.mark.parametrize("shape", ["random", "noise"])
+def test_other_seeds_draw_other_patterns(shape):
+    assert not np.array_equal(delays(shape, 9, 1.0, seed=1), delays(shape, 9, 1.0, seed=2))
+
+
+def test_noise_is_normally_distributed():
+    drawn = delays("noise", 20_000, 1.0)
+    inside = np.abs(drawn - drawn.mean()) < drawn.std()
+    assert inside.mean() == pytest.approx(0.683, abs=0.01)
 
 
 @pytest.mark.parametrize(

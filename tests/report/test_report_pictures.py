@@ -18,7 +18,7 @@ from pypdf import PdfReader
 from offbeat.drawing import pictures
 from offbeat.drawing.grid_figure import grid_figure
 from offbeat.errors import BadInput
-from offbeat.report import figures
+from offbeat.report import figures, plot_data
 from offbeat.report.grids import grids
 
 pytestmark = pytest.mark.slow
@@ -129,3 +129,17 @@ def test_pictures_that_cannot_be_written_end_with_a_sentence(tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match=r"cannot write the pictures to .*--pictures"):
         pictures.write_pictures(Figure(), tmp_path / "file" / "pictures", "x")
+
+
+def test_patterns_of_partitioned_messages_are_drawn_over_the_senders_partitions(tmp_path: Path) -> None:
+    delays_us: dict[str, dict[str, float | None]] = {"no_delay": {"many": 5}, "last_delayed": {"many": 3}}
+    cases = factory.table(
+        delays_us, collective="partitioned_send", p=2, partitions=4, threads=2, datatype="", op=""
+    )
+    drawn, missing = plot_data.pattern_plots(factory.results(tmp_path, cases))
+    assert missing == []
+    assert [(one.label, one.noun, one.delays.tolist()) for one in drawn] == [
+        ("no_delay", "partition", [0, 0, 0, 0]),
+        ("last_delayed", "partition", [0, 0, 0, 1]),
+    ]
+    assert figures.pattern_figure(drawn, "shares").axes[1].get_xlabel() == "partition"

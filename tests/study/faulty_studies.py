@@ -196,6 +196,11 @@ SECTIONS = [
         "repetitions.confidence_width",
         "5.0 is too large; it must be less than 1",
     ),
+    (
+        "[repetitions]\nconfidence = 90 #!",
+        "repetitions.confidence",
+        "90.0 is too large; it must be 0.999 or less",
+    ),
     ("[repetitions]\nconfidence_width = 0 #!", "repetitions.confidence_width", "it must be more than 0"),
     ('[repetitions]\ntime_cap = "2 sec" #!', "repetitions.time_cap", "'sec' is not a unit of time"),
     ("[repetitions]\ntime_cap = -1 #!", "repetitions.time_cap", "-1 is negative"),

@@ -86,6 +86,7 @@ def studies(draw: st.DrawFn) -> Study:
         skew=draw(SKEWS),
         repetitions=RepetitionsSection(
             confidence_width=draw(st.floats(min_value=1e-3, max_value=0.5)),
+            confidence=draw(st.floats(min_value=0.5, max_value=0.999)),
             minimum=minimum,
             maximum=draw(st.integers(minimum, 1000)),
             time_cap=draw(st.floats(min_value=0, max_value=1e4)),

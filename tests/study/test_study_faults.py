@@ -284,7 +284,7 @@ INNER += [
     "prefix",
     "options",
 ]
-INNER += ["launcher", "hostfile", "environment", "isolate", "tolerance", "confidence_width"]
+INNER += ["launcher", "hostfile", "environment", "isolate", "tolerance", "confidence_width", "confidence"]
 TABLES = st.dictionaries(st.sampled_from(INNER), VALUES, max_size=5)
 
 

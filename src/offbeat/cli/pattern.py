@@ -21,7 +21,7 @@ app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help
 
 Processes = Annotated[int, typer.Option("--p", help="Number of processes: the number of lines of the file.")]
 Skew = Annotated[str, typer.Option("--skew", help="The largest delay: seconds, or a time such as '100 us'.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the shape 'random'.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the shapes 'random' and 'noise'.")]
 Ppn = Annotated[int, typer.Option("--ppn", help="Processes per node, placed in blocks; for 'node_delayed'.")]
 
 

@@ -1,18 +1,21 @@
-"""``offbeat reproduce``: simulate figures of the paper."""
+"""``offbeat reproduce``: simulate or measure figures of two papers."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.cli.output import stdout
 
+if TYPE_CHECKING:
+    from offbeat.reproduce.claims import Reproduction
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Simulate figures of the paper, draw them, and check its claims.",
+    help="Simulate or measure figures of two papers, draw them, and check the papers' claims.",
 )
 
 
@@ -68,6 +71,75 @@ def figure_4(
     part = figure4.selected_part(collective or [], factor or [], size or [], algorithm or [], platform, p)
     with RunProgress(doing="simulate") as progress:
         outcome = reproduce(part, output, progress, executor, time_limit(stop_before_limit))
+    _print(outcome, output)
+
+
+@app.command("partitioned-figure")
+def partitioned_figure(
+    figure: Annotated[
+        int,
+        typer.Argument(
+            help="The figure's number: 4 (one thread), 5 (thread congestion), 6 (with an interface for each"
+            " thread), 7 (aggregation) or 8 (early-bird effect).",
+            metavar="FIGURE",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The result directory; the picture goes into its folder pictures."
+            " [default: partitioned-figureFIGURE]",
+        ),
+    ] = None,
+    mpi: Annotated[
+        str, typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints.", show_default=False)
+    ] = "",
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this message size, such as '64 KiB': every second power of two up to 16 MiB unless"
+            " given. May be given several times."
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=128,
+            help="Threads of the sender: the paper's unless given, but not more than there are cores for.",
+        ),
+    ] = None,
+    delay_rate: Annotated[
+        float | None, typer.Option(help="Of figure 8: the delay rate in µs per MB of a partition; else 100.")
+    ] = None,
+    nodes: Annotated[
+        int, typer.Option(min=1, max=2, help="2 places the processes on two nodes of a batch job.")
+    ] = 1,
+    stop_before_limit: Annotated[
+        float,
+        typer.Option(help="Minutes before the batch job's time limit after which no new work is started."),
+    ] = 5.0,
+) -> None:
+    """Measure a figure of the paper on partitioned communication with this machine's MPI library.
+
+    The paper is "Quantifying the Performance Benefits of Partitioned Communication in MPI". The figure is an
+    ordinary study: after an interruption, the same command resumes it.
+    """
+    from offbeat.engines.progress import RunProgress
+    from offbeat.engines.run import time_limit
+    from offbeat.reproduce.partitioned_figure import reproduce, setting
+
+    one = setting(figure, size or [], threads, delay_rate, nodes, mpi)
+    directory = output or Path(f"partitioned-figure{figure}")
+    with RunProgress() as progress:
+        outcome = reproduce(one, directory, progress, time_limit(stop_before_limit))
+    _print(outcome, directory)
+
+
+def _print(outcome: Reproduction, output: Path) -> None:
+    """Print what was done, the pictures and the claims. Raises Exit if work is left."""
     console = stdout()
     console.print(f"{outcome.done} of {outcome.total} cases done in {output}.", markup=False)
     if outcome.done < outcome.total:
@@ -76,5 +148,7 @@ def figure_4(
     for path in outcome.pictures:
         if path.suffix == ".png":
             console.print(f"  {path} (and .pdf, .svg)", markup=False)
+    for remark in outcome.remarks:
+        console.print(remark, markup=False)
     for claim in outcome.claims:
         console.print(f"- {claim}", markup=False)

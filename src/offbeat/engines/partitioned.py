@@ -22,17 +22,25 @@ from offbeat.engines.mpi import (
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.algorithm import Algorithm, Verdict, split_name
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.cases import SENDER
 
-LEARNED = "offbeat_learned"
+OWN, LEARNED = "offbeat", "offbeat_learned"
 
 LEARNING_ITERATIONS = 12
 """Iteration 9 announces the number of messages that was learned (``native/partitioned/layout.h``)."""
 
 TRIED_MESSAGES = 5
 """Messages by which an approach is tried before it is measured."""
+
+SETTINGS = {
+    "message_bytes": "OFFBEAT_PARTITIONED_MESSAGE_BYTES",
+    "messages": "OFFBEAT_PARTITIONED_MESSAGES",
+    "lanes": "OFFBEAT_PARTITIONED_LANES",
+    "progress_thread": "OFFBEAT_PARTITIONED_PROGRESS_THREAD",
+}
+"""Parameters of the approach ``offbeat``, as in ``offbeat(messages=32)`` → the variable that sets each."""
 
 MAX_STEPS = 64
 """Partitions that become ready one after the other in these messages; further ones are ready at once."""
@@ -62,8 +70,14 @@ class PartitionedEngine(MpiEngine):
         return self._algorithms[collective]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The approach with a name; None if the library has none of that name."""
-        return next((one for one in self.algorithms(collective) if one.name == name), None)
+        """The approach with a name, which may have SETTINGS; None if the library has none of that name."""
+        plain, parameters = split_name(name)
+        if all(plain != one.name for one in self.algorithms(collective)):
+            return None
+        if parameters and (plain != OWN or not set(parameters) <= set(SETTINGS)):
+            return None
+        variables = {SETTINGS[key]: value for key, value in parameters.items()}
+        return Algorithm(collective=collective, name=name, settings=variables)
 
     def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
         """Approaches keep their names."""
@@ -100,7 +114,7 @@ class PartitionedEngine(MpiEngine):
     def _try(self, algorithm: Algorithm, case: Case) -> tuple[str, str]:
         """The status of an approach and the reason."""
         command = MeasurePartitioned(
-            approach=algorithm.name,
+            approach=split_name(algorithm.name)[0],
             bytes=case.bytes,
             partitions=case.partitions,
             threads=case.threads,
@@ -126,7 +140,7 @@ class PartitionedEngine(MpiEngine):
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], limits: Limits
     ) -> MeasurePartitioned:
         return MeasurePartitioned(
-            approach=algorithm.name,
+            approach=split_name(algorithm.name)[0],
             bytes=case.bytes,
             partitions=case.partitions,
             threads=case.threads,
@@ -148,5 +162,6 @@ class PartitionedEngine(MpiEngine):
         return []
 
     def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
-        spec = super()._spec(algorithm, case, more)
+        plain = msgspec.structs.replace(algorithm, settings={})  # its variables are not those of the library
+        spec = super()._spec(plain, case, algorithm.settings | dict(more or {}))
         return msgspec.structs.replace(spec, threads=case.threads)

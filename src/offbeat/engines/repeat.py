@@ -102,7 +102,7 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
     if count >= rule.maximum:
         return True
     last_s = last_delays_s(samples)
-    return _is_narrow(median_interval(last_s), float(np.median(last_s)), rule)
+    return _is_narrow(median_interval(last_s, rule.confidence), float(np.median(last_s)), rule)
 
 
 def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, rounds: int = ROUNDS) -> bool:
@@ -117,7 +117,8 @@ def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, r
     if done >= rule.maximum or rounds == 1:
         return True
     last_s, call_of_each = last_delays_s(samples), samples.calls[samples.valid]
-    return _is_narrow(mean_interval(last_s, call_of_each), mean_over_calls(last_s, call_of_each), rule)
+    interval = mean_interval(last_s, call_of_each, rule.confidence)
+    return _is_narrow(interval, mean_over_calls(last_s, call_of_each), rule)
 
 
 def _is_narrow(interval: tuple[float, float], estimate: float, rule: RepetitionsSection) -> bool:
@@ -151,7 +152,8 @@ def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0
         return True
     if measured.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
         return True
-    return measured.valid > 0 and _is_narrow(measured.interval_s(), measured.last_delay_s(), rule)
+    interval = measured.interval_s(rule.confidence)
+    return measured.valid > 0 and _is_narrow(interval, measured.last_delay_s(), rule)
 
 
 def repeat(

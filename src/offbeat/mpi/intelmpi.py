@@ -97,6 +97,7 @@ LIBRARY = Library(
     header_version=lambda macros: macros.get("I_MPI_VERSION"),
     module_pattern=r"(^|[/_-])impi|intel-?mpi|oneapi|(^|/)mpi/\d",
     srun_plugin="pmi2",
+    interfaces_variable="MPIR_CVAR_CH4_NUM_VCIS",
     arguments=arguments,
     environment=environment,
     forwarding_options=mpich.genv_options,

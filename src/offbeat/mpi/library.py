@@ -88,6 +88,9 @@ class Library(Struct, frozen=True, kw_only=True):
     is_limited_to_measured_p: Callable[[Algorithm], bool] = lambda algorithm: False
     """Whether a tuning file may use an algorithm for the measured number of processes only."""
 
+    interfaces_variable: str = ""
+    """The variable for the number of network interfaces of a process (MPICH's VCIs); empty without one."""
+
     applies_to_smaller: bool = False
     """Whether settings also apply to all smaller communicators of a program."""
 

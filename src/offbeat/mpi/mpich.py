@@ -224,6 +224,7 @@ LIBRARY = Library(
     header_version=header_version,
     module_pattern=r"mpich",
     srun_plugin="pmi2",
+    interfaces_variable="MPIR_CVAR_CH4_NUM_VCIS",
     arguments=arguments,
     steering_environment=DEVICE_COLLECTIVES_OFF,
     forwarding_options=genv_options,

@@ -11,5 +11,6 @@ SHAPE_NAMES = (
     "half_delayed",
     "bell",
     "node_delayed",
+    "noise",
 )
 """The shapes, for help texts and completion: importing this module does not load numpy."""

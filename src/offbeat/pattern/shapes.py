@@ -2,9 +2,9 @@
 
 A shape generates one delay for each rank; the skew scales it. Most shapes are those of section III.B and
 figure 3 of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns";
-``half_delayed``, ``bell`` and ``node_delayed`` are further patterns of applications: an imbalanced half, slow
-ranks in the middle, and a slow node. The smallest delay is exactly 0 and, except for no_delay, the largest is
-the skew.
+``half_delayed``, ``bell``, ``node_delayed`` and ``noise`` are further patterns of applications: an imbalanced
+half, slow ranks in the middle, a slow node, and computing times with noise. The smallest delay is exactly 0
+and, except for no_delay, the largest is the skew.
 """
 
 from __future__ import annotations
@@ -65,7 +65,15 @@ def _mid_delayed(p: int, seed: int, ppn: int) -> NDArray[np.float64]:
 
 def _random(p: int, seed: int, ppn: int) -> NDArray[np.float64]:
     """Uniform draws of numpy's PCG64 with this seed, stretched to span 0 to the skew."""
-    draws = np.random.Generator(np.random.PCG64(seed)).random(p)
+    return _stretched(np.random.Generator(np.random.PCG64(seed)).random(p))
+
+
+def _noise(p: int, seed: int, ppn: int) -> NDArray[np.float64]:
+    """Normally distributed draws of numpy's PCG64 with this seed, stretched to span 0 to the skew."""
+    return _stretched(np.random.Generator(np.random.PCG64(seed)).standard_normal(p))
+
+
+def _stretched(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return (draws - draws.min()) / (draws.max() - draws.min())
 
 
@@ -113,8 +121,8 @@ def check_processes(p: int) -> None:
 def delays(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> NDArray[np.float64]:
     """The delays of a shape: ``p`` delays in seconds, the smallest 0 and the largest ``skew_s``.
 
-    With p = 1 every shape is all zero, and no_delay always is. ``seed`` matters to ``random`` only, ``ppn``
-    (processes per node, placed in blocks) to ``node_delayed`` only.
+    With p = 1 every shape is all zero, and no_delay always is. ``seed`` matters to ``random`` and ``noise``,
+    ``ppn`` (processes per node, placed in blocks) to ``node_delayed`` only.
 
     Raises BadInput for an unknown shape, p < 1, a negative, infinite or absurd skew, a negative seed, and
     node_delayed without ``ppn`` or with a single node.

@@ -23,13 +23,15 @@ _BAR, _PENALTY_ROW = 3.2, 0.28
 class PatternPlot(Struct, frozen=True, kw_only=True):
     """A pattern to draw: its label, a remark, and the delay of each rank in any unit.
 
-    For a replay ``delays`` is the mean over the calls, and ``band`` the range of most calls.
+    ``noun`` is "rank", or "partition" for the delays of the sender's partitions. For a replay ``delays`` is
+    the mean over the calls, and ``band`` the range of most calls.
     """
 
     label: str
     remark: str
     delays: NDArray[np.float64]
     band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    noun: str = "rank"
 
 
 class Penalty(Struct, frozen=True, kw_only=True):
@@ -72,7 +74,7 @@ def _draw_pattern(axes: Axes, pattern: PatternPlot, *, first: bool, last: bool) 
     largest = delays.max(initial=0.0) if band is None else band[1].max(initial=delays.max())
     scale = largest if largest > 0 else 1.0
     each = draw_delays(axes, delays / scale, None if band is None else (band[0] / scale, band[1] / scale))
-    ranks = "rank" if each == 1 else f"rank (the latest of {each})"
+    ranks = pattern.noun if each == 1 else f"{pattern.noun} (the latest of {each})"
     axes.set_ylim(-0.06, 1.08)
     axes.set_xlim(-0.6, max(len(delays) - 0.4, 0.6))
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"] if first else ["", "", ""])

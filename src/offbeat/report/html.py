@@ -147,6 +147,6 @@ def _penalty_picture(
 def _pattern_picture(drawn: Sequence[figures.PatternPlot], album: Album) -> EmbeddedFigure | None:
     if not drawn:
         return None
-    figure = figures.pattern_figure(drawn, "delay of each rank as a share of the largest delay s")
+    figure = figures.pattern_figure(drawn, f"delay of each {drawn[0].noun} as a share of the largest delay s")
     names = ", ".join(pattern.label for pattern in drawn)
     return album.embed(figure, "patterns", f"Arrival patterns: {names}")

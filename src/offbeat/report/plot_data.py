@@ -23,6 +23,8 @@ from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.select.certainty import pattern_seed, samples_of
 from offbeat.select.table import DelayTable
+from offbeat.study.case import PARTITIONED_SEND
+from offbeat.study.cases import SENDER
 
 MAXIMUM_VALUES = 250_000
 """Maximum number of values in a page, all cases together: about two megabytes of text."""
@@ -113,26 +115,37 @@ def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
             else len(standard_shapes) + (shape in replays)
         )
     )
-    by_p = cases.sort("p", descending=True, maintain_order=True)
+    by_p = cases.sort("p", "partitions", descending=True, maintain_order=True)
     return [(shape, by_p.filter(pl.col("shape") == shape)) for shape in shapes]
 
 
 def _shape(row: dict[str, Any], remark: str, seed: int) -> PatternPlot | str:
     try:
-        values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
+        noun, count = _delayed(row)
+        values = delays(row["shape"], count, 1.0, seed=seed, ppn=row["ppn"])
     except BadInput as error:
         return f"{row['shape']}: {error}"
-    return PatternPlot(label=row["shape"], remark=remark, delays=values)
+    return PatternPlot(label=row["shape"], remark=remark, delays=values, noun=noun)
+
+
+def _delayed(row: dict[str, Any]) -> tuple[str, int]:
+    """What the delays of a case belong to, and their number: ranks, or the partitions of the sender."""
+    is_partitioned = row["collective"] == PARTITIONED_SEND
+    return ("partition", row["partitions"]) if is_partitioned else ("rank", row["p"])
 
 
 def _scenario(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> PatternPlot | str:
-    """A scenario from its measured arrivals: each rank's median arrival in one case."""
+    """A scenario from its measured arrivals: each rank's, or sender's partition's, median in one case."""
     name, times = str(rows["shape"][0]), _times(rows, ranks)
     if not times.height:
         return _not_recorded(name)
-    medians = times.group_by("rank").agg(pl.col("arrival_s").median())
-    arrivals = medians.sort("rank")["arrival_s"].to_numpy()
-    return PatternPlot(label=name, remark=f"{remark} as measured".strip(), delays=arrivals - np.min(arrivals))
+    noun, _ = _delayed(rows.row(0, named=True))
+    times = times if noun == "rank" else times.filter(rank=SENDER)
+    medians = times.group_by(noun).agg(pl.col("arrival_s").median())
+    arrivals = medians.sort(noun)["arrival_s"].to_numpy()
+    return PatternPlot(
+        label=name, remark=f"{remark} as measured".strip(), delays=arrivals - np.min(arrivals), noun=noun
+    )
 
 
 def _replay(rows: pl.DataFrame, ranks: pl.DataFrame) -> PatternPlot | str:

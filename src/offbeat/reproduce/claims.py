@@ -7,6 +7,8 @@ because the paper does not list the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -41,16 +43,30 @@ class Observation(Struct, frozen=True):
     holds: bool
 
 
-class Claim(Struct, frozen=True, kw_only=True):
-    """A claim of the paper; ``check`` returns None if the maps lack its subject.
+Figure = TypeVar("Figure")
 
-    ``differs`` is a possible reason if the claim does not hold even among the algorithms that the paper
-    names.
+
+class Claim(Struct, Generic[Figure], frozen=True, kw_only=True):
+    """A claim of a paper; ``check`` returns None if the figure lacks its subject.
+
+    ``differs`` is a possible reason if the claim does not hold; of figure 4 on arrival patterns, not even
+    among the algorithms that the paper names.
     """
 
     says: str
-    check: Callable[[Maps], Observation | None]
+    check: Callable[[Figure], Observation | None]
     differs: str = ""
+
+
+class Reproduction(Struct, frozen=True, kw_only=True):
+    """A reproduced figure: the numbers of done and planned cases, the pictures, a line for each claim, and
+    remarks about what differs from the paper's machine."""
+
+    done: int
+    total: int
+    pictures: list[Path]
+    claims: list[str]
+    remarks: list[str] = []
 
 
 def sentences(everything: list[Map], named: list[Map]) -> list[str]:
@@ -60,17 +76,18 @@ def sentences(everything: list[Map], named: list[Map]) -> list[str]:
         observation = claim.check(_at_factor(everything))
         if observation is None:
             continue
-        line = f"{claim.says} Simulated: {observation.text}: {_verdict(observation)}."
+        line = f"{claim.says} Simulated: {observation.text}: {verdict(observation)}."
         among = claim.check(_at_factor(named))
         if not observation.holds and among is not None:
-            line += f" Among the algorithms that the paper names: {among.text}: {_verdict(among)}."
+            line += f" Among the algorithms that the paper names: {among.text}: {verdict(among)}."
         if not observation.holds and (among is None or not among.holds) and claim.differs:
             line += f" {claim.differs}"
         lines.append(line)
     return lines
 
 
-def _verdict(observation: Observation) -> str:
+def verdict(observation: Observation) -> str:
+    """Whether a claim holds, in words."""
     return "holds" if observation.holds else "does not hold"
 
 
@@ -172,7 +189,7 @@ SATURATED = (
     " sends every byte five times. SimGrid's SMPI gives both the same times as this simulation."
 )
 
-CLAIMS = (
+CLAIMS: tuple[Claim[Maps], ...] = (
     Claim(
         says="Reduce without delays: ompi_binomial is best from 2 B to 256 B.",
         check=_best_at("reduce", NO_DELAY, "ompi_binomial", 2, 256),

@@ -20,7 +20,7 @@ from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
 from offbeat.pattern import SHAPE_NAMES
-from offbeat.reproduce.claims import NAMED, sentences
+from offbeat.reproduce.claims import NAMED, Reproduction, sentences
 from offbeat.reproduce.maps import algorithms_of, map_figure, maps
 from offbeat.results.read import read_study
 from offbeat.simulation import catalogue
@@ -31,7 +31,7 @@ from offbeat.units import enumeration, parse_size
 COLLECTIVES = ("reduce", "allreduce", "alltoall")
 FACTORS = (0.5, 1.0, 1.5)
 SIZES = tuple(2**exponent for exponent in range(1, 21))
-SHAPES = tuple(name for name in SHAPE_NAMES if name != "node_delayed")
+SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("node_delayed", "noise"))
 """no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
 named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 
@@ -122,15 +122,6 @@ def _size(text: str) -> int:
 
 FOLDER = "maps"
 """The folder of the pictures inside the result directory."""
-
-
-class Reproduction(Struct, frozen=True, kw_only=True):
-    """The outcome: the numbers of done and planned cases, the pictures, and a line for each claim."""
-
-    done: int
-    total: int
-    pictures: list[Path]
-    claims: list[str]
 
 
 def reproduce(

@@ -125,17 +125,17 @@ class Blocks(Struct, frozen=True, eq=False):
         """The last delay of the case, in seconds; NaN without valid repetitions."""
         return hodges_lehmann([block.delay_s for block in self.nonempty])
 
-    def interval_s(self) -> tuple[float, float]:
-        """The 95% confidence interval of the last delay, in seconds; never without the estimate itself."""
+    def interval_s(self, confidence: float = 0.95) -> tuple[float, float]:
+        """The confidence interval of the last delay, in seconds; never without the estimate itself."""
         estimate_s = self.last_delay_s()
         if not self.nonempty or self.is_exact:
             return estimate_s, estimate_s
         if len(self.nonempty) > 1:
-            return block_interval([block.delay_s for block in self.nonempty], estimate_s)
+            return block_interval([block.delay_s for block in self.nonempty], estimate_s, confidence)
         (block,) = self.nonempty
         if block.calls is not None:
-            return mean_interval(block.last_delay_s, block.calls)
-        return median_interval(block.last_delay_s)
+            return mean_interval(block.last_delay_s, block.calls, confidence)
+        return median_interval(block.last_delay_s, confidence)
 
     @property
     def nonempty(self) -> list[Block]:

@@ -81,8 +81,9 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             description="how messages are sent: offbeat and offbeat_learned (offbeat's own library, with"
-            " messages of 1 MiB or more, and with as many as it learns), single (one message), many (one a"
-            " partition), library (the library's MPI_Psend_init), rma_active_single, rma_active_many,"
+            " messages of 1 MiB or more, and with as many as it learns; settings in parentheses:"
+            " 'offbeat(messages=32)', message_bytes, lanes, progress_thread), single (one message), many (one"
+            " a partition), library (the library's MPI_Psend_init), rma_active_single, rma_active_many,"
             " rma_passive_single, rma_passive_many, rma_fence (MPI_Put), or ['all']",
         ),
     ] = field(default_factory=lambda: ["all"])
@@ -100,7 +101,9 @@ class ProcessesSection(Section, frozen=True, kw_only=True):
     ppn: Annotated[list[Count], Meta(description="processes per node")] = field(default_factory=list)
 
 
-DEFAULT_SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed"))
+DEFAULT_SHAPES = tuple(
+    name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed", "noise")
+)
 """The shapes that are measured when a study names none."""
 
 
@@ -124,7 +127,7 @@ class PatternsSection(Section, frozen=True, kw_only=True):
     scale_files: Annotated[
         bool, Meta(description="scale the files' delays to the skew policy instead of using them unchanged")
     ] = False
-    seed: Annotated[Seed, Meta(description="seed of the random shape")] = 1
+    seed: Annotated[Seed, Meta(description="seed of the shapes random and noise")] = 1
 
 
 class SkewSection(Section, frozen=True, kw_only=True):
@@ -170,9 +173,18 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
         Meta(
             gt=0,
             lt=1,
-            description="stop when half the 95% confidence interval of the delay is within this share of it",
+            description="stop when half the confidence interval of the delay is within this share of it",
         ),
     ] = 0.05
+    confidence: Annotated[
+        float,
+        Meta(
+            ge=0.5,
+            le=0.999,
+            description="confidence of the interval that confidence_width bounds; the intervals in the"
+            " results are always those of 95%",
+        ),
+    ] = 0.95
     minimum: Annotated[
         Count,
         Meta(
