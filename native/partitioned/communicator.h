@@ -18,12 +18,12 @@ typedef struct offbeat_partitioned_comm {
     _Atomic MPI_Comm user; /**< MPI_COMM_NULL after it was freed */
     MPI_Comm
         setup; /**< from sender to receiver, with the user's tag: one message a request, which MPI matches */
-    MPI_Comm reply; /**< from receiver to sender, with the first tag of the request's block */
-    MPI_Comm lanes[OFFBEAT_PARTITIONED_MOST_LANES];
+    MPI_Comm lanes[OFFBEAT_PARTITIONED_MOST_LANES]; /**< data; on the first one also replies to senders */
     int lane_count;
     int peers;        /**< processes that can be a peer: the remote group of an inter-communicator */
     atomic_int users; /**< the attribute, requests, and the progress thread */
     atomic_uint next_lane;
+    int largest_tag; /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;
     offbeat_partitioned_tag_space tags;
     struct offbeat_partitioned_comm *previous, *next; /**< in the list of all */

@@ -253,12 +253,29 @@ int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, in
     }
 }
 
-/* --- freeing --- */
+/* --- freeing and cancelling --- */
+
+static int check_request(const char *function, const offbeat_prequest *request) {
+    if (request != NULL && *request != OFFBEAT_PREQUEST_NULL)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+}
+
+int offbeat_pcancel(offbeat_prequest *request) {
+    const char *function = "offbeat_pcancel";
+    int rc = check_request(function, request);
+    if (rc != MPI_SUCCESS || !is_active(*request) || offbeat_partitioned_is_complete(*request))
+        return rc;
+    return offbeat_partitioned_fail(
+        (*request)->comm->user, MPI_ERR_REQUEST,
+        "%s: MPI does not allow to cancel an active partitioned request; complete it", function);
+}
 
 int offbeat_prequest_free(offbeat_prequest *request) {
     const char *function = "offbeat_prequest_free";
-    if (request == NULL || *request == OFFBEAT_PREQUEST_NULL)
-        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+    int rc = check_request(function, request);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (is_active(*request))
         return offbeat_partitioned_fail((*request)->comm->user, MPI_ERR_REQUEST,
                                         "%s: the request is active; complete it first", function);

@@ -34,9 +34,9 @@ static int check_peer(const arguments *given, const offbeat_partitioned_comm *co
         return offbeat_partitioned_fail(given->comm, MPI_ERR_TAG,
                                         "%s: the tag is MPI_ANY_TAG; a partitioned receive needs one tag",
                                         given->function);
-    if (given->tag < 0 || given->tag > comm->tags.largest)
+    if (given->tag < 0 || given->tag > comm->largest_tag)
         return offbeat_partitioned_fail(given->comm, MPI_ERR_TAG, "%s: the tag is %d; it must be 0 to %d",
-                                        given->function, given->tag, comm->tags.largest);
+                                        given->function, given->tag, comm->largest_tag);
     return MPI_SUCCESS;
 }
 
@@ -117,8 +117,8 @@ static int conclude(const arguments *given, int rc, offbeat_partitioned_request 
         return rc;
     }
     if (created != NULL)
-        offbeat_partitioned_destroy(created);
-    if (rc == MPI_ERR_TAG)
+        offbeat_partitioned_abandon(created);
+    if (rc == OFFBEAT_PARTITIONED_NO_TAGS)
         return offbeat_partitioned_fail(
             given->comm, MPI_ERR_TAG,
             "%s: all tags for messages are in use; free requests that are not needed, or "

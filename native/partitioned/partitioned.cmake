@@ -1,5 +1,6 @@
 # liboffbeat-partitioned.a and liboffbeat-partitioned.so: partitioned communication over MPI 3. Its tests: tests.cmake.
 add_library(partitioned_objects OBJECT
+    harmonize/private_comm.c
     partitioned/communicator.c
     partitioned/complete.c
     partitioned/errors.c

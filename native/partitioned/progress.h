@@ -27,8 +27,9 @@ void offbeat_partitioned_end_freed(void);
 /** Tests the messages of a request unless another thread does. */
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request);
 
-/** Begins the progress thread; does nothing if there is one. Errors are raised on the communicator. */
-int offbeat_partitioned_progress_thread_begin(MPI_Comm comm);
+/** Begins the progress thread; does nothing if there is one. @param[out] has_begun whether this call began it
+ * @return NULL, or why it cannot begin */
+const char *offbeat_partitioned_progress_thread_begin(int *has_begun);
 
 /** Ends the progress thread and waits for its end; does nothing if there is none. */
 void offbeat_partitioned_progress_thread_end(void);

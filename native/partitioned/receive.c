@@ -62,7 +62,8 @@ static int allocate_buffers(offbeat_partitioned_request *receive) {
 
 static int send_reply(offbeat_partitioned_request *receive) {
     return PMPI_Isend(receive->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, receive->peer,
-                      receive->first_tag, receive->comm->reply, &receive->reply_request);
+                      offbeat_partitioned_reply_tag(receive), receive->comm->lanes[0],
+                      &receive->reply_request);
 }
 
 /* The sender's setup is here. */
@@ -105,6 +106,13 @@ static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *
                                           receive->datatype};
 }
 
+/* MPI failed: no message may arrive in the caller's buffer after the iteration. */
+static void give_up(offbeat_partitioned_request *receive) {
+    for (int i = 0; receive->requests != NULL && i <= receive->most_messages; i++)
+        offbeat_partitioned_cancel(&receive->requests[i]);
+    set_complete(receive);
+}
+
 /* Posts the receives of an iteration. */
 static void post(offbeat_partitioned_request *receive) {
     int rc = MPI_SUCCESS;
@@ -120,6 +128,8 @@ static void post(offbeat_partitioned_request *receive) {
                         receive->peer, receive->first_tag + receive->most_messages,
                         receive->comm->lanes[receive->first_lane], &receive->requests[receive->messages]);
     offbeat_partitioned_note_failure(receive, rc);
+    if (rc != MPI_SUCCESS)
+        give_up(receive);
     if (is_mismatch(receive))
         offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
     atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_release);
@@ -182,11 +192,9 @@ static void finish(offbeat_partitioned_request *receive) {
 static void test_messages(offbeat_partitioned_request *receive) {
     const int expected = receive->messages + receive->has_announcement;
     int count = 0;
-    int rc =
-        PMPI_Testsome(expected, receive->requests, &count, receive->indices, offbeat_partitioned_no_statuses);
-    if (rc != MPI_SUCCESS) {
-        offbeat_partitioned_note_failure(receive, rc);
-        set_complete(receive);
+    int rc = PMPI_Testsome(expected, receive->requests, &count, receive->indices, receive->statuses);
+    if (!offbeat_partitioned_note_failures(receive, rc, count == MPI_UNDEFINED ? 0 : count)) {
+        give_up(receive);
         return;
     }
     for (int i = 0; i < count && count != MPI_UNDEFINED; i++) {
@@ -205,13 +213,14 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive) 
     if (!atomic_load_explicit(&receive->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(receive))
         return;
-    if (atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
-        set_complete(receive); /* MPI failed: there is nothing to wait for */
+    if (!offbeat_partitioned_receive_is_posted(receive) &&
+        atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
+        set_complete(receive); /* the setup could not be received: there is nothing to wait for */
         return;
     }
     if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))
         post(receive);
-    if (receive->is_matched)
+    if (receive->is_matched && !offbeat_partitioned_is_complete(receive))
         test_messages(receive);
 }
 

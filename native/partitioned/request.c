@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-MPI_Status *offbeat_partitioned_no_statuses = MPI_STATUSES_IGNORE;
-
 int64_t offbeat_partitioned_now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -17,6 +15,26 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
     int none = MPI_SUCCESS;
     if (failure != MPI_SUCCESS)
         atomic_compare_exchange_strong(&request->failure, &none, failure);
+}
+
+int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses) {
+    int error_class = MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        return 1;
+    PMPI_Error_class(code, &error_class);
+    for (int i = 0; i < statuses && error_class == MPI_ERR_IN_STATUS; i++)
+        if (request->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            offbeat_partitioned_note_failure(request, request->statuses[i].MPI_ERROR);
+    offbeat_partitioned_note_failure(request, code);
+    return error_class == MPI_ERR_IN_STATUS;
+}
+
+void offbeat_partitioned_cancel(MPI_Request *receive) {
+    int is_done;
+    if (PMPI_Test(receive, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done)
+        return;
+    PMPI_Cancel(receive);
+    PMPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
 /* The message that holds a byte of the whole send buffer. */
@@ -48,9 +66,10 @@ int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) 
     request->requests = malloc((most + 1) * sizeof(MPI_Request));
     request->first_of = malloc(((size_t)request->partitions + 1) * sizeof *request->first_of);
     request->last_of = malloc(((size_t)request->partitions + 1) * sizeof *request->last_of);
+    request->statuses = malloc((most + 1) * sizeof *request->statuses);
     request->indices = malloc((most + 1) * sizeof *request->indices);
     if (request->message == NULL || request->requests == NULL || request->first_of == NULL ||
-        request->last_of == NULL || request->indices == NULL)
+        request->last_of == NULL || request->statuses == NULL || request->indices == NULL)
         return MPI_ERR_NO_MEM;
     for (size_t i = 0; i < most; i++) {
         atomic_init(&request->message[i].missing, 0);
@@ -86,9 +105,19 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     free(request->last_of);
     free(request->message);
     free(request->requests);
+    free(request->statuses);
     free(request->indices);
     free(request->ready);
     free(request->staging);
     free(request->drain);
     free(request);
+}
+
+void offbeat_partitioned_abandon(offbeat_partitioned_request *request) {
+    MPI_Request *receive = request->is_send ? &request->reply_request : &request->setup_request;
+    MPI_Request *send = request->is_send ? &request->setup_request : &request->reply_request;
+    int is_sent = 0;
+    offbeat_partitioned_cancel(receive);
+    if (PMPI_Test(send, &is_sent, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_sent)
+        offbeat_partitioned_destroy(request);
 }

@@ -67,9 +67,20 @@ static int read_boolean(MPI_Info info, const char *key, const char *variable, in
     return 1;
 }
 
+static int has_key(MPI_Info info, const char *key) {
+    int length, is_set = 0;
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_get_valuelen(info, key, &length, &is_set);
+    return is_set;
+}
+
 static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *settings, char *why) {
     const char *key = "offbeat_messages", *variable = "OFFBEAT_PARTITIONED_MESSAGES";
     setting found;
+    /* The environment decides for requests without a key: a key for the size wins over a variable for the
+     * number. */
+    if (has_key(info, "offbeat_message_bytes"))
+        variable = NULL;
     if (look_up(info, key, variable, &found) && strcmp(found.text, "learned") == 0) {
         settings->is_learned = 1;
         return 1;

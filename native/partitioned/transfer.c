@@ -21,9 +21,12 @@ static int type_of_chunks(int64_t count, MPI_Datatype datatype, MPI_Datatype *ty
     parts[0] = chunk;
     parts[1] = datatype;
     rc = PMPI_Type_create_struct(2, lengths, places, parts, type);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Type_commit(type);
     PMPI_Type_free(&chunk);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = PMPI_Type_commit(type);
+    if (rc != MPI_SUCCESS)
+        PMPI_Type_free(type);
     return rc;
 }
 
