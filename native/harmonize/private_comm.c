@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "harmonize/private_comm.h"
 
+#include <stddef.h>
+
 int offbeat_raise_error(MPI_Comm comm, int code) {
     if (code != MPI_SUCCESS)
         PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? OFFBEAT_DEFAULT_HANDLER_COMM : comm, code);

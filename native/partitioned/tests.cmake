@@ -4,16 +4,20 @@ offbeat_test(partitioned_layout_test 0)
 
 add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_assert.c)
 add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
+add_executable(partitioned_faults_test partitioned/faults_test.c testing/mpi_assert.c)
+target_link_options(partitioned_faults_test PRIVATE
+    -Wl,--wrap=PMPI_Comm_create,--wrap=PMPI_Comm_free,--wrap=PMPI_Isend,--wrap=PMPI_Testsome,--wrap=pthread_create)
 add_executable(partitioned_random_test partitioned/random_test.c testing/mpi_assert.c)
 add_executable(partitioned_progress_thread_test partitioned/progress_thread_test.c testing/mpi_assert.c)
-foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_random_test
-        partitioned_progress_thread_test)
+foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_faults_test
+        partitioned_random_test partitioned_progress_thread_test)
     target_link_libraries(${program} PRIVATE partitioned harmonize Threads::Threads m
         "-Wl,--whole-archive" yielding "-Wl,--no-whole-archive")
     set_target_properties(${program} PROPERTIES ENABLE_EXPORTS ON)
 endforeach()
 offbeat_test(partitioned_test 1 2 3 4)
 offbeat_test(partitioned_misuse_test 1 2 3)
+offbeat_test(partitioned_faults_test 1 3)
 offbeat_test(partitioned_random_test 1 2 3)
 offbeat_test(partitioned_progress_thread_test 2)
 set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)

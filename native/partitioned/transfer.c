@@ -71,6 +71,8 @@ int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source,
 int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
                                offbeat_partitioned_elements elements, MPI_Comm comm) {
     /* MPI_Unpack counts bytes with an int. */
+    if (element_bytes > INT_MAX)
+        return MPI_ERR_COUNT;
     const int64_t most = element_bytes < CHUNK ? CHUNK / element_bytes : 1;
     for (int64_t done = 0; done < elements.count; done += most) {
         int64_t count = elements.count - done < most ? elements.count - done : most;
