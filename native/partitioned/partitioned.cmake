@@ -1,6 +1,6 @@
 # liboffbeat-partitioned.a and liboffbeat-partitioned.so: partitioned communication over MPI 3. Its tests: tests.cmake.
 add_library(partitioned_objects OBJECT
-    harmonize/private_comm.c
+    fortran/partitioned_handles.c
     partitioned/communicator.c
     partitioned/complete.c
     partitioned/errors.c
@@ -30,5 +30,7 @@ set_target_properties(partitioned PROPERTIES OUTPUT_NAME offbeat-partitioned EXP
 set_target_properties(partitioned_shared PROPERTIES
     OUTPUT_NAME offbeat-partitioned EXPORT_NAME partitioned VERSION ${PROJECT_VERSION} SOVERSION 0)
 set(partitioned_exported ${CMAKE_CURRENT_BINARY_DIR}/partitioned_exported.map)
-offbeat_exported_symbols(${partitioned_exported} ${CMAKE_CURRENT_SOURCE_DIR}/include/offbeat/partitioned.h)
+offbeat_exported_symbols(${partitioned_exported}
+    ${CMAKE_CURRENT_SOURCE_DIR}/include/offbeat/partitioned.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/fortran/partitioned_handles.h)
 target_link_options(partitioned_shared PRIVATE "-Wl,--version-script=${partitioned_exported}" -Wl,--no-undefined)
