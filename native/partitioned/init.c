@@ -117,7 +117,7 @@ static int conclude(const arguments *given, int rc, offbeat_partitioned_request 
         return rc;
     }
     if (created != NULL)
-        offbeat_partitioned_abandon(created);
+        offbeat_partitioned_discard(created);
     if (rc == OFFBEAT_PARTITIONED_NO_TAGS)
         return offbeat_partitioned_fail(
             given->comm, MPI_ERR_TAG,

@@ -122,9 +122,9 @@ static int has_freed(void) {
     return is_any;
 }
 
-static int is_abandoned(offbeat_partitioned_request *request) {
+static int is_discarded(offbeat_partitioned_request *request) {
     if (!is_destroyed(request))
-        offbeat_partitioned_abandon(request);
+        offbeat_partitioned_discard(request);
     return 1;
 }
 
@@ -135,7 +135,7 @@ void offbeat_partitioned_end_freed(void) {
         sched_yield();
     }
     pthread_mutex_lock(&list_lock);
-    remove_freed(is_abandoned);
+    remove_freed(is_discarded);
     pthread_mutex_unlock(&list_lock);
 }
 

@@ -113,7 +113,7 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     free(request);
 }
 
-void offbeat_partitioned_abandon(offbeat_partitioned_request *request) {
+void offbeat_partitioned_discard(offbeat_partitioned_request *request) {
     MPI_Request *receive = request->is_send ? &request->reply_request : &request->setup_request;
     MPI_Request *send = request->is_send ? &request->setup_request : &request->reply_request;
     int is_sent = 0;

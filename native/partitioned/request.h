@@ -164,6 +164,6 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request);
 
 /** Cancels the receives of a request that no message will match any more, and frees it. If MPI still sends
  * from its memory, that memory remains. */
-void offbeat_partitioned_abandon(offbeat_partitioned_request *request);
+void offbeat_partitioned_discard(offbeat_partitioned_request *request);
 
 #endif

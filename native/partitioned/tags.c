@@ -13,7 +13,7 @@ static void insert(offbeat_partitioned_tag_space *space, offbeat_partitioned_tag
     *place = space->before = block;
 }
 
-/* The search goes on where the last one ended, and looks at each block at most twice. Tags are compared as
+/* The search resumes where the last one ended, and looks at each block at most twice. Tags are compared as
  * 64-bit numbers: the largest tag may be the largest int. */
 int offbeat_partitioned_tags_take(offbeat_partitioned_tag_space *space, int count,
                                   offbeat_partitioned_tag_block *block) {

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -52,7 +53,7 @@ def _check(code: int) -> None:
     raise mpi.Exception(code)
 
 
-def _with_info(keys: dict[str, object], call: Any) -> None:
+def _with_info(keys: Mapping[str, object], call: Any) -> None:
     """Call a function with the handle of an info object that has the keys which are not None."""
     mpi = mpi4py()
     info = mpi.Info.Create()
@@ -88,7 +89,7 @@ class PartitionedRequest:
     """
 
     def __init__(self, function: str, comm: Any, buffer: Any, partitions: int, peer: int, tag: int,
-                 keys: dict[str, object]) -> None:  # fmt: skip
+                 keys: Mapping[str, object]) -> None:  # fmt: skip
         mpi, library = mpi4py(), _loaded()
         self._library = library
         self._request = ctypes.c_void_p()
