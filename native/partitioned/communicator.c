@@ -146,13 +146,13 @@ offbeat_partitioned_comm *offbeat_partitioned_comm_of(MPI_Comm comm) {
 /* --- attaching --- */
 
 /* What keeps this process from attaching. */
-typedef struct obstacle {
+typedef struct refusal {
     int error_class; /* MPI_SUCCESS: nothing */
     char why[OFFBEAT_PARTITIONED_WHY_BYTES];
-} obstacle;
+} refusal;
 
-/* Keeps the first obstacle. */
-static void obstruct(obstacle *found, int error_class, const char *why) {
+/* Keeps the first reason. */
+static void refuse(refusal *found, int error_class, const char *why) {
     if (found->error_class != MPI_SUCCESS)
         return;
     found->error_class = error_class;
@@ -224,15 +224,15 @@ static int complete(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state, i
 }
 
 /* The collective part, in which every process takes part, whatever keeps it from attaching: no other process
- * waits forever. @param state NULL only if there is an obstacle; used up */
-static int attach(MPI_Comm comm, int lanes, const obstacle *found, offbeat_partitioned_comm *state) {
+ * waits forever. @param state NULL only if there is a reason; used up */
+static int attach(MPI_Comm comm, int lanes, const refusal *found, offbeat_partitioned_comm *state) {
     MPI_Comm setup;
-    const int is_obstructed = found->error_class != MPI_SUCCESS;
+    const int is_refused = found->error_class != MPI_SUCCESS;
     int agreed = 0, is_attached = 0;
     int rc = offbeat_create_private_comm(comm, &setup);
     if (rc == MPI_SUCCESS)
         rc = offbeat_partitioned_raise(comm,
-                                       smallest(setup, is_obstructed ? -found->error_class : lanes, &agreed));
+                                       smallest(setup, is_refused ? -found->error_class : lanes, &agreed));
     if (state != NULL)
         state->setup = setup;
     else if (setup != MPI_COMM_NULL)
@@ -244,16 +244,16 @@ static int attach(MPI_Comm comm, int lanes, const obstacle *found, offbeat_parti
     if (rc != MPI_SUCCESS || is_attached)
         return rc;
     return offbeat_partitioned_fail(comm,
-                                    is_obstructed ? found->error_class
-                                    : agreed < 0  ? -agreed
-                                                  : MPI_ERR_OTHER,
+                                    is_refused   ? found->error_class
+                                    : agreed < 0 ? -agreed
+                                                 : MPI_ERR_OTHER,
                                     "offbeat_partitioned_attach: %s",
-                                    is_obstructed ? found->why
-                                                  : "it failed on another process, whose error says why");
+                                    is_refused ? found->why
+                                               : "it failed on another process, whose error says why");
 }
 
 int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info) {
-    obstacle found = {MPI_SUCCESS, ""};
+    refusal found = {MPI_SUCCESS, ""};
     char why[OFFBEAT_PARTITIONED_WHY_BYTES];
     int has_begun = 0;
     offbeat_partitioned_attach_settings settings;
@@ -263,14 +263,14 @@ int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info) {
     if (offbeat_partitioned_comm_of(comm) != NULL)
         return MPI_SUCCESS;
     if (!offbeat_partitioned_read_attach_settings(info, &settings, why))
-        obstruct(&found, MPI_ERR_INFO_VALUE, why);
+        refuse(&found, MPI_ERR_INFO_VALUE, why);
     offbeat_partitioned_comm *state = new_state(comm);
     if (state == NULL || describe(comm, state) != MPI_SUCCESS || create_keyval() != MPI_SUCCESS)
-        obstruct(&found, MPI_ERR_NO_MEM, "there is no memory or attribute key for it");
+        refuse(&found, MPI_ERR_NO_MEM, "there is no memory or attribute key for it");
     if (found.error_class == MPI_SUCCESS && settings.has_progress_thread) {
-        const char *refusal = offbeat_partitioned_progress_thread_begin(&has_begun);
-        if (refusal != NULL)
-            obstruct(&found, MPI_ERR_OTHER, refusal);
+        const char *why_not = offbeat_partitioned_progress_thread_begin(&has_begun);
+        if (why_not != NULL)
+            refuse(&found, MPI_ERR_OTHER, why_not);
     }
     int rc = attach(comm, (int)settings.lanes, &found, state);
     if (rc != MPI_SUCCESS && has_begun)

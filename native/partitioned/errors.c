@@ -28,7 +28,7 @@ int offbeat_partitioned_raise(MPI_Comm comm, int code) {
     if (code == MPI_SUCCESS)
         return code;
     if (PMPI_Error_string(code, sentence, &length) == MPI_SUCCESS)
-        snprintf(last_sentence, sizeof last_sentence, "%s", sentence);
+        snprintf(last_sentence, sizeof last_sentence, "%.*s", SENTENCE_BYTES - 1, sentence);
     return offbeat_raise_error(comm, code);
 }
 
