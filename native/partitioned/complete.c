@@ -9,10 +9,10 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Fruitless rounds of a waiting process, a few ms together, before it yields its core in each further one;
+/* Fruitless rounds of a waiting process, about 10 ms together, before it yields its core in each further one;
  * none where processes share cores (OFFBEAT_YIELD=1). If other programs run on the core, a process that has
  * yielded gets it back only after their time slices: most transfers must end before. */
-enum { ROUNDS_BEFORE_YIELD = 10000 };
+enum { ROUNDS_BEFORE_YIELD = 50000 };
 
 static int rounds_before_yield(void) {
     static atomic_int rounds = -1;
