@@ -77,9 +77,9 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     if (request->owns_datatype)
         PMPI_Type_free(&request->datatype);
     if (comm != NULL) {
-        pthread_mutex_lock(&comm->tag_lock);
-        offbeat_partitioned_tags_give_back(&comm->tags, &request->tags);
-        pthread_mutex_unlock(&comm->tag_lock);
+        pthread_mutex_lock(&comm->root->tag_lock);
+        offbeat_partitioned_tags_give_back(&comm->root->tags, &request->tags);
+        pthread_mutex_unlock(&comm->root->tag_lock);
         offbeat_partitioned_comm_release(comm);
     }
     free(request->first_of);
