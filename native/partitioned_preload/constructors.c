@@ -5,6 +5,7 @@
  */
 #include "partitioned_preload/identity.h"
 #include "partitioned_preload/next.h"
+#include "partitioned_preload/wait.h"
 
 #include <offbeat/partitioned.h>
 
@@ -27,7 +28,10 @@ int MPI_Finalize(void) {
 #define OFFBEAT_CONSTRUCTOR(name, parameters, arguments)                                                     \
     int name parameters {                                                                                    \
         const int64_t identity = offbeat_preload_child_identity(comm);                                       \
+        offbeat_preload_helper helper;                                                                       \
+        offbeat_preload_helper_begin(&helper);                                                               \
         int rc = NEXT(name) arguments;                                                                       \
+        offbeat_preload_helper_end(&helper);                                                                 \
         if (rc == MPI_SUCCESS)                                                                               \
             offbeat_preload_set_identity(*created, identity);                                                \
         return rc;                                                                                           \

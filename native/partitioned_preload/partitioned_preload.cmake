@@ -15,6 +15,7 @@ if(NOT OFFBEAT_MPI_HAS_PARTITIONED)
 endif()
 
 add_library(partitioned_preload SHARED
+    partitioned_preload/blocking.c
     partitioned_preload/constructors.c
     partitioned_preload/handles.c
     partitioned_preload/identity.c

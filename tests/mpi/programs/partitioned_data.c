@@ -104,8 +104,8 @@ static void communicators(void) {
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 3, &comms[8]);
     MPI_Intercomm_merge(comms[8], rank == 0, &comms[9]);
     MPI_Comm_dup(comms[8], &comms[10]);
-    MPI_Dist_graph_create_adjacent(comms[3], 0, &zero, MPI_UNWEIGHTED, 0, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                   0, &comms[11]);
+    MPI_Dist_graph_create_adjacent(comms[3], 0, &zero, MPI_UNWEIGHTED, 0, &zero, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &comms[11]);
     for (int j = 0; j < COMMS; j++) {
         int c = rank == 0 ? j : COMMS - 1 - j, is_inter, here;
         MPI_Comm_test_inter(comms[c], &is_inter);

@@ -4,7 +4,8 @@
 
 enum { TAG = 7, PARTITIONS = 4, PART = 32, ELEMENTS = PARTITIONS * PART, LIST = 5 };
 
-/* A list with a partitioned request, a nonblocking one, a null one, a persistent one and another partitioned one. */
+/* A list with a partitioned request, a nonblocking one, a null one, a persistent one and another partitioned
+ * one. */
 static int data[LIST][ELEMENTS];
 static MPI_Request requests[LIST];
 
@@ -207,7 +208,8 @@ static void test_before_ready(void) {
     end();
 }
 
-/* Requests that were not started: empty statuses, partitions that have arrived; and requests that are freed unused. */
+/* Requests that were not started: empty statuses, partitions that have arrived; and requests that are freed
+ * unused. */
 static void inactive(void) {
     MPI_Status status;
     int flag;
