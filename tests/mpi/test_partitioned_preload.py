@@ -125,18 +125,24 @@ def test_the_environment_chooses_messages_and_refuses_what_it_does_not_know(prel
     assert "OFFBEAT_PARTITIONED_LANES is 'none'; it must be a whole number from 1 to 64" in wrong.stderr
 
 
-@pytest.mark.parametrize(
-    ("binding", "source"), [("MPIF_H", "partitioned_mpif.f"), ("USE_F08", "partitioned_f08.f90")]
-)
-def test_fortran_programs_use_it_where_the_library_has_bindings(
-    preload: Preload, binding: str, source: str
-) -> None:
+def fortran_run(preload: Preload, binding: str, source: str) -> subprocess.CompletedProcess[str]:
+    """Run a Fortran program; skips where the library has no such binding for this compiler."""
     need_gfortran()
     fortran = fortran_of(preload.mpi)
     if binding not in fortran.bindings:
         pytest.skip(f"{preload.mpi.name} has no {binding} for this compiler")
     program = preload.folder / Path(source).stem
     compiled([*fortran.before, "-w", str(PROGRAMS / source), *fortran.behind, "-o", str(program)])
-    done = preload.run(program)
+    return preload.run(program)
+
+
+def test_fortran_programs_use_it_by_mpif_h(preload: Preload) -> None:
+    done = fortran_run(preload, "MPIF_H", "partitioned_mpif.f")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split() == ["3", "early", "right"], done.stdout
+
+
+def test_programs_with_mpi_f08_end_with_a_sentence(preload: Preload) -> None:
+    done = fortran_run(preload, "USE_F08", "partitioned_f08.f90")
+    assert done.returncode != 0
+    assert "did not see the call of MPI_Init; it sees calls in C" in done.stderr
