@@ -93,7 +93,7 @@ int offbeat_preload_attach(const char *function, MPI_Comm comm) {
         return offbeat_partitioned_attach_to(comm, MPI_COMM_WORLD, of_comm->identity);
     return offbeat_partitioned_fail(
         comm, MPI_ERR_COMM,
-        "%s: liboffbeat-partitioned-preload.so did not see the call of %s; it sees calls in C and by "
-        "Fortran's mpif.h and module mpi, not by mpi_f08",
+        "%s: liboffbeat-partitioned-preload.so did not see the call of %s; it sees calls in C, and those in "
+        "Fortran with MPICH and Intel MPI",
         function, keyval == MPI_KEYVAL_INVALID ? "MPI_Init" : "the function that created the communicator");
 }

@@ -17,6 +17,7 @@ endif()
 add_library(partitioned_preload SHARED
     partitioned_preload/blocking.c
     partitioned_preload/constructors.c
+    partitioned_preload/fortran.c
     partitioned_preload/handles.c
     partitioned_preload/identity.c
     partitioned_preload/mixed.c

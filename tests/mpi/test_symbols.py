@@ -33,6 +33,9 @@ PARTITIONED_PRELOAD = {
 }
 """Beside the blocking collectives, which are in native/collectives/collectives.def."""
 
+BY_C = {"Psend_init", "Precv_init", "Recv", "Send", "Ssend", "Sendrecv", "Probe"}
+"""Those whose procedures of mpi_f08 call the functions of C, or that are replaced in C only."""
+
 LINKED_TOGETHER = [
     ("harmonize_objects", "offbeat_collectives", "offbeat-driver"),
     ("harmonize_objects", "preload"),
@@ -124,6 +127,7 @@ def test_the_partitioned_preload_library_exports_the_functions_that_it_replaces(
     table = (SOURCES / "collectives/collectives.def").read_text(encoding="utf-8")
     collectives = set(re.findall(r"^OFFBEAT_\w*COLLECTIVE\((\w+),", table, re.MULTILINE))
     expected = {f"MPI_{name}" for name in PARTITIONED_PRELOAD | collectives}
+    expected |= {f"mpi_{name.lower()}_f08_" for name in PARTITIONED_PRELOAD - BY_C}
     assert exported(library(plain_install, "liboffbeat-partitioned-preload.so")) == expected
 
 
