@@ -32,7 +32,8 @@ YOURS = {
     " replaced by a harmonised start: `world` (default), `all`, or patterns of their names, separated by"
     " commas",
     "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h` or"
-    " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default: by size",
+    " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default:"
+    " by size",
     "OFFBEAT_PARTITIONED_MESSAGE_BYTES": "smallest size of such a message in bytes; default: 1048576",
     "OFFBEAT_PARTITIONED_LANES": "number of communicators for these messages; default: 4",
     "OFFBEAT_PARTITIONED_PROGRESS_THREAD": "`true` or `false` (default): whether a thread of each process"

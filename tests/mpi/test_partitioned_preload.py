@@ -149,5 +149,5 @@ def test_fortran_programs_use_it_where_the_library_has_bindings(
 
 def test_a_call_of_mpi_init_that_is_not_seen_is_named(preload: Preload) -> None:
     done = preload.run(preload.compile_c("partitioned_unseen"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode != 0
     assert "did not see the call of MPI_Init; it sees calls in C" in done.stdout + done.stderr
