@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI is initialised by PMPI, which no preload library can see. */
 #include <mpi.h>
+#include <stddef.h>
 
 int main(void) {
     char data;
