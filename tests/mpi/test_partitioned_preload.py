@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from real_fortran import fortran_of, need_gfortran
+from real_fortran import fortran_of, libraries_with, need_gfortran
+from real_libraries import LIBRARIES, real_installation
 
 from offbeat.mpi.build import build_native
 from offbeat.mpi.installation import Installation
@@ -26,6 +27,16 @@ REQUESTS = (
     *("waitall", "testall", "waitany", "testany", "waitsome", "testsome"),
     *("test_before_ready", "inactive", "error_in_status"),
 )
+
+WITH_PARTITIONED = [name for name in LIBRARIES if name != "openmpi4"]
+"""The libraries whose mpi.h declares MPI's partitioned functions."""
+
+IN_FORTRAN = [
+    (name, source)
+    for binding, source in (("MPIF_H", "partitioned_mpif.f"), ("USE_F08", "partitioned_f08.f90"))
+    for name in libraries_with(binding)
+    if not name.startswith("openmpi")  # its Fortran libraries call functions that cannot be replaced
+]
 
 
 class Preload(Struct, frozen=True):
@@ -76,17 +87,14 @@ def compiled(line: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=WITH_PARTITIONED)
 def preload(
-    mpi_installation: Installation, own_cache: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, own_cache: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Preload:
-    place = build_native(mpi_installation).parents[1]
-    found = list(place.glob("lib*/**/liboffbeat-partitioned-preload.so"))
-    if mpi_installation.family == "openmpi" and mpi_installation.version[0] < 5:
-        assert found == [], "mpi.h of Open MPI 4 declares no partitioned functions"
-        pytest.skip("this library has no partitioned functions: offbeat/partitioned.h serves")
-    (library,) = found
-    return Preload(mpi_installation, library, tmp_path_factory.mktemp("programs"))
+    """The preload library of one of WITH_PARTITIONED."""
+    mpi = real_installation(request.param)
+    (library,) = build_native(mpi).parents[1].glob("lib*/**/liboffbeat-partitioned-preload.so")
+    return Preload(mpi, library, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize("scenario", DATA)
@@ -125,24 +133,13 @@ def test_the_environment_chooses_messages_and_refuses_what_it_does_not_know(prel
     assert "OFFBEAT_PARTITIONED_LANES is 'none'; it must be a whole number from 1 to 64" in wrong.stderr
 
 
-def fortran_run(preload: Preload, binding: str, source: str) -> subprocess.CompletedProcess[str]:
-    """Run a Fortran program; skips where the library has no such binding for this compiler."""
+@pytest.mark.parametrize(("preload", "source"), IN_FORTRAN, indirect=["preload"])
+def test_fortran_programs_use_it_where_the_library_has_bindings(preload: Preload, source: str) -> None:
     need_gfortran()
     fortran = fortran_of(preload.mpi)
-    if binding not in fortran.bindings:
-        pytest.skip(f"{preload.mpi.name} has no {binding} for this compiler")
     program = preload.folder / Path(source).stem
     compiled([*fortran.before, "-w", str(PROGRAMS / source), *fortran.behind, "-o", str(program)])
-    return preload.run(program)
-
-
-@pytest.mark.parametrize(
-    ("binding", "source"), [("MPIF_H", "partitioned_mpif.f"), ("USE_F08", "partitioned_f08.f90")]
-)
-def test_fortran_programs_use_it_where_the_library_has_bindings(
-    preload: Preload, binding: str, source: str
-) -> None:
-    done = fortran_run(preload, binding, source)
+    done = preload.run(program)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split() == ["3", "early", "right"], done.stdout
 
