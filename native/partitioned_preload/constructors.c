@@ -24,6 +24,9 @@ int MPI_Finalize(void) {
     return NEXT(MPI_Finalize)();
 }
 
+/* Parameter lists cannot be put in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
 /* A function that is collective over its first argument. */
 #define OFFBEAT_CONSTRUCTOR(name, parameters, arguments)                                                     \
     int name parameters {                                                                                    \
@@ -74,6 +77,8 @@ OFFBEAT_CONSTRUCTOR(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *created, MPI_Reques
 OFFBEAT_CONSTRUCTOR(MPI_Comm_idup_with_info,
                     (MPI_Comm comm, MPI_Info info, MPI_Comm *created, MPI_Request *request),
                     (comm, info, created, request))
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 /* Functions whose processes share no order of calls agree on the identity through the new communicator. */
 

@@ -22,7 +22,7 @@ int offbeat_preload_intervenes(int count, const MPI_Request *requests) {
 static int allocate(offbeat_preload_mixed *mixed) {
     const size_t count = (size_t)(mixed->count > 0 ? mixed->count : 0) + 1;
     mixed->memory =
-        malloc(count * (sizeof *mixed->statuses + sizeof *mixed->own + sizeof *mixed->others +
+        malloc(count * (sizeof *mixed->statuses + sizeof(offbeat_prequest) + sizeof(MPI_Request) +
                         sizeof *mixed->places + sizeof *mixed->completed + sizeof *mixed->errors));
     if (mixed->memory == NULL)
         return 0;

@@ -16,7 +16,7 @@ void *offbeat_preload_next(_Atomic(void *) *found, const char *name, void *profi
 #define NEXT(name)                                                                                           \
     __extension__({                                                                                          \
         static _Atomic(void *) found;                                                                        \
-        (__typeof__(&name))offbeat_preload_next(&found, #name, (void *)&P##name);                            \
+        (__typeof__(&(name)))offbeat_preload_next(&found, #name, (void *)&P##name);                          \
     })
 
 #endif
