@@ -9,6 +9,7 @@
 
 #include "harmonize/private_comm.h"
 #include "partitioned/errors.h"
+#include "partitioned/matching.h"
 #include "partitioned/progress.h"
 #include "partitioned/settings.h"
 
@@ -36,6 +37,8 @@ static void add_to_list(offbeat_partitioned_comm *state) {
 }
 
 static void free_comms(offbeat_partitioned_comm *state) {
+    if (state->root != state)
+        return;
     if (state->setup != MPI_COMM_NULL)
         PMPI_Comm_free(&state->setup);
     for (int i = 0; i < state->lane_count; i++)
@@ -45,7 +48,12 @@ static void free_comms(offbeat_partitioned_comm *state) {
 
 static void destroy(offbeat_partitioned_comm *state) {
     free_comms(state);
+    offbeat_partitioned_matching_end(state);
+    pthread_mutex_destroy(&state->matching_lock);
     pthread_mutex_destroy(&state->tag_lock);
+    free(state->root_ranks);
+    if (state->root != state)
+        offbeat_partitioned_comm_release(state->root);
     free(state);
 }
 
@@ -189,9 +197,11 @@ static offbeat_partitioned_comm *new_state(MPI_Comm comm) {
     if (state == NULL)
         return NULL;
     state->user = comm;
+    state->root = state;
     state->setup = MPI_COMM_NULL;
     atomic_init(&state->users, 1);
     pthread_mutex_init(&state->tag_lock, NULL);
+    pthread_mutex_init(&state->matching_lock, NULL);
     return state;
 }
 
@@ -275,5 +285,89 @@ int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info) {
     int rc = attach(comm, (int)settings.lanes, &found, state);
     if (rc != MPI_SUCCESS && has_begun)
         offbeat_partitioned_progress_thread_end();
+    return rc;
+}
+
+/* --- using the private communicators of another communicator --- */
+
+/* Makes a complete state the attribute of its communicator. */
+static int set_state(MPI_Comm comm, offbeat_partitioned_comm *state) {
+    add_to_list(state);
+    int rc = PMPI_Comm_set_attr(comm, keyval, state);
+    if (rc != MPI_SUCCESS)
+        offbeat_partitioned_comm_release(state);
+    return rc;
+}
+
+static void share(offbeat_partitioned_comm *root, int64_t identity, offbeat_partitioned_comm *state) {
+    offbeat_partitioned_comm_use(root);
+    state->root = root;
+    state->identity = identity;
+    state->setup = root->setup;
+    state->lane_count = root->lane_count;
+    for (int i = 0; i < root->lane_count; i++)
+        state->lanes[i] = root->lanes[i];
+}
+
+/* The group of all possible peers. */
+static int peer_group(MPI_Comm comm, MPI_Group *group) {
+    int is_inter;
+    int rc = PMPI_Comm_test_inter(comm, &is_inter);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return is_inter ? PMPI_Comm_remote_group(comm, group) : PMPI_Comm_group(comm, group);
+}
+
+/* Sets the ranks of the peers in the attached communicator; MPI_UNDEFINED for processes that it lacks. */
+static int translate(MPI_Comm comm, MPI_Comm attached, offbeat_partitioned_comm *state) {
+    MPI_Group peers, all;
+    int *ranks = malloc(((size_t)state->peers + 1) * sizeof *ranks);
+    state->root_ranks = malloc(((size_t)state->peers + 1) * sizeof *state->root_ranks);
+    int rc = ranks == NULL || state->root_ranks == NULL ? MPI_ERR_NO_MEM : peer_group(comm, &peers);
+    if (rc == MPI_SUCCESS) {
+        for (int i = 0; i < state->peers; i++)
+            ranks[i] = i;
+        rc = PMPI_Comm_group(attached, &all);
+        if (rc == MPI_SUCCESS) {
+            rc = PMPI_Group_translate_ranks(peers, state->peers, ranks, all, state->root_ranks);
+            PMPI_Group_free(&all);
+        }
+        PMPI_Group_free(&peers);
+    }
+    free(ranks);
+    return rc;
+}
+
+static int has_all_peers(const offbeat_partitioned_comm *state) {
+    for (int i = 0; i < state->peers; i++)
+        if (state->root_ranks[i] == MPI_UNDEFINED)
+            return 0;
+    return 1;
+}
+
+int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t identity) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (offbeat_partitioned_comm_of(comm) != NULL)
+        return MPI_SUCCESS;
+    offbeat_partitioned_comm *state = new_state(comm);
+    if (state == NULL)
+        return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
+    int rc = describe(comm, state);
+    if (rc == MPI_SUCCESS)
+        rc = translate(comm, attached, state);
+    if (rc != MPI_SUCCESS || !has_all_peers(state)) {
+        destroy(state);
+        return rc != MPI_SUCCESS ? offbeat_partitioned_raise(comm, rc)
+                                 : offbeat_partitioned_fail(comm, MPI_ERR_COMM,
+                                                            "partitioned communication: a process of the "
+                                                            "communicator is not in MPI_COMM_WORLD");
+    }
+    share(offbeat_partitioned_comm_of(attached), identity, state);
+    pthread_mutex_lock(&lock); /* threads may initialise their first requests at the same time */
+    if (offbeat_partitioned_comm_of(comm) == NULL)
+        rc = set_state(comm, state);
+    else
+        destroy(state);
+    pthread_mutex_unlock(&lock);
     return rc;
 }

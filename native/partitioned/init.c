@@ -101,7 +101,9 @@ static int describe(const arguments *given, offbeat_partitioned_comm *comm,
     request->buffer = given->buffer;
     request->partitions = given->partitions;
     request->count = given->count;
-    request->peer = given->peer;
+    request->user_peer = given->peer;
+    request->peer =
+        request->is_null || comm->root_ranks == NULL ? given->peer : comm->root_ranks[given->peer];
     request->tag = given->tag;
     request->setup_request = request->reply_request = MPI_REQUEST_NULL;
     atomic_flag_clear(&request->busy);

@@ -7,6 +7,7 @@ add_library(partitioned_objects OBJECT
     partitioned/init.c
     partitioned/iterate.c
     partitioned/layout.c
+    partitioned/matching.c
     partitioned/progress.c
     partitioned/receive.c
     partitioned/request.c

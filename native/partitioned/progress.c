@@ -107,8 +107,12 @@ static void remove_freed(int (*destroyed)(offbeat_partitioned_request *)) {
     }
 }
 
+int offbeat_partitioned_needs_progress(void) {
+    return atomic_load_explicit(&listed, memory_order_relaxed) > 0;
+}
+
 void offbeat_partitioned_progress(void) {
-    if (atomic_load_explicit(&listed, memory_order_relaxed) == 0 || pthread_mutex_trylock(&list_lock) != 0)
+    if (!offbeat_partitioned_needs_progress() || pthread_mutex_trylock(&list_lock) != 0)
         return;
     remove_settled();
     remove_freed(is_destroyed);
@@ -149,7 +153,7 @@ static atomic_int is_ending;
 /* A probe that matches nothing lets MPI drive all messages of a communicator. */
 static void drive(offbeat_partitioned_comm *comm) {
     int flag;
-    for (int i = 0; i < comm->lane_count && !atomic_load(&is_ending); i++)
+    for (int i = 0; comm->root == comm && i < comm->lane_count && !atomic_load(&is_ending); i++)
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
 }
 

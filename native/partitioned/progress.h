@@ -18,6 +18,9 @@ void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
 /** Destroys a freed request as soon as MPI is done with it. */
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
 
+/** Whether requests are listed. */
+int offbeat_partitioned_needs_progress(void);
+
 /** Progresses the listed requests. Cheap when there are none. */
 void offbeat_partitioned_progress(void);
 

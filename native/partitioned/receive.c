@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/receive.h"
 
+#include "partitioned/matching.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
@@ -17,12 +18,9 @@ static void set_complete(offbeat_partitioned_request *receive) {
 /* --- matching --- */
 
 int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
-    if (receive->is_null)
-        return MPI_SUCCESS;
-    /* MPI matches the setups of equal peer and tag in the order in which they were sent and these receives
-     * were posted: the order of initialisation. */
-    return PMPI_Irecv(receive->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, receive->peer,
-                      receive->tag, receive->comm->setup, &receive->setup_request);
+    if (!receive->is_null)
+        offbeat_partitioned_matching_add(receive);
+    return MPI_SUCCESS;
 }
 
 static void read_setup(offbeat_partitioned_request *receive) {
@@ -81,9 +79,8 @@ static void match(offbeat_partitioned_request *receive) {
 }
 
 static void test_setup(offbeat_partitioned_request *receive) {
-    int has_arrived = 0;
-    int rc = PMPI_Test(&receive->setup_request, &has_arrived, MPI_STATUS_IGNORE);
-    if (rc == MPI_SUCCESS && has_arrived)
+    int rc = offbeat_partitioned_matching_test(receive);
+    if (atomic_load_explicit(&receive->has_setup, memory_order_acquire))
         match(receive);
     offbeat_partitioned_note_failure(receive, rc);
 }

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/request.h"
 
+#include "partitioned/matching.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -96,9 +98,9 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     if (request->owns_datatype)
         PMPI_Type_free(&request->datatype);
     if (comm != NULL) {
-        pthread_mutex_lock(&comm->tag_lock);
-        offbeat_partitioned_tags_give_back(&comm->tags, &request->tags);
-        pthread_mutex_unlock(&comm->tag_lock);
+        pthread_mutex_lock(&comm->root->tag_lock);
+        offbeat_partitioned_tags_give_back(&comm->root->tags, &request->tags);
+        pthread_mutex_unlock(&comm->root->tag_lock);
         offbeat_partitioned_comm_release(comm);
     }
     free(request->first_of);
@@ -114,10 +116,12 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
 }
 
 void offbeat_partitioned_discard(offbeat_partitioned_request *request) {
-    MPI_Request *receive = request->is_send ? &request->reply_request : &request->setup_request;
-    MPI_Request *send = request->is_send ? &request->setup_request : &request->reply_request;
+    MPI_Request *sent = request->is_send ? &request->setup_request : &request->reply_request;
     int is_sent = 0;
-    offbeat_partitioned_cancel(receive);
-    if (PMPI_Test(send, &is_sent, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_sent)
+    if (request->is_send)
+        offbeat_partitioned_cancel(&request->reply_request);
+    else
+        offbeat_partitioned_matching_remove(request);
+    if (PMPI_Test(sent, &is_sent, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_sent)
         offbeat_partitioned_destroy(request);
 }

@@ -25,6 +25,8 @@ enum {
     OFFBEAT_PARTITIONED_IS_LEARNED,
     OFFBEAT_PARTITIONED_FIRST_LANE,
     OFFBEAT_PARTITIONED_LANE_STEP,
+    OFFBEAT_PARTITIONED_TAG,
+    OFFBEAT_PARTITIONED_IDENTITY, /**< of the communicator */
     OFFBEAT_PARTITIONED_SETUP_LENGTH
 };
 
@@ -54,7 +56,8 @@ typedef struct offbeat_partitioned_message {
 struct offbeat_partitioned_request {
     int is_send, is_null; /**< is_null: the peer is MPI_PROC_NULL */
     offbeat_partitioned_comm *comm;
-    int peer, tag;
+    int user_peer, tag; /**< as the caller gave them */
+    int peer;           /**< its rank in the private communicators */
 
     /* The buffer as the caller described it. */
     char *buffer;
@@ -94,7 +97,9 @@ struct offbeat_partitioned_request {
     int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
 
     /* Receives. */
-    int is_matched;     /**< the sender's setup is known */
+    struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */
+    atomic_int has_setup;
+    int is_matched;     /**< the sender's setup is known and was read */
     int match_failure;  /**< MPI error code: the iterations of this request fail */
     atomic_uint posted; /**< stamp of the iteration whose messages can be received */
     int arrived;        /**< messages of this iteration, with the announcement */
@@ -133,7 +138,7 @@ static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_requ
 
 /** The tag of the replies to a request, in a range of its own on lane 0. */
 static inline int offbeat_partitioned_reply_tag(const offbeat_partitioned_request *request) {
-    return request->first_tag + request->comm->tags.largest + 1;
+    return request->first_tag + request->comm->root->tags.largest + 1;
 }
 
 /** CLOCK_MONOTONIC in nanoseconds. */

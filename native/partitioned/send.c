@@ -34,9 +34,10 @@ static void choose_lanes(offbeat_partitioned_request *send,
 }
 
 static int take_tags(offbeat_partitioned_request *send) {
-    pthread_mutex_lock(&send->comm->tag_lock);
-    int is_taken = offbeat_partitioned_tags_take(&send->comm->tags, send->most_messages + 1, &send->tags);
-    pthread_mutex_unlock(&send->comm->tag_lock);
+    offbeat_partitioned_comm *root = send->comm->root;
+    pthread_mutex_lock(&root->tag_lock);
+    int is_taken = offbeat_partitioned_tags_take(&root->tags, send->most_messages + 1, &send->tags);
+    pthread_mutex_unlock(&root->tag_lock);
     send->first_tag = send->tags.first;
     return is_taken ? MPI_SUCCESS : OFFBEAT_PARTITIONED_NO_TAGS;
 }
@@ -55,11 +56,13 @@ static int send_setup(offbeat_partitioned_request *send) {
     setup[OFFBEAT_PARTITIONED_IS_LEARNED] = send->plan.is_learned;
     setup[OFFBEAT_PARTITIONED_FIRST_LANE] = send->first_lane;
     setup[OFFBEAT_PARTITIONED_LANE_STEP] = send->lane_step;
+    setup[OFFBEAT_PARTITIONED_TAG] = send->tag;
+    setup[OFFBEAT_PARTITIONED_IDENTITY] = send->comm->identity;
     int rc = await_reply(send);
     if (rc != MPI_SUCCESS)
         return rc;
-    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, send->tag,
-                      send->comm->setup, &send->setup_request);
+    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, 0, send->comm->setup,
+                      &send->setup_request);
 }
 
 int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
