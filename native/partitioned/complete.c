@@ -45,7 +45,7 @@ static void set_empty_status(MPI_Status *status) {
 }
 
 static void set_own_status(const offbeat_partitioned_request *request, MPI_Status *status) {
-    if (request->is_send)
+    if (request->is_send || request->collective != NULL)
         set_empty_status(status);
     else if (request->is_null)
         set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);

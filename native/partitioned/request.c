@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/request.h"
 
+#include "partitioned/collective.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -72,6 +74,14 @@ void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {
         map_partitions(request);
 }
 
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count) {
+    pthread_mutex_lock(&request->comm->tag_lock);
+    int is_taken = offbeat_partitioned_tags_take(&request->comm->tags, count, &request->tags);
+    pthread_mutex_unlock(&request->comm->tag_lock);
+    request->first_tag = request->tags.first;
+    return is_taken ? MPI_SUCCESS : MPI_ERR_TAG;
+}
+
 void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     offbeat_partitioned_comm *comm = request->comm;
     if (request->owns_datatype)
@@ -82,6 +92,7 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
         pthread_mutex_unlock(&comm->tag_lock);
         offbeat_partitioned_comm_release(comm);
     }
+    offbeat_partitioned_collective_free(request->collective);
     free(request->first_of);
     free(request->last_of);
     free(request->message);

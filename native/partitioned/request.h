@@ -52,7 +52,8 @@ typedef struct offbeat_partitioned_message {
 } offbeat_partitioned_message;
 
 struct offbeat_partitioned_request {
-    int is_send, is_null; /**< is_null: the peer is MPI_PROC_NULL */
+    int is_send, is_null; /**< is_send: its partitions can be ready; is_null: the peer is MPI_PROC_NULL */
+    struct offbeat_partitioned_collective *collective; /**< see collective.h; NULL: a send or a receive */
     offbeat_partitioned_comm *comm;
     int peer, tag;
 
@@ -144,6 +145,10 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
 /** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
  * error code */
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
+
+/** Takes a block of tags of this process. @return an MPI error code; MPI_ERR_TAG: there is no such block left
+ */
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count);
 
 /** Sets the number of messages of the iteration that begins, and which messages hold which own partitions. */
 void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/send.h"
 
+#include "partitioned/collective.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
@@ -32,14 +33,6 @@ static void choose_lanes(offbeat_partitioned_request *send,
                            : (int)(settings->lane % lanes);
 }
 
-static int take_tags(offbeat_partitioned_request *send) {
-    pthread_mutex_lock(&send->comm->tag_lock);
-    int is_taken = offbeat_partitioned_tags_take(&send->comm->tags, send->most_messages + 1, &send->tags);
-    pthread_mutex_unlock(&send->comm->tag_lock);
-    send->first_tag = send->tags.first;
-    return is_taken ? MPI_SUCCESS : MPI_ERR_TAG;
-}
-
 static int send_setup(offbeat_partitioned_request *send) {
     int64_t *setup = send->setup;
     setup[OFFBEAT_PARTITIONED_PARTITIONS] = send->partitions;
@@ -69,7 +62,7 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
         return MPI_ERR_NO_MEM;
     if (send->is_null)
         return MPI_SUCCESS;
-    rc = take_tags(send);
+    rc = offbeat_partitioned_take_tags(send, send->most_messages + 1);
     return rc == MPI_SUCCESS ? send_setup(send) : rc;
 }
 
@@ -181,6 +174,8 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
 }
 
 static int send_message(offbeat_partitioned_request *send, int message) {
+    if (send->collective != NULL)
+        return offbeat_partitioned_collective_ready(send, message);
     const int trial = current_trial(send);
     int rc = MPI_SUCCESS;
     if (!send->is_null)
