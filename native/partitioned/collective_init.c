@@ -119,12 +119,12 @@ static void describe(const offbeat_partitioned_request *request, const specifics
 
 /* Compares the records of all processes, which find the same. @return an error code, which was raised */
 static int compare(const offbeat_partitioned_arguments *given, const int64_t *records, int size, int rank) {
+    if (!records[rank * LENGTH + IS_VALID])
+        return MPI_ERR_ARG; /* was raised before */
     for (int i = 0; i < size; i++)
         if (!records[i * LENGTH + IS_VALID])
-            return i == rank ? MPI_ERR_ARG /* was raised before */
-                             : offbeat_partitioned_fail(given->comm, MPI_ERR_ARG,
-                                                        "%s: the arguments of rank %d are wrong",
-                                                        given->function, i);
+            return offbeat_partitioned_fail(given->comm, MPI_ERR_ARG,
+                                            "%s: the arguments of rank %d are wrong", given->function, i);
     for (int i = 1; i < size; i++)
         for (int k = 0; k < EQUAL; k++)
             if (records[i * LENGTH + k] != records[k])
