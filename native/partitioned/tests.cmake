@@ -22,11 +22,12 @@ offbeat_test(partitioned_collective_random_test 1 2 3 4 5 8)
 offbeat_test(partitioned_progress_thread_test 2)
 set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)
 
-# The random transfers with sanitizers, which need a launch; built on demand. The sources are compiled for each.
-function(add_sanitized_partitioned_test sanitizer)
+# Random transfers and collectives with sanitizers, which need a launch; built on demand. The sources are compiled for
+# each.
+function(add_sanitized_partitioned_test kind sanitizer)
     get_target_property(sources partitioned_objects SOURCES)
-    set(program partitioned_random_test_with_${sanitizer}_sanitizer)
-    add_executable(${program} EXCLUDE_FROM_ALL partitioned/random_test.c testing/mpi_assert.c clock/source.c
+    set(program partitioned_${kind}_test_with_${sanitizer}_sanitizer)
+    add_executable(${program} EXCLUDE_FROM_ALL partitioned/${kind}_test.c testing/mpi_assert.c clock/source.c
         clock/virtual_clock.c ${sources})
     target_include_directories(${program} PRIVATE include)
     target_link_libraries(${program} PRIVATE offbeat_mpi Threads::Threads)
@@ -35,6 +36,8 @@ function(add_sanitized_partitioned_test sanitizer)
 endfunction()
 
 if(OFFBEAT_SANITIZERS)
-    add_sanitized_partitioned_test(address -fsanitize=address,undefined -fno-sanitize-recover=all)
-    add_sanitized_partitioned_test(thread -fsanitize=thread)
+    foreach(kind IN ITEMS random collective_random)
+        add_sanitized_partitioned_test(${kind} address -fsanitize=address,undefined -fno-sanitize-recover=all)
+        add_sanitized_partitioned_test(${kind} thread -fsanitize=thread)
+    endforeach()
 endif()
