@@ -2,7 +2,7 @@
 /*
  * Random partitioned collectives with checked data: kinds, roots, partitions, datatypes, operations,
  * settings, orders, several at once and, with MPI_THREAD_MULTIPLE, threads. Arguments: number of collectives
- * (default: 600 with one process, 300 with two, 150 with more), seed (default 1). All processes draw the same
+ * (default: 600 with one process, 200 with two, 60 with more), seed (default 1). All processes draw the same
  * numbers.
  */
 #include <offbeat/partitioned_collectives.h>
@@ -299,7 +299,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     threads_allowed = provided == MPI_THREAD_MULTIPLE;
-    const long collectives = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 150 : size == 2 ? 300 : 600;
+    const long collectives = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 60 : size == 2 ? 200 : 600;
     state = (uint64_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u;
     create_algebras();
     mpi_assert_success(offbeat_partitioned_attach(MPI_COMM_WORLD, MPI_INFO_NULL),
