@@ -60,13 +60,14 @@ static int check_comm(const offbeat_partitioned_arguments *given) {
 /* Whether MPI can apply a predefined operation to the datatype: otherwise, only the first reduction would
  * fail, at one of the processes, and the others would wait for its result. */
 static int check_operation(const offbeat_partitioned_arguments *given, const specifics *own) {
-    const MPI_Op predefined[] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
-                                 MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
+    enum { PREDEFINED = 12 };
+    const MPI_Op predefined[PREDEFINED] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                                           MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
     int64_t left[8] = {0}, right[8] = {0};
     if (own->op == MPI_OP_NULL || own->op == MPI_REPLACE || own->op == MPI_NO_OP)
         return offbeat_partitioned_fail(given->comm, MPI_ERR_OP,
                                         "%s: the operation is not one of a reduction", given->function);
-    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++) {
+    for (int i = 0; i < PREDEFINED; i++) {
         MPI_Count bytes;
         if (own->op != predefined[i] || PMPI_Type_size_x(given->datatype, &bytes) != MPI_SUCCESS ||
             bytes > (MPI_Count)sizeof left)
@@ -267,7 +268,7 @@ static int create(const offbeat_partitioned_arguments *given, offbeat_partitione
 
 static int init(offbeat_partitioned_arguments *given, const specifics *own, offbeat_prequest *request) {
     offbeat_partitioned_comm *comm = NULL;
-    offbeat_partitioned_collective_settings settings;
+    offbeat_partitioned_collective_settings settings = {0};
     offbeat_partitioned_request *created = NULL;
     int64_t record[LENGTH] = {0};
     int rc = offbeat_partitioned_find_comm(given, &comm, request);

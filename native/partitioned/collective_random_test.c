@@ -10,6 +10,7 @@
 #include "testing/mpi_assert.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,7 +266,7 @@ static void run(drawn all[], int count, int iteration) {
         if (all[i].partitions == 0)
             continue;
         const int partition = all[i].order % all[i].partitions;
-        for (int flag = 0; !flag;)
+        for (int flag = 0; !flag; sched_yield())
             mpi_assert_success(offbeat_parrived(all[i].request, partition, &flag), "offbeat_parrived");
         check(&all[i], iteration, partition);
     }
