@@ -1,6 +1,9 @@
 # The tests of partitioned communication.
 add_executable(partitioned_layout_test partitioned/layout_test.c partitioned/layout.c partitioned/tags.c)
 offbeat_test(partitioned_layout_test 0)
+add_executable(partitioned_collective_layout_test
+    partitioned/collective_layout_test.c partitioned/collective_layout.c partitioned/layout.c)
+offbeat_test(partitioned_collective_layout_test 0)
 
 add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_assert.c)
 add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
