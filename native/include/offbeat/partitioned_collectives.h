@@ -26,7 +26,7 @@
  * **Messages.** Keys of the info object; that of the root counts, or of rank 0 when there is no root:
  *
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
- *     default: 65536. Smaller partitions travel together, when the last of them is ready; larger ones are
+ *     default: 32768. Smaller partitions travel together, when the last of them is ready; larger ones are
  *     divided. A request has at most 1024 messages, or those of a broadcast to each process.
  *   - `offbeat_lane`: as for sends.
  *   - `offbeat_fanout`: of a broadcast: to how many processes each one forwards. 1: a chain, which has the
