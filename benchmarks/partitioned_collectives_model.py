@@ -5,8 +5,8 @@ Usage: python benchmarks/partitioned_collectives_model.py [SIZE_MIB] [PROCESSES.
 Each process sends one message at a time: 2 µs, and 12.5 GB/s; links are not shared. 16 partitions are ready
 one after another, on all processes at the same times, over a span of the time that the collective takes when
 all are ready at once. `at once` is that time, `all` the time of a collective that starts after the last
-partition, `each` the time when each message leaves as soon as it is ready; gain = all / each. Messages have
-32 KiB, but there are at most 1024.
+partition, `each` the time when each message leaves as soon as it is ready; gain = all / each. There are as
+many messages as the library makes by default.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import heapq
 import sys
 
 LATENCY_S, BYTES_PER_S = 2e-6, 12.5e9
-PARTITIONS, MESSAGE_BYTES, MOST_MESSAGES = 16, 32768, 1024
+PARTITIONS = 16
 
 
 def ready_times(messages: int, span_s: float) -> list[float]:
     """When each message is ready: the partitions at equal distances, each divided into messages."""
     return [span_s * (m * PARTITIONS // messages) / (PARTITIONS - 1) for m in range(messages)]
+
+
+def default_message_bytes(processes: int, size_bytes: int) -> int:
+    """The rule of native/partitioned/collective_layout.c."""
+    return max(32768, size_bytes // max(128, processes))
 
 
 def best_fanout(processes: int, messages: int) -> int:
@@ -67,7 +72,7 @@ def allreduce_s(processes: int, ready_s: list[float], message_s: float) -> float
 
 
 def print_row(name: str, processes: int, size_bytes: int) -> None:
-    messages = min(max(size_bytes // MESSAGE_BYTES, PARTITIONS), MOST_MESSAGES)
+    messages = max(size_bytes // default_message_bytes(processes, size_bytes), PARTITIONS)
     message_s = size_bytes / messages / BYTES_PER_S
     simulate = broadcast_s if name == "bcast" else allreduce_s
     at_once_s = simulate(processes, [0.0] * messages, message_s)

@@ -155,7 +155,11 @@ static void lay_out(offbeat_partitioned_request *request, const int64_t *records
     const int64_t *decided = &records[root * LENGTH];
     const int64_t unit_bytes = unit_bytes_of(records, of->size);
     const int64_t units = unit_bytes > 0 ? records[PARTITION_BYTES] / unit_bytes : 0;
-    of->layout = offbeat_partitioned_divide(request->partitions, units, unit_bytes, decided[MESSAGE_BYTES]);
+    const int64_t message_bytes = decided[MESSAGE_BYTES] > 0
+                                      ? decided[MESSAGE_BYTES]
+                                      : offbeat_partitioned_default_message_bytes(
+                                            of->size, request->partitions * records[PARTITION_BYTES]);
+    of->layout = offbeat_partitioned_divide(request->partitions, units, unit_bytes, message_bytes);
     of->unit_elements = request->element_bytes > 0 ? unit_bytes / request->element_bytes : 0;
     of->is_in_rank_order = decided[IS_IN_RANK_ORDER] || !decided[IS_COMMUTATIVE];
     request->first_lane = (int)decided[FIRST_LANE];

@@ -3,10 +3,15 @@
 
 #include "partitioned/layout.h"
 
-enum { LARGEST_FANOUT = 8 };
+enum { LARGEST_FANOUT = 8, LEAST_MESSAGE_BYTES = 32768, USUAL_MESSAGES = 128 };
 
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
+}
+
+int64_t offbeat_partitioned_default_message_bytes(int size, int64_t total_bytes) {
+    const int64_t bytes = total_bytes / (size > USUAL_MESSAGES ? size : USUAL_MESSAGES);
+    return bytes > LEAST_MESSAGE_BYTES ? bytes : LEAST_MESSAGE_BYTES;
 }
 
 offbeat_partitioned_blocks offbeat_partitioned_divide(int partitions, int64_t units, int64_t unit_bytes,

@@ -20,6 +20,10 @@ typedef struct offbeat_partitioned_blocks {
     int groups, blocks; /**< blocks of a group */
 } offbeat_partitioned_blocks;
 
+/** The smallest size of a message unless a setting gives it: 32 KiB, or what makes 128 messages, or one for
+ * each process if these are more. */
+int64_t offbeat_partitioned_default_message_bytes(int size, int64_t total_bytes);
+
 /** As many messages of at least message_bytes each as possible, but at most
  * OFFBEAT_PARTITIONED_MOST_MESSAGES, and one of each group. */
 offbeat_partitioned_blocks offbeat_partitioned_divide(int partitions, int64_t units, int64_t unit_bytes,

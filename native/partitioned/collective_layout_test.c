@@ -25,6 +25,14 @@ static void messages_cover_all_units_in_order(void) {
             }
 }
 
+static void default_messages_are_neither_small_nor_many(void) {
+    test_assert(offbeat_partitioned_default_message_bytes(2, 1 << 20) == 32768, "1 MiB has small messages.");
+    test_assert(offbeat_partitioned_default_message_bytes(2, 1 << 24) == 131072,
+                "16 MiB have many messages.");
+    test_assert(offbeat_partitioned_default_message_bytes(256, 1 << 24) == 65536,
+                "A ring of 256 has fewer messages than processes.");
+}
+
 static int is_child(offbeat_partitioned_tree of, int size, int rank) {
     return (rank - of.first_child + size) % size < of.children;
 }
@@ -51,6 +59,7 @@ static void many_messages_use_a_chain_and_few_a_tree(void) {
 
 int main(void) {
     messages_cover_all_units_in_order();
+    default_messages_are_neither_small_nor_many();
     every_process_is_the_child_of_its_parent_and_of_no_other();
     many_messages_use_a_chain_and_few_a_tree();
     return 0;

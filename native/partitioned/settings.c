@@ -106,7 +106,7 @@ static int read_order(MPI_Info info, int *is_in_rank_order, char *why) {
 int offbeat_partitioned_read_collective_settings(MPI_Info info,
                                                  offbeat_partitioned_collective_settings *settings,
                                                  char *why) {
-    *settings = (offbeat_partitioned_collective_settings){.message_bytes = 32768, .lane = -1};
+    *settings = (offbeat_partitioned_collective_settings){.lane = -1};
     return read_message_bytes(info, &settings->message_bytes, why) && read_lane(info, &settings->lane, why) &&
            read_number(info, "offbeat_fanout", NULL, 1, INT32_MAX, &settings->fanout, why) &&
            read_order(info, &settings->is_in_rank_order, why);

@@ -21,9 +21,9 @@ typedef struct offbeat_partitioned_send_settings {
 
 /** What one process decides for a collective. */
 typedef struct offbeat_partitioned_collective_settings {
-    int64_t message_bytes;
-    int64_t lane;   /**< -1: in turn */
-    int64_t fanout; /**< 0: by the numbers of processes and messages */
+    int64_t message_bytes; /**< 0: by the number of processes and all bytes */
+    int64_t lane;          /**< -1: in turn */
+    int64_t fanout;        /**< 0: by the numbers of processes and messages */
     int is_in_rank_order;
 } offbeat_partitioned_collective_settings;
 

@@ -26,8 +26,9 @@
  * **Messages.** Keys of the info object; that of the root counts, or of rank 0 when there is no root:
  *
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
- *     default: 32768. Smaller partitions travel together, when the last of them is ready; larger ones are
- *     divided. A request has at most 1024 messages, or those of a broadcast to each process.
+ *     default: all bytes divided by 128, or by the number of processes if that is larger, but at least 32768.
+ *     Smaller partitions travel together, when the last of them is ready; larger ones are divided. A
+ * collective has at most 1024 messages.
  *   - `offbeat_lane`: as for sends.
  *   - `offbeat_fanout`: of a broadcast: to how many processes each one forwards. 1: a chain, which has the
  *     largest bandwidth; larger: a tree, which has fewer hops. Default: the fan-out f from 1 to 8 that needs
