@@ -34,7 +34,8 @@ YOURS = {
     "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h` or"
     " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default:"
     " by size",
-    "OFFBEAT_PARTITIONED_MESSAGE_BYTES": "smallest size of such a message in bytes; default: 1048576",
+    "OFFBEAT_PARTITIONED_MESSAGE_BYTES": "smallest size of such a message in bytes; default: 1048576, of a"
+    " collective 32768 or more",
     "OFFBEAT_PARTITIONED_LANES": "number of communicators for these messages; default: 4",
     "OFFBEAT_PARTITIONED_PROGRESS_THREAD": "`true` or `false` (default): whether a thread of each process"
     " drives these messages",

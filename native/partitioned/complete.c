@@ -48,7 +48,7 @@ void offbeat_partitioned_set_empty_status(MPI_Status *status) {
 }
 
 void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, MPI_Status *status) {
-    if (!offbeat_partitioned_is_active(request) || request->is_send)
+    if (!offbeat_partitioned_is_active(request) || request->is_send || request->collective != NULL)
         offbeat_partitioned_set_empty_status(status);
     else if (request->is_null)
         set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);

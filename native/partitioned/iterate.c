@@ -3,6 +3,7 @@
  * The public functions of an iteration but for its completion: start, ready partitions, arrived partitions.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "partitioned/collective.h"
 #include "partitioned/errors.h"
 #include "partitioned/progress.h"
 #include "partitioned/receive.h"
@@ -29,7 +30,10 @@ static void enter(offbeat_partitioned_request *request) {
 static void start(offbeat_partitioned_request *request) {
     int is_waiting = 0;
     enter(request);
-    if (request->is_send) {
+    if (request->collective != NULL) {
+        offbeat_partitioned_collective_start(request);
+        is_waiting = 1;
+    } else if (request->is_send) {
         offbeat_partitioned_send_start(request);
     } else {
         offbeat_partitioned_receive_start(request);
@@ -90,7 +94,10 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
     if (!request->is_send)
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
-            "%s: the request is a receive; only partitions of a send can be ready", function);
+            request->collective != NULL
+                ? "%s: the request is a broadcast from another rank; only the root's partitions can be ready"
+                : "%s: the request is a receive; only partitions of a send can be ready",
+            function);
     if (!is_active(request))
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
@@ -160,6 +167,11 @@ int offbeat_pready_list(int length, const int partitions[], offbeat_prequest req
 
 /* --- arrived partitions --- */
 
+static int has(offbeat_partitioned_request *request, int partition) {
+    return request->collective != NULL ? offbeat_partitioned_collective_has(request, partition)
+                                       : offbeat_partitioned_receive_has(request, partition);
+}
+
 int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     const char *function = "offbeat_parrived";
     if (flag == NULL)
@@ -168,18 +180,18 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     *flag = 1;
     if (request == OFFBEAT_PREQUEST_NULL)
         return MPI_SUCCESS;
-    if (request->is_send)
+    if (request->is_send && request->collective == NULL)
         return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST,
                                         "%s: the request is a send; only partitions of a receive arrive",
                                         function);
     int rc = check_partition(function, request, partition);
     if (rc != MPI_SUCCESS || !is_active(request))
         return rc;
-    *flag = offbeat_partitioned_receive_has(request, partition);
+    *flag = has(request, partition);
     if (*flag)
         return MPI_SUCCESS;
     offbeat_partitioned_progress_request(request);
     offbeat_partitioned_progress();
-    *flag = offbeat_partitioned_receive_has(request, partition);
+    *flag = has(request, partition);
     return MPI_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/progress.h"
 
+#include "partitioned/collective.h"
 #include "partitioned/receive.h"
 #include "partitioned/send.h"
 
@@ -50,6 +51,10 @@ void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
 }
 
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) {
+    if (request->collective != NULL) {
+        offbeat_partitioned_collective_progress(request);
+        return;
+    }
     if (!offbeat_partitioned_try_enter(request))
         return;
     if (request->is_send)
@@ -59,7 +64,7 @@ void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) 
     offbeat_partitioned_leave(request);
 }
 
-/* Whether a started receive has its messages posted, or failed. */
+/* Whether a started receive has its messages posted, or failed; whether a collective is complete. */
 static int is_settled(offbeat_partitioned_request *receive) {
     offbeat_partitioned_progress_request(receive);
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/request.h"
 
+#include "partitioned/collective.h"
 #include "partitioned/matching.h"
 
 #include <stdlib.h>
@@ -93,6 +94,15 @@ void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {
         map_partitions(request);
 }
 
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count) {
+    offbeat_partitioned_comm *root = request->comm->root;
+    pthread_mutex_lock(&root->tag_lock);
+    int is_taken = offbeat_partitioned_tags_take(&root->tags, count, &request->tags);
+    pthread_mutex_unlock(&root->tag_lock);
+    request->first_tag = request->tags.first;
+    return is_taken ? MPI_SUCCESS : OFFBEAT_PARTITIONED_NO_TAGS;
+}
+
 void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     offbeat_partitioned_comm *comm = request->comm;
     if (request->owns_datatype)
@@ -103,6 +113,7 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
         pthread_mutex_unlock(&comm->root->tag_lock);
         offbeat_partitioned_comm_release(comm);
     }
+    offbeat_partitioned_collective_free(request->collective);
     free(request->first_of);
     free(request->last_of);
     free(request->message);

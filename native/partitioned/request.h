@@ -54,7 +54,8 @@ typedef struct offbeat_partitioned_message {
 } offbeat_partitioned_message;
 
 struct offbeat_partitioned_request {
-    int is_send, is_null; /**< is_null: the peer is MPI_PROC_NULL */
+    int is_send, is_null; /**< is_send: its partitions can be ready; is_null: the peer is MPI_PROC_NULL */
+    struct offbeat_partitioned_collective *collective; /**< see collective.h; NULL: a send or a receive */
     offbeat_partitioned_comm *comm;
     int user_peer, tag; /**< as the caller gave them */
     int peer;           /**< its rank in the private communicators */
@@ -160,6 +161,12 @@ void offbeat_partitioned_cancel(MPI_Request *receive);
 /** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
  * error code */
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
+
+/** All tags are in use. */
+enum { OFFBEAT_PARTITIONED_NO_TAGS = -2 };
+
+/** Takes a block of tags of this process. @return an MPI error code or OFFBEAT_PARTITIONED_NO_TAGS */
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count);
 
 /** Sets the number of messages of the iteration that begins, and which messages hold which own partitions. */
 void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request);

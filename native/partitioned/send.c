@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/send.h"
 
+#include "partitioned/collective.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
@@ -31,15 +32,6 @@ static void choose_lanes(offbeat_partitioned_request *send,
     send->first_lane = settings->lane < 0
                            ? (int)(atomic_fetch_add(&send->comm->next_lane, 1) % (unsigned)lanes)
                            : (int)(settings->lane % lanes);
-}
-
-static int take_tags(offbeat_partitioned_request *send) {
-    offbeat_partitioned_comm *root = send->comm->root;
-    pthread_mutex_lock(&root->tag_lock);
-    int is_taken = offbeat_partitioned_tags_take(&root->tags, send->most_messages + 1, &send->tags);
-    pthread_mutex_unlock(&root->tag_lock);
-    send->first_tag = send->tags.first;
-    return is_taken ? MPI_SUCCESS : OFFBEAT_PARTITIONED_NO_TAGS;
 }
 
 static int await_reply(offbeat_partitioned_request *send) {
@@ -77,7 +69,7 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
         return MPI_ERR_NO_MEM;
     if (send->is_null)
         return MPI_SUCCESS;
-    rc = take_tags(send);
+    rc = offbeat_partitioned_take_tags(send, send->most_messages + 1);
     return rc == MPI_SUCCESS ? send_setup(send) : rc;
 }
 
@@ -190,6 +182,10 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
 }
 
 static void send_message(offbeat_partitioned_request *send, int message) {
+    if (send->collective != NULL) {
+        offbeat_partitioned_collective_ready(send, message);
+        return;
+    }
     const int trial = current_trial(send);
     int rc = MPI_SUCCESS;
     if (!send->is_null)

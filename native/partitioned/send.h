@@ -9,9 +9,6 @@
 #include "partitioned/request.h"
 #include "partitioned/settings.h"
 
-/** All tags are in use: the private communicators have no more requests. */
-enum { OFFBEAT_PARTITIONED_NO_TAGS = -2 };
-
 /** Decides messages, tags and lanes, and sends the setup. Local. @return an MPI error code, or
  * OFFBEAT_PARTITIONED_NO_TAGS */
 int offbeat_partitioned_send_init(offbeat_partitioned_request *send,

@@ -13,7 +13,7 @@ HARMONIZE = re.compile(r"MPIX_Harmonize|offbeat_(clock|harmonize|start_context|v
 """How every external name of liboffbeat-harmonize begins, public or not."""
 
 PARTITIONED = re.compile(
-    r"offbeat_(psend_init|precv_init|pstart(all)?|pready(_range|_list)?|parrived|pcancel|prequest_free"
+    r"offbeat_(psend_init|precv_init|pbcast_init|pallreduce_init|pstart(all)?|pready(_range|_list)?|parrived|pcancel|prequest_free"
     r"|fortran_p\w+|p(test|wait)(all|any|some)?|partitioned_\w+)$"
 )
 """Every external name of liboffbeat-partitioned, public or not."""
@@ -98,9 +98,9 @@ def test_the_harmonize_libraries_export_what_their_headers_declare(plain_install
     assert archive == shared
 
 
-def test_the_partitioned_libraries_export_what_their_header_declares(plain_install: PlainInstall) -> None:
+def test_the_partitioned_libraries_export_what_their_headers_declare(plain_install: PlainInstall) -> None:
     shared = exported(library(plain_install, "liboffbeat-partitioned.so"))
-    assert without_fortran(shared) == declared(plain_install, "partitioned.h")
+    assert without_fortran(shared) == declared(plain_install, "partitioned.h", "partitioned_collectives.h")
     assert visible(library(plain_install, "liboffbeat-partitioned.a")) == shared
 
 
