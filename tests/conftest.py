@@ -101,3 +101,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFBEAT_CACHE", str(cache))
         yield cache
+
+
+@pytest.fixture(scope="module")
+def mpi4py_environment(
+    mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """Variables with which mpi4py loads this library."""
+    pytest.importorskip("mpi4py")
+    library = mpi_installation.library
+    if mpi_installation.family == "openmpi" or library.name.startswith("libmpi.so"):
+        return {"MPI4PY_LIBMPI": str(library)}
+    # Debian's MPICH has another file name than mpi4py's wheel looks for.
+    folder = tmp_path_factory.mktemp("renamed")
+    (folder / "libmpi.so.12").symlink_to(library)
+    return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(folder)}

@@ -31,9 +31,11 @@ YOURS = {
     "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: the communicators on which MPI_Barrier is"
     " replaced by a harmonised start: `world` (default), `all`, or patterns of their names, separated by"
     " commas",
-    "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h`: number of messages of a"
-    " partitioned send, or `learned`; default: by size",
-    "OFFBEAT_PARTITIONED_MESSAGE_BYTES": "smallest size of such a message in bytes; default: 1048576",
+    "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h` or"
+    " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default:"
+    " by size",
+    "OFFBEAT_PARTITIONED_MESSAGE_BYTES": "smallest size of such a message in bytes; default: 1048576, of a"
+    " collective 32768 or more",
     "OFFBEAT_PARTITIONED_LANES": "number of communicators for these messages; default: 4",
     "OFFBEAT_PARTITIONED_PROGRESS_THREAD": "`true` or `false` (default): whether a thread of each process"
     " drives these messages",

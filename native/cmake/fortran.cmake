@@ -54,25 +54,28 @@ if(missing_for_fortran)
     message(FATAL_ERROR "OFFBEAT_FORTRAN=${OFFBEAT_FORTRAN}, but ${missing_for_fortran}")
 endif()
 
-add_library(harmonize_fortran STATIC fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90)
-target_link_libraries(harmonize_fortran PUBLIC harmonize_shared MPI::MPI_Fortran)
 set(OFFBEAT_FORTRAN_INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/offbeat/fortran")
-target_include_directories(harmonize_fortran PUBLIC
-    $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}/fortran>
-    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/fortran>
-    $<INSTALL_INTERFACE:${OFFBEAT_FORTRAN_INCLUDE}>)
-set_target_properties(harmonize_fortran PROPERTIES
-    OUTPUT_NAME offbeat-harmonize-fortran
-    EXPORT_NAME harmonize_fortran
-    POSITION_INDEPENDENT_CODE ON
-    Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fortran)
-
-install(TARGETS harmonize_fortran EXPORT offbeat-harmonize-fortran ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES
-    ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_harmonize.mod
-    ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_harmonize_c.mod
-    fortran/offbeat_harmonize.inc
-    DESTINATION ${OFFBEAT_FORTRAN_INCLUDE})
+foreach(name IN ITEMS harmonize partitioned)
+    add_library(${name}_fortran STATIC
+        fortran/${name}_c.f90 fortran/offbeat_${name}.f90 fortran/${name}_mpif.f90)
+    target_link_libraries(${name}_fortran PUBLIC ${name}_shared MPI::MPI_Fortran)
+    target_include_directories(${name}_fortran PUBLIC
+        $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}/fortran>
+        $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/fortran>
+        $<INSTALL_INTERFACE:${OFFBEAT_FORTRAN_INCLUDE}>)
+    set_target_properties(${name}_fortran PROPERTIES
+        OUTPUT_NAME offbeat-${name}-fortran
+        EXPORT_NAME ${name}_fortran
+        POSITION_INDEPENDENT_CODE ON
+        Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fortran)
+    install(TARGETS ${name}_fortran EXPORT offbeat-harmonize-fortran ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES
+        ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_${name}.mod
+        ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_${name}_c.mod
+        fortran/offbeat_${name}.inc
+        DESTINATION ${OFFBEAT_FORTRAN_INCLUDE})
+    configure_file(cmake/offbeat-${name}-fortran.pc.in offbeat-${name}-fortran.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-${name}-fortran.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 install(EXPORT offbeat-harmonize-fortran NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})
-configure_file(cmake/offbeat-harmonize-fortran.pc.in offbeat-harmonize-fortran.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize-fortran.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -23,10 +23,12 @@ install(TARGETS harmonize harmonize_shared preload offbeat_mpi EXPORT offbeat-ha
 install(TARGETS partitioned partitioned_shared EXPORT offbeat-harmonize-targets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/offbeat/clock.h include/offbeat/harmonize.h include/offbeat/partitioned.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
+install(FILES include/offbeat/clock.h include/offbeat/harmonize.h include/offbeat/partitioned.h
+    include/offbeat/partitioned_collectives.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
 install(EXPORT offbeat-harmonize-targets NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})
 # For Fortran compilers that cannot read our modules: users compile these sources with their program.
 install(FILES fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90 fortran/offbeat_harmonize.inc
+    fortran/partitioned_c.f90 fortran/offbeat_partitioned.f90 fortran/partitioned_mpif.f90 fortran/offbeat_partitioned.inc
     DESTINATION ${CMAKE_INSTALL_DATADIR}/offbeat/fortran)
 
 if(OFFBEAT_FORTRAN)

@@ -7,18 +7,13 @@
  * processes may synchronise independently. An attribute on MPI_COMM_SELF, which MPI_Finalize deletes first,
  * frees the state of communicators that are never freed. Different threads may use different communicators.
  */
+#include "harmonize/private_comm.h"
+
 #include <offbeat/harmonize.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The communicator whose error handler gets errors that concern no communicator: MPI 4.0 changed it. */
-#if MPI_VERSION >= 4
-#define DEFAULT_HANDLER_COMM MPI_COMM_SELF
-#else
-#define DEFAULT_HANDLER_COMM MPI_COMM_WORLD
-#endif
 
 /* The state of a communicator, and its place in the list of all states of this process. */
 typedef struct comm_state {
@@ -34,13 +29,6 @@ static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 static comm_state *first_state;
-
-/* Reports an error as MPI's own functions do: to the communicator's handler, which may not return. */
-static int raise_error(MPI_Comm comm, int rc) {
-    if (rc != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? DEFAULT_HANDLER_COMM : comm, rc);
-    return rc;
-}
 
 /* --- the attribute --- */
 
@@ -106,21 +94,6 @@ static int free_all_states(MPI_Comm comm, int key, void *value, void *extra) {
     return rc;
 }
 
-/* Makes MPI_Finalize call free_all_states. Without MPI_Init there is no MPI_COMM_SELF: the communicators of a
- * session are freed before the session ends. */
-static int register_finalizer(void) {
-    int initialized, finalize_keyval;
-    int rc = PMPI_Initialized(&initialized);
-    if (rc != MPI_SUCCESS || !initialized)
-        return rc;
-    rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_all_states, &finalize_keyval, NULL);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_keyval, NULL);
-    int free_rc = PMPI_Comm_free_keyval(&finalize_keyval); /* the attribute keeps a reference */
-    return rc != MPI_SUCCESS ? rc : free_rc;
-}
-
 /* Creates the keyval at the first call of any thread. */
 static int create_keyval(int *created) {
     int rc = MPI_SUCCESS;
@@ -128,7 +101,7 @@ static int create_keyval(int *created) {
     if (keyval == MPI_KEYVAL_INVALID) {
         rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &keyval, NULL);
         if (rc == MPI_SUCCESS)
-            rc = register_finalizer();
+            rc = offbeat_call_at_finalize(free_all_states);
     }
     *created = keyval;
     pthread_mutex_unlock(&keyval_lock);
@@ -170,19 +143,6 @@ static int set_state(MPI_Comm comm, comm_state *state) {
 
 /* --- creating the state --- */
 
-/* Creates a private communicator with the same processes. It is not a duplicate, so that no attribute of the
- * user's is copied. MPI has reported an error that is returned. */
-static int create_private_comm(MPI_Comm comm, MPI_Comm *private_comm) {
-    MPI_Group group;
-    *private_comm = MPI_COMM_NULL;
-    int rc = PMPI_Comm_group(comm, &group);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = PMPI_Comm_create(comm, group, private_comm);
-    PMPI_Group_free(&group);
-    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN) : rc;
-}
-
 /* Creates clock and start context, which have communicators of their own; frees the private communicator. */
 static int fill_state(MPI_Comm private_comm, comm_state *state) {
     int rc = offbeat_clock_create(private_comm, &state->clock);
@@ -203,19 +163,19 @@ static int create_state(MPI_Comm comm, comm_state **state) {
     if (rc != MPI_SUCCESS)
         return rc;
     if (is_inter)
-        return raise_error(comm, MPI_ERR_COMM);
-    rc = create_private_comm(comm, &private_comm);
+        return offbeat_raise_error(comm, MPI_ERR_COMM);
+    rc = offbeat_create_private_comm(comm, &private_comm);
     if (rc != MPI_SUCCESS)
         return rc;
     comm_state *created = calloc(1, sizeof *created);
     if (created == NULL) {
         PMPI_Comm_free(&private_comm);
-        return raise_error(comm, MPI_ERR_NO_MEM);
+        return offbeat_raise_error(comm, MPI_ERR_NO_MEM);
     }
     rc = fill_state(private_comm, created);
     if (rc != MPI_SUCCESS) {
         free_state(created);
-        return raise_error(comm, rc);
+        return offbeat_raise_error(comm, rc);
     }
     rc = set_state(comm, created);
     *state = rc == MPI_SUCCESS ? created : NULL;
@@ -227,23 +187,23 @@ static int create_state(MPI_Comm comm, comm_state **state) {
 int MPIX_Harmonize_delayed(MPI_Comm comm, int64_t delay_ns, offbeat_start *start) {
     comm_state *state = NULL;
     if (comm == MPI_COMM_NULL)
-        return raise_error(comm, MPI_ERR_COMM);
+        return offbeat_raise_error(comm, MPI_ERR_COMM);
     if (start == NULL || delay_ns < 0)
-        return raise_error(comm, MPI_ERR_ARG);
+        return offbeat_raise_error(comm, MPI_ERR_ARG);
     int rc = get_state(comm, &state);
     if (rc == MPI_SUCCESS && state == NULL)
         rc = create_state(comm, &state);
     if (rc != MPI_SUCCESS)
         return rc;
-    return raise_error(comm, offbeat_harmonize(state->context, delay_ns, start));
+    return offbeat_raise_error(comm, offbeat_harmonize(state->context, delay_ns, start));
 }
 
 int MPIX_Harmonize(MPI_Comm comm, int *flag) {
     offbeat_start start;
     if (comm == MPI_COMM_NULL)
-        return raise_error(comm, MPI_ERR_COMM);
+        return offbeat_raise_error(comm, MPI_ERR_COMM);
     if (flag == NULL)
-        return raise_error(comm, MPI_ERR_ARG);
+        return offbeat_raise_error(comm, MPI_ERR_ARG);
     int rc = MPIX_Harmonize_delayed(comm, 0, &start);
     *flag = rc == MPI_SUCCESS && start.verdict == OFFBEAT_ON_TIME;
     return rc;

@@ -11,26 +11,46 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 enum { OFFBEAT_PARTITIONED_MOST_LANES = 64 };
 
+struct offbeat_partitioned_early_setup;
+struct offbeat_partitioned_request;
+
 typedef struct offbeat_partitioned_comm {
     _Atomic MPI_Comm user; /**< MPI_COMM_NULL after it was freed */
-    MPI_Comm
-        setup; /**< from sender to receiver, with the user's tag: one message a request, which MPI matches */
-    MPI_Comm reply; /**< from receiver to sender, with the first tag of the request's block */
-    MPI_Comm lanes[OFFBEAT_PARTITIONED_MOST_LANES];
+    /** The state that owns the private communicators, the tags and the matching; this one if it was attached.
+     */
+    struct offbeat_partitioned_comm *root;
+    int64_t identity; /**< of the user's communicator among those with equal root; 0: the attached one */
+    int *root_ranks;  /**< ranks of the peers in the private communicators; NULL: the same */
+    MPI_Comm setup;   /**< from sender to receiver: one message a request (matching.h) */
+    MPI_Comm lanes[OFFBEAT_PARTITIONED_MOST_LANES]; /**< data; on the first one also replies to senders */
     int lane_count;
     int peers;        /**< processes that can be a peer: the remote group of an inter-communicator */
     atomic_int users; /**< the attribute, requests, and the progress thread */
     atomic_uint next_lane;
+    int largest_tag; /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;
     offbeat_partitioned_tag_space tags;
+    pthread_mutex_t matching_lock; /**< guards the following */
+    struct offbeat_partitioned_request
+        *unmatched; /**< receives without a setup, in order of initialisation */
+    struct offbeat_partitioned_early_setup *early;    /**< setups without a receive, in order of arrival */
     struct offbeat_partitioned_comm *previous, *next; /**< in the list of all */
 } offbeat_partitioned_comm;
 
 /** The state of an attached communicator; NULL when it is not attached. Local. The caller does not own it. */
 offbeat_partitioned_comm *offbeat_partitioned_comm_of(MPI_Comm comm);
+
+/**
+ * Lets a communicator use the private communicators of an attached one, whose processes include all of its
+ * processes. Local; does nothing if the communicator is attached already. Errors are raised on it.
+ * @param identity not 0; equal on all processes of the communicator, and different from those of all other
+ *                 communicators in which two of its processes are peers
+ */
+int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t identity);
 
 /** Becomes one more user of a state, which exists until its last user released it. */
 void offbeat_partitioned_comm_use(offbeat_partitioned_comm *state);

@@ -3,15 +3,18 @@
  * Completion of iterations: test, wait, and their forms for several requests; freeing requests.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "partitioned/complete.h"
+
 #include "partitioned/errors.h"
 #include "partitioned/progress.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-/* Fruitless rounds of a waiting process before it yields its core in each further one; none where processes
- * share cores (OFFBEAT_YIELD=1). */
-enum { ROUNDS_BEFORE_YIELD = 1000 };
+/* Fruitless rounds of a waiting process, about 10 ms together, before it yields its core in each further one;
+ * none where processes share cores (OFFBEAT_YIELD=1). If other programs run on the core, a process that has
+ * yielded gets it back only after their time slices: most transfers must end before. */
+enum { ROUNDS_BEFORE_YIELD = 50000 };
 
 static int rounds_before_yield(void) {
     static atomic_int rounds = -1;
@@ -24,7 +27,7 @@ static int rounds_before_yield(void) {
     return known;
 }
 
-static int is_active(const offbeat_partitioned_request *request) {
+int offbeat_partitioned_is_active(const offbeat_partitioned_request *request) {
     return request != OFFBEAT_PREQUEST_NULL &&
            atomic_load_explicit(&request->is_active, memory_order_acquire);
 }
@@ -40,25 +43,24 @@ static void set_status(MPI_Status *status, int source, int tag, int64_t bytes) {
     PMPI_Status_set_cancelled(status, 0);
 }
 
-static void set_empty_status(MPI_Status *status) {
+void offbeat_partitioned_set_empty_status(MPI_Status *status) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
-static void set_own_status(const offbeat_partitioned_request *request, MPI_Status *status) {
-    if (request->is_send)
-        set_empty_status(status);
+void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, MPI_Status *status) {
+    if (!offbeat_partitioned_is_active(request) || request->is_send || request->collective != NULL)
+        offbeat_partitioned_set_empty_status(status);
     else if (request->is_null)
         set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     else
-        set_status(status, request->peer, request->tag,
+        set_status(status, request->user_peer, request->tag,
                    request->partitions * request->count * request->element_bytes);
 }
 
 /* --- one request --- */
 
-/* Whether a request can be completed: inactive and null requests always can. */
-static int can_complete(offbeat_partitioned_request *request) {
-    if (!is_active(request) || offbeat_partitioned_is_complete(request))
+int offbeat_partitioned_can_complete(offbeat_partitioned_request *request) {
+    if (!offbeat_partitioned_is_active(request) || offbeat_partitioned_is_complete(request))
         return 1;
     offbeat_partitioned_progress_request(request);
     return offbeat_partitioned_is_complete(request);
@@ -69,23 +71,24 @@ static int mismatch(const offbeat_partitioned_request *request) {
         return offbeat_partitioned_fail(
             request->comm->user, MPI_ERR_TRUNCATE,
             "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
-            request->peer, request->tag, (long long)request->sender_partition_bytes * request->partitions);
+            request->user_peer, request->tag,
+            (long long)request->sender_partition_bytes * request->partitions);
     return offbeat_partitioned_fail(request->comm->user, MPI_ERR_TRUNCATE,
                                     "partitioned receive from rank %d, tag %d: the send has %d partitions of "
                                     "%lld bytes, this receive has %d of "
                                     "%lld; both must describe the same number of bytes",
-                                    request->peer, request->tag, request->sender_partitions,
+                                    request->user_peer, request->tag, request->sender_partitions,
                                     (long long)request->sender_partition_bytes, request->partitions,
                                     (long long)request->count * request->element_bytes);
 }
 
 /* Makes a request inactive that can be completed. @return the error of its iteration, which was raised */
 static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
-    if (!is_active(request)) {
-        set_empty_status(status);
+    if (!offbeat_partitioned_is_active(request)) {
+        offbeat_partitioned_set_empty_status(status);
         return MPI_SUCCESS;
     }
-    set_own_status(request, status);
+    offbeat_partitioned_set_status(request, status);
     offbeat_partitioned_remove_waiting(request);
     int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
@@ -100,8 +103,7 @@ static int check(const char *function, const void *requests, const void *result)
     return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_ARG, "%s: a pointer is NULL", function);
 }
 
-/* A waiting process gives its core away when it has found nothing for a while: its peer may need it. */
-static void between_rounds(int *rounds) {
+void offbeat_partitioned_between_rounds(int *rounds) {
     offbeat_partitioned_progress();
     if (++*rounds > rounds_before_yield())
         sched_yield();
@@ -111,7 +113,7 @@ int offbeat_ptest(offbeat_prequest *request, int *flag, MPI_Status *status) {
     int rc = check("offbeat_ptest", request, flag);
     if (rc != MPI_SUCCESS)
         return rc;
-    *flag = can_complete(*request);
+    *flag = offbeat_partitioned_can_complete(*request);
     if (*flag)
         return complete(*request, status);
     offbeat_partitioned_progress();
@@ -123,8 +125,8 @@ int offbeat_pwait(offbeat_prequest *request, MPI_Status *status) {
     int rc = check("offbeat_pwait", request, request);
     if (rc != MPI_SUCCESS)
         return rc;
-    while (!can_complete(*request))
-        between_rounds(&rounds);
+    while (!offbeat_partitioned_can_complete(*request))
+        offbeat_partitioned_between_rounds(&rounds);
     return complete(*request, status);
 }
 
@@ -159,7 +161,7 @@ static int complete_list(int count, offbeat_prequest requests[], const int indic
 static int all_can_complete(int count, offbeat_prequest requests[]) {
     int all = 1;
     for (int i = 0; i < count; i++)
-        all &= can_complete(requests[i]);
+        all &= offbeat_partitioned_can_complete(requests[i]);
     return all;
 }
 
@@ -180,7 +182,7 @@ int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuse
     if (rc != MPI_SUCCESS)
         return rc;
     while (!all_can_complete(count, requests))
-        between_rounds(&rounds);
+        offbeat_partitioned_between_rounds(&rounds);
     return complete_list(count, requests, NULL, statuses);
 }
 
@@ -188,10 +190,10 @@ int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuse
 static int find_some(int count, offbeat_prequest requests[], int most, int indices[]) {
     int found = 0, active = 0;
     for (int i = 0; i < count && found < most; i++) {
-        if (!is_active(requests[i]))
+        if (!offbeat_partitioned_is_active(requests[i]))
             continue;
         active++;
-        if (can_complete(requests[i]))
+        if (offbeat_partitioned_can_complete(requests[i]))
             indices[found++] = i;
     }
     return active == 0 ? -1 : found;
@@ -208,7 +210,7 @@ int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *fl
     if (found <= 0)
         *index = MPI_UNDEFINED;
     if (found < 0)
-        set_empty_status(status);
+        offbeat_partitioned_set_empty_status(status);
     if (found == 0)
         offbeat_partitioned_progress();
     return found > 0 ? complete(requests[*index], status) : MPI_SUCCESS;
@@ -220,11 +222,11 @@ int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Sta
     if (rc != MPI_SUCCESS)
         return rc;
     while ((found = find_some(count, requests, 1, index)) == 0)
-        between_rounds(&rounds);
+        offbeat_partitioned_between_rounds(&rounds);
     if (found > 0)
         return complete(requests[*index], status);
     *index = MPI_UNDEFINED;
-    set_empty_status(status);
+    offbeat_partitioned_set_empty_status(status);
     return MPI_SUCCESS;
 }
 
@@ -249,17 +251,35 @@ int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, in
         int rc = offbeat_ptestsome(count, requests, completed, indices, statuses);
         if (rc != MPI_SUCCESS || *completed != 0)
             return rc;
-        between_rounds(&rounds);
+        offbeat_partitioned_between_rounds(&rounds);
     }
 }
 
-/* --- freeing --- */
+/* --- freeing and cancelling --- */
+
+static int check_request(const char *function, const offbeat_prequest *request) {
+    if (request != NULL && *request != OFFBEAT_PREQUEST_NULL)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
+}
+
+int offbeat_pcancel(offbeat_prequest *request) {
+    const char *function = "offbeat_pcancel";
+    int rc = check_request(function, request);
+    if (rc != MPI_SUCCESS || !offbeat_partitioned_is_active(*request) ||
+        offbeat_partitioned_is_complete(*request))
+        return rc;
+    return offbeat_partitioned_fail(
+        (*request)->comm->user, MPI_ERR_REQUEST,
+        "%s: MPI does not allow to cancel an active partitioned request; complete it", function);
+}
 
 int offbeat_prequest_free(offbeat_prequest *request) {
     const char *function = "offbeat_prequest_free";
-    if (request == NULL || *request == OFFBEAT_PREQUEST_NULL)
-        return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
-    if (is_active(*request))
+    int rc = check_request(function, request);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (offbeat_partitioned_is_active(*request))
         return offbeat_partitioned_fail((*request)->comm->user, MPI_ERR_REQUEST,
                                         "%s: the request is active; complete it first", function);
     offbeat_partitioned_add_freed(*request);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/errors.h"
 
+#include "harmonize/private_comm.h"
+
 #include <offbeat/partitioned.h>
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The communicator whose error handler gets errors that concern no communicator: MPI 4.0 changed it. */
-#if MPI_VERSION >= 4
-#define DEFAULT_HANDLER_COMM MPI_COMM_SELF
-#else
-#define DEFAULT_HANDLER_COMM MPI_COMM_WORLD
-#endif
 
 /* MPI's strings are shorter with some libraries. */
 enum { SENTENCE_BYTES = 256, CLASSES = 16 };
@@ -28,9 +23,13 @@ static int known_count;
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int offbeat_partitioned_raise(MPI_Comm comm, int code) {
-    if (code != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? DEFAULT_HANDLER_COMM : comm, code);
-    return code;
+    char sentence[MPI_MAX_ERROR_STRING];
+    int length;
+    if (code == MPI_SUCCESS)
+        return code;
+    if (PMPI_Error_string(code, sentence, &length) == MPI_SUCCESS)
+        snprintf(last_sentence, sizeof last_sentence, "%.*s", SENTENCE_BYTES - 1, sentence);
+    return offbeat_raise_error(comm, code);
 }
 
 /* Whether MPI gives a code its sentence: MPICH 4.0 does so only for codes of classes that the program added.
@@ -58,7 +57,7 @@ static int code_of(int error_class) {
 /* Prints the last sentence if the communicator's handler ends the program without it. */
 static void print_if_fatal(MPI_Comm comm) {
     MPI_Errhandler handler;
-    if (PMPI_Comm_get_errhandler(comm == MPI_COMM_NULL ? DEFAULT_HANDLER_COMM : comm, &handler) !=
+    if (PMPI_Comm_get_errhandler(comm == MPI_COMM_NULL ? OFFBEAT_DEFAULT_HANDLER_COMM : comm, &handler) !=
         MPI_SUCCESS)
         return;
     if (handler == MPI_ERRORS_ARE_FATAL)
@@ -76,7 +75,7 @@ int offbeat_partitioned_fail(MPI_Comm comm, int error_class, const char *sentenc
     pthread_mutex_unlock(&known_lock);
     if (code == error_class)
         print_if_fatal(comm);
-    return offbeat_partitioned_raise(comm, code);
+    return offbeat_raise_error(comm, code);
 }
 
 const char *offbeat_partitioned_error(void) {

@@ -2,10 +2,14 @@
 /*
  * The public functions of an iteration but for its completion: start, ready partitions, arrived partitions.
  */
+#define _POSIX_C_SOURCE 200809L
+#include "partitioned/collective.h"
 #include "partitioned/errors.h"
 #include "partitioned/progress.h"
 #include "partitioned/receive.h"
 #include "partitioned/send.h"
+
+#include <sched.h>
 
 static int is_active(const offbeat_partitioned_request *request) {
     return atomic_load_explicit(&request->is_active, memory_order_acquire);
@@ -17,17 +21,20 @@ static MPI_Comm handler_of(const offbeat_partitioned_request *request) {
 
 /* --- start --- */
 
-/* Another thread may be progressing freed or waiting requests, but holds this one only for a moment. */
+/* Another thread may hold the request while it progresses waiting receives; it may need this core. */
 static void enter(offbeat_partitioned_request *request) {
     while (!offbeat_partitioned_try_enter(request))
-        ;
+        sched_yield();
 }
 
-static int start(offbeat_partitioned_request *request) {
-    int rc = MPI_SUCCESS, is_waiting = 0;
+static void start(offbeat_partitioned_request *request) {
+    int is_waiting = 0;
     enter(request);
-    if (request->is_send) {
-        rc = offbeat_partitioned_send_start(request);
+    if (request->collective != NULL) {
+        offbeat_partitioned_collective_start(request);
+        is_waiting = 1;
+    } else if (request->is_send) {
+        offbeat_partitioned_send_start(request);
     } else {
         offbeat_partitioned_receive_start(request);
         is_waiting = !offbeat_partitioned_receive_is_posted(request);
@@ -35,7 +42,6 @@ static int start(offbeat_partitioned_request *request) {
     offbeat_partitioned_leave(request);
     if (is_waiting)
         offbeat_partitioned_add_waiting(request);
-    return rc;
 }
 
 static int check_start(const char *function, const offbeat_prequest *request) {
@@ -52,9 +58,9 @@ int offbeat_pstart(offbeat_prequest *request) {
     int rc = check_start("offbeat_pstart", request);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = start(*request);
+    start(*request);
     offbeat_partitioned_progress();
-    return offbeat_partitioned_raise(handler_of(*request), rc);
+    return MPI_SUCCESS;
 }
 
 int offbeat_pstartall(int count, offbeat_prequest requests[]) {
@@ -66,11 +72,8 @@ int offbeat_pstartall(int count, offbeat_prequest requests[]) {
         if (rc != MPI_SUCCESS)
             return rc;
     }
-    for (int i = 0; i < count; i++) {
-        int rc = start(requests[i]);
-        if (rc != MPI_SUCCESS)
-            return offbeat_partitioned_raise(handler_of(requests[i]), rc);
-    }
+    for (int i = 0; i < count; i++)
+        start(requests[i]);
     offbeat_partitioned_progress();
     return MPI_SUCCESS;
 }
@@ -91,7 +94,10 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
     if (!request->is_send)
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
-            "%s: the request is a receive; only partitions of a send can be ready", function);
+            request->collective != NULL
+                ? "%s: the request is a broadcast from another rank; only the root's partitions can be ready"
+                : "%s: the request is a receive; only partitions of a send can be ready",
+            function);
     if (!is_active(request))
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
@@ -99,16 +105,28 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
     return MPI_SUCCESS;
 }
 
-static int mark(const char *function, offbeat_partitioned_request *request, int partition) {
-    const MPI_Comm handler =
-        handler_of(request); /* another thread may free the request once all are marked */
-    int is_first;
-    int rc = offbeat_partitioned_send_mark(request, partition, &is_first);
-    if (is_first)
-        return offbeat_partitioned_raise(handler, rc);
-    return offbeat_partitioned_fail(handler, MPI_ERR_ARG,
-                                    "%s: partition %d was marked ready before in this iteration", function,
-                                    partition);
+static int partition_at(const int partitions[], int low, int index) {
+    return partitions == NULL ? low + index : partitions[index];
+}
+
+/* Marks so many existing partitions: those of a list, or those from low if the list is NULL. If one of them
+ * is marked already, none is marked: the marks are taken back, as no partition is counted yet. */
+static int mark(const char *function, offbeat_partitioned_request *request, const int partitions[], int low,
+                int length) {
+    for (int i = 0; i < length; i++) {
+        const int partition = partition_at(partitions, low, i);
+        if (offbeat_partitioned_send_mark(request, partition))
+            continue;
+        while (i-- > 0)
+            offbeat_partitioned_send_unmark(request, partition_at(partitions, low, i));
+        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+                                        "%s: partition %d was marked ready before in this iteration",
+                                        function, partition);
+    }
+    /* Once the last one is counted, another thread may complete and free the request. */
+    for (int i = 0; i < length; i++)
+        offbeat_partitioned_send_count(request, partition_at(partitions, low, i));
+    return MPI_SUCCESS;
 }
 
 int offbeat_pready(int partition, offbeat_prequest request) {
@@ -116,7 +134,7 @@ int offbeat_pready(int partition, offbeat_prequest request) {
     int rc = check_send(function, request);
     if (rc == MPI_SUCCESS)
         rc = check_partition(function, request, partition);
-    return rc == MPI_SUCCESS ? mark(function, request, partition) : rc;
+    return rc == MPI_SUCCESS ? mark(function, request, NULL, partition, 1) : rc;
 }
 
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {
@@ -131,9 +149,9 @@ int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest
             handler_of(request), MPI_ERR_ARG,
             "%s: the range %d to %d is empty; the first number must not be larger", function, partition_low,
             partition_high);
-    for (int i = partition_low; i <= partition_high && rc == MPI_SUCCESS; i++)
-        rc = mark(function, request, i);
-    return rc;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return mark(function, request, NULL, partition_low, partition_high - partition_low + 1);
 }
 
 int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request) {
@@ -144,12 +162,15 @@ int offbeat_pready_list(int length, const int partitions[], offbeat_prequest req
                                         "%s: there is no list of %d partitions", function, length);
     for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
         rc = check_partition(function, request, partitions[i]);
-    for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
-        rc = mark(function, request, partitions[i]);
-    return rc;
+    return rc == MPI_SUCCESS ? mark(function, request, partitions, 0, length) : rc;
 }
 
 /* --- arrived partitions --- */
+
+static int has(offbeat_partitioned_request *request, int partition) {
+    return request->collective != NULL ? offbeat_partitioned_collective_has(request, partition)
+                                       : offbeat_partitioned_receive_has(request, partition);
+}
 
 int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     const char *function = "offbeat_parrived";
@@ -159,18 +180,18 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     *flag = 1;
     if (request == OFFBEAT_PREQUEST_NULL)
         return MPI_SUCCESS;
-    if (request->is_send)
+    if (request->is_send && request->collective == NULL)
         return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST,
                                         "%s: the request is a send; only partitions of a receive arrive",
                                         function);
     int rc = check_partition(function, request, partition);
     if (rc != MPI_SUCCESS || !is_active(request))
         return rc;
-    *flag = offbeat_partitioned_receive_has(request, partition);
+    *flag = has(request, partition);
     if (*flag)
         return MPI_SUCCESS;
     offbeat_partitioned_progress_request(request);
     offbeat_partitioned_progress();
-    *flag = offbeat_partitioned_receive_has(request, partition);
+    *flag = has(request, partition);
     return MPI_SUCCESS;
 }

@@ -17,9 +17,12 @@ static int most_messages(int partitions) {
     return partitions < 1 ? 1 : at_most(partitions, OFFBEAT_PARTITIONED_MOST_MESSAGES);
 }
 
-int offbeat_partitioned_messages_of_bytes(int partitions, int64_t total_bytes, int64_t message_bytes) {
-    int64_t messages = total_bytes / message_bytes;
-    return messages < 1 ? 1 : at_most(messages, most_messages(partitions));
+int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_bytes, int64_t message_bytes) {
+    if (partition_bytes == 0)
+        return 1;
+    /* The smallest of K messages has n / K partitions, rounded down: it must have enough. */
+    int64_t enough = (message_bytes - 1) / partition_bytes + 1;
+    return enough > partitions ? 1 : at_most(partitions / enough, most_messages(partitions));
 }
 
 void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,
@@ -43,7 +46,7 @@ static int candidate(int partitions, int index) {
     return candidates[index];
 }
 
-/* Up and down again, so that a difference between the clocks that grows steadily adds the same to each. */
+/* Up and down again: the two trials of a candidate differ only by noise and by what the clocks drifted. */
 static int candidate_of_trial(int trial) {
     return trial < OFFBEAT_PARTITIONED_CANDIDATES ? trial : OFFBEAT_PARTITIONED_TRIALS - 1 - trial;
 }
@@ -74,24 +77,52 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
     plan->announced++;
 }
 
-/* The cost of a candidate: the smaller one of its two trials, as the larger one holds more of the system's
- * noise. */
-static int64_t least_of_two(const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS], int index) {
-    int64_t up_ns = costs_ns[index], down_ns = costs_ns[OFFBEAT_PARTITIONED_TRIALS - 1 - index];
-    return up_ns < down_ns ? up_ns : down_ns;
+/* The drift of the clocks in ns per s: the median over the candidates of the slope between their two trials,
+ * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm. */
+static int64_t drift_ppb(const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
+                         const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
+    enum { MOST_PPB = 100000, N = OFFBEAT_PARTITIONED_CANDIDATES };
+    double slopes[N], slope;
+    for (int i = 0; i < N; i++) {
+        const int down = OFFBEAT_PARTITIONED_TRIALS - 1 - i;
+        const int64_t apart_ns = times_ns[down] - times_ns[i];
+        slope = apart_ns > 0 ? 1e9 * (double)(costs_ns[down] - costs_ns[i]) / (double)apart_ns : 0;
+        int place = i;
+        for (; place > 0 && slopes[place - 1] > slope; place--)
+            slopes[place] = slopes[place - 1];
+        slopes[place] = slope;
+    }
+    slope = (slopes[N / 2 - 1] + slopes[N / 2]) / 2;
+    return (int64_t)(slope < -MOST_PPB ? -MOST_PPB : slope > MOST_PPB ? MOST_PPB : slope);
+}
+
+/* The costs of the candidates without drift: the smaller one of two trials, as the larger one holds more of
+ * the system's noise. */
+static void least_costs(const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
+                        const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS],
+                        int64_t least_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    const double drift = (double)drift_ppb(times_ns, costs_ns) / 1e9;
+    for (int trial = 0; trial < OFFBEAT_PARTITIONED_TRIALS; trial++) {
+        const int i = candidate_of_trial(trial);
+        int64_t cost_ns = costs_ns[trial] - (int64_t)(drift * (double)(times_ns[trial] - times_ns[0]));
+        if (trial == i || cost_ns < least_ns[i])
+            least_ns[i] = cost_ns;
+    }
 }
 
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
+                                    const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
                                     const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    int64_t least_ns = least_of_two(costs_ns, 0), largest_ns = least_ns;
+    int64_t of_ns[OFFBEAT_PARTITIONED_CANDIDATES];
+    least_costs(times_ns, costs_ns, of_ns);
+    int64_t least_ns = of_ns[0], largest_ns = of_ns[0];
     for (int i = 1; i < OFFBEAT_PARTITIONED_CANDIDATES; i++) {
-        int64_t cost_ns = least_of_two(costs_ns, i);
-        least_ns = cost_ns < least_ns ? cost_ns : least_ns;
-        largest_ns = cost_ns > largest_ns ? cost_ns : largest_ns;
+        least_ns = of_ns[i] < least_ns ? of_ns[i] : least_ns;
+        largest_ns = of_ns[i] > largest_ns ? of_ns[i] : largest_ns;
     }
     int64_t tie_ns = (largest_ns - least_ns) / 32;
     int chosen = 0;
-    while (least_of_two(costs_ns, chosen) > least_ns + tie_ns)
+    while (of_ns[chosen] > least_ns + tie_ns)
         chosen++;
     return candidate(plan->partitions, chosen);
 }

@@ -22,8 +22,9 @@ int offbeat_partitioned_first_partition(int partitions, int messages, int messag
 /** The message that carries a partition. */
 int offbeat_partitioned_message_of(int partitions, int messages, int partition);
 
-/** The largest number of messages of at least message_bytes each; at least 1. */
-int offbeat_partitioned_messages_of_bytes(int partitions, int64_t total_bytes, int64_t message_bytes);
+/** The largest number of messages of at least message_bytes each; 1 when all partitions together have fewer.
+ */
+int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_bytes, int64_t message_bytes);
 
 /** How the number of messages changes over iterations 0, 1, ... Both sides hold an equal plan. */
 typedef struct offbeat_partitioned_plan {
@@ -55,10 +56,13 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
 
 /**
  * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/32 of
- * their range, the one of the fewest messages. Adding a number to all costs (the offset between two clocks)
- * changes nothing.
+ * their range, the one of the fewest messages. The costs are differences between two clocks, whose offset
+ * changes nothing; neither does a constant drift of up to 100 ppm, which is estimated from the two trials of
+ * each candidate.
+ * @param times_ns when the trials took place, on one of the two clocks
  */
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
+                                    const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
                                     const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]);
 
 #endif

@@ -26,21 +26,43 @@ static void every_partition_is_in_exactly_one_message(void) {
                 "The last partition is misplaced.");
 }
 
+/* No message is smaller than allowed, and one more message would be. */
+static void messages_have_at_least(int partitions, int partition_bytes, int least_bytes) {
+    const int chosen = offbeat_partitioned_messages_of_bytes(partitions, partition_bytes, least_bytes);
+    for (int k = chosen; k <= chosen + 1 && k <= partitions; k++) {
+        int smallest = partitions;
+        for (int m = 0; m < k; m++) {
+            int length = offbeat_partitioned_first_partition(partitions, k, m + 1) -
+                         offbeat_partitioned_first_partition(partitions, k, m);
+            smallest = length < smallest ? length : smallest;
+        }
+        int are_large = smallest * partition_bytes >= least_bytes;
+        test_assert(are_large == (k == chosen) || chosen == 1,
+                    "%d partitions of %d bytes, %d messages: the smallest has %d partitions.", partitions,
+                    partition_bytes, k, smallest);
+    }
+}
+
 static void messages_have_the_size_that_is_asked_for(void) {
-    test_assert(offbeat_partitioned_messages_of_bytes(32, 1024, 4096) == 1, "1 KiB is not one message.");
-    test_assert(offbeat_partitioned_messages_of_bytes(32, 65536, 4096) == 16, "64 KiB are not 16 messages.");
-    test_assert(offbeat_partitioned_messages_of_bytes(4, 65536, 4096) == 4,
+    test_assert(offbeat_partitioned_messages_of_bytes(32, 32, 4096) == 1, "1 KiB is not one message.");
+    test_assert(offbeat_partitioned_messages_of_bytes(32, 2048, 4096) == 16, "64 KiB are not 16 messages.");
+    test_assert(offbeat_partitioned_messages_of_bytes(4, 16384, 4096) == 4,
                 "There are more than partitions.");
-    test_assert(offbeat_partitioned_messages_of_bytes(1 << 20, (int64_t)1 << 40, 1) ==
+    for (int n = 1; n <= 40; n++)
+        for (int bytes = 1; bytes <= 50; bytes++)
+            messages_have_at_least(n, bytes, 60);
+    test_assert(offbeat_partitioned_messages_of_bytes(1 << 20, 1 << 20, 1) ==
                     OFFBEAT_PARTITIONED_MOST_MESSAGES,
                 "There are more messages than allowed.");
     test_assert(offbeat_partitioned_messages_of_bytes(0, 0, 4096) == 1, "No partition is not one message.");
 }
 
-/* Goes through iterations until the announcement, with costs by the number of messages. */
-static int learn(int partitions, int64_t offset_ns, int64_t (*cost_ns)(int messages)) {
+/* Goes through iterations of 1 s until the announcement, with costs by the number of messages and a
+ * receiver's clock with an offset and a drift. The system disturbs one trial; -1: none. */
+static int learn(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
+                 int64_t (*cost_ns)(int messages)) {
     offbeat_partitioned_plan plan;
-    int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS];
+    int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS], costs_ns[OFFBEAT_PARTITIONED_TRIALS];
     offbeat_partitioned_plan_init(&plan, partitions, 1, 1);
     for (int64_t i = 0; i <= OFFBEAT_PARTITIONED_TRIALS; i++) {
         int trial = offbeat_partitioned_plan_trial(&plan, i);
@@ -48,10 +70,14 @@ static int learn(int partitions, int64_t offset_ns, int64_t (*cost_ns)(int messa
         test_assert(messages >= 1 && messages <= offbeat_partitioned_plan_most(&plan),
                     "Iteration %d has %d messages.", (int)i, messages);
         test_assert(!offbeat_partitioned_plan_announces(&plan, i), "Iteration %d announces.", (int)i);
-        if (trial >= 0)
-            costs_ns[trial] = cost_ns(messages) + offset_ns + i * 40; /* one clock runs faster */
+        if (trial < 0)
+            continue;
+        times_ns[trial] = i * 1000000000;
+        costs_ns[trial] = cost_ns(messages) + offset_ns + i * drift_ppm * 1000;
+        if (trial == disturbed)
+            costs_ns[trial] += 5000000;
     }
-    return offbeat_partitioned_plan_choose(&plan, costs_ns);
+    return offbeat_partitioned_plan_choose(&plan, times_ns, costs_ns);
 }
 
 static int64_t by_latency(int messages) {
@@ -67,12 +93,19 @@ static int64_t by_last_partition(int messages) {
 }
 
 static void the_fastest_number_of_messages_is_learned(void) {
-    for (int64_t offset_ns = -86400000000000; offset_ns <= 86400000000000; offset_ns += 86400000000000) {
-        test_assert(learn(32, offset_ns, by_latency) == 1, "Latency was not learned.");
-        test_assert(learn(32, offset_ns, by_delay) == 9, "A compromise was not learned.");
-        test_assert(learn(32, offset_ns, by_last_partition) == 32, "An early bird was not learned.");
-        test_assert(learn(1, offset_ns, by_delay) == 1, "One partition has more than one message.");
-    }
+    const int64_t day_ns = 86400000000000;
+    for (int64_t offset_ns = -day_ns; offset_ns <= day_ns; offset_ns += day_ns)
+        for (int drift_ppm = -100; drift_ppm <= 100; drift_ppm += 50)
+            for (int disturbed = -1; disturbed < OFFBEAT_PARTITIONED_TRIALS; disturbed++) {
+                test_assert(learn(32, offset_ns, drift_ppm, disturbed, by_latency) == 1,
+                            "Latency was not learned with %d ppm, trial %d disturbed.", drift_ppm, disturbed);
+                test_assert(learn(32, offset_ns, drift_ppm, disturbed, by_last_partition) == 32,
+                            "An early bird was not learned with %d ppm, trial %d disturbed.", drift_ppm,
+                            disturbed);
+                test_assert(learn(1, offset_ns, drift_ppm, disturbed, by_delay) == 1,
+                            "One partition has more than one message.");
+            }
+    test_assert(learn(32, 0, 100, -1, by_delay) == 9, "A compromise was not learned.");
 }
 
 static void announcements_have_growing_distances_until_the_decision(void) {
@@ -133,6 +166,32 @@ static void tags_can_be_exhausted_and_are_used_again_last(void) {
                 "Tags 8 and 9 are lost.");
 }
 
+/* Open MPI's largest tag is the largest int. */
+static void tags_reach_the_largest_int(void) {
+    offbeat_partitioned_tag_space space = {.largest = 2147483647, .next = 2147483640};
+    offbeat_partitioned_tag_block last = {0}, first = {0}, other = {0};
+    test_assert(offbeat_partitioned_tags_take(&space, 8, &last) && last.first == 2147483640,
+                "The largest tag is not used.");
+    test_assert(offbeat_partitioned_tags_take(&space, 8, &first) && first.first == 0,
+                "No tags after the largest int.");
+    space.next = 2147483640;
+    space.before = &first;
+    test_assert(offbeat_partitioned_tags_take(&space, 8, &other) && other.first == 8,
+                "Two blocks share the largest tags.");
+}
+
+/* A program may have very many requests; a list that is searched for each would take hours here. */
+static void many_requests_have_tags_at_once(void) {
+    enum { MANY = 1000000 };
+    static offbeat_partitioned_tag_block blocks[MANY];
+    offbeat_partitioned_tag_space space = {.largest = 2 * MANY};
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < MANY; i++) {
+            offbeat_partitioned_tags_give_back(&space, &blocks[i]);
+            test_assert(offbeat_partitioned_tags_take(&space, 2, &blocks[i]), "Request %d got no tags.", i);
+        }
+}
+
 int main(void) {
     every_partition_is_in_exactly_one_message();
     messages_have_the_size_that_is_asked_for();
@@ -140,5 +199,7 @@ int main(void) {
     announcements_have_growing_distances_until_the_decision();
     tags_of_living_requests_are_never_shared();
     tags_can_be_exhausted_and_are_used_again_last();
+    tags_reach_the_largest_int();
+    many_requests_have_tags_at_once();
     return 0;
 }

@@ -88,7 +88,7 @@ static void communicators_must_be_attached_with_valid_settings(void) {
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_lanes", rank == size - 1 ? "65" : "64");
     assert_error(offbeat_partitioned_attach(other, info), MPI_ERR_INFO_VALUE,
-                 rank == size - 1 ? "offbeat_lanes is '65'" : "settings of another process");
+                 rank == size - 1 ? "offbeat_lanes is '65'" : "it failed on another process");
     mpi_assert_success(offbeat_partitioned_attach(other, MPI_INFO_NULL), "offbeat_partitioned_attach");
     MPI_Info_free(&info);
     MPI_Comm_free(&other);
@@ -103,6 +103,7 @@ static void wrong_calls_change_nothing(void) {
     offbeat_psend_init(out, N, 1, MPI_INT, right, 1, comm, MPI_INFO_NULL, send);
     offbeat_precv_init(in, N, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, receive);
     for (int iteration = 0; iteration < 3; iteration++) {
+        mpi_assert_success(offbeat_pcancel(send), "offbeat_pcancel of an inactive request");
         assert_error(offbeat_pready(0, *send), MPI_ERR_REQUEST, "is not started");
         for (int i = 0; i < N; i++)
             out[i] = rank * 1000 + iteration * 10 + i;
@@ -117,11 +118,16 @@ static void wrong_calls_change_nothing(void) {
                      "partition 9 does not exist");
         assert_error(offbeat_parrived(*receive, N, &flag), MPI_ERR_ARG, "partition 4 does not exist");
         assert_error(offbeat_parrived(*send, 0, &flag), MPI_ERR_REQUEST, "the request is a send");
-        offbeat_pready_range(0, 2, *send);
+        offbeat_pready(1, *send);
         assert_error(offbeat_pready(1, *send), MPI_ERR_ARG, "partition 1 was marked ready before");
+        assert_error(offbeat_pready_range(0, 2, *send), MPI_ERR_ARG, "partition 1 was marked ready before");
+        assert_error(offbeat_pready_list(3, (const int[]){2, 0, 2}, *send), MPI_ERR_ARG,
+                     "partition 2 was marked ready before");
+        offbeat_pready_list(2, (const int[]){2, 0}, *send);
         kept = *send;
         assert_error(offbeat_prequest_free(send), MPI_ERR_REQUEST, "the request is active");
         mpi_assert(*send == kept, "A refused free changed the request.");
+        assert_error(offbeat_pcancel(send), MPI_ERR_REQUEST, "an active partitioned request");
         offbeat_pready(3, *send);
         mpi_assert_success(offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
         for (int i = 0; i < N; i++)
@@ -139,6 +145,7 @@ static void null_requests_and_pointers_are_refused(MPI_Errhandler handler) {
     assert_error(offbeat_pstart(&none), MPI_ERR_REQUEST, "the request is null");
     assert_error(offbeat_pready(0, none), MPI_ERR_REQUEST, "the request is null");
     assert_error(offbeat_prequest_free(&none), MPI_ERR_REQUEST, "the request is null");
+    assert_error(offbeat_pcancel(&none), MPI_ERR_REQUEST, "the request is null");
     assert_error(offbeat_ptest(&none, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "a pointer is NULL");
     assert_error(offbeat_pwaitall(-1, &none, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "no list of -1 requests");
     assert_error(offbeat_partitioned_attach(MPI_COMM_NULL, MPI_INFO_NULL), MPI_ERR_COMM,

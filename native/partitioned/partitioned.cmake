@@ -1,13 +1,20 @@
 # liboffbeat-partitioned.a and liboffbeat-partitioned.so: partitioned communication over MPI 3. Its tests: tests.cmake.
 add_library(partitioned_objects OBJECT
+    fortran/partitioned_handles.c
+    partitioned/arguments.c
+    partitioned/collective.c
+    partitioned/collective_init.c
+    partitioned/collective_layout.c
     partitioned/communicator.c
     partitioned/complete.c
     partitioned/errors.c
     partitioned/init.c
     partitioned/iterate.c
     partitioned/layout.c
+    partitioned/matching.c
     partitioned/progress.c
     partitioned/receive.c
+    partitioned/reduction.c
     partitioned/request.c
     partitioned/send.c
     partitioned/settings.c
@@ -29,5 +36,8 @@ set_target_properties(partitioned PROPERTIES OUTPUT_NAME offbeat-partitioned EXP
 set_target_properties(partitioned_shared PROPERTIES
     OUTPUT_NAME offbeat-partitioned EXPORT_NAME partitioned VERSION ${PROJECT_VERSION} SOVERSION 0)
 set(partitioned_exported ${CMAKE_CURRENT_BINARY_DIR}/partitioned_exported.map)
-offbeat_exported_symbols(${partitioned_exported} ${CMAKE_CURRENT_SOURCE_DIR}/include/offbeat/partitioned.h)
+offbeat_exported_symbols(${partitioned_exported}
+    ${CMAKE_CURRENT_SOURCE_DIR}/include/offbeat/partitioned.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/include/offbeat/partitioned_collectives.h
+    ${CMAKE_CURRENT_SOURCE_DIR}/fortran/partitioned_handles.h)
 target_link_options(partitioned_shared PRIVATE "-Wl,--version-script=${partitioned_exported}" -Wl,--no-undefined)

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/progress.h"
 
-#include "partitioned/errors.h"
+#include "partitioned/collective.h"
 #include "partitioned/receive.h"
 #include "partitioned/send.h"
 
@@ -51,6 +51,10 @@ void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
 }
 
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) {
+    if (request->collective != NULL) {
+        offbeat_partitioned_collective_progress(request);
+        return;
+    }
     if (!offbeat_partitioned_try_enter(request))
         return;
     if (request->is_send)
@@ -60,7 +64,7 @@ void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) 
     offbeat_partitioned_leave(request);
 }
 
-/* Whether a started receive has its messages posted, or failed. */
+/* Whether a started receive has its messages posted, or failed; whether a collective is complete. */
 static int is_settled(offbeat_partitioned_request *receive) {
     offbeat_partitioned_progress_request(receive);
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
@@ -108,21 +112,16 @@ static void remove_freed(int (*destroyed)(offbeat_partitioned_request *)) {
     }
 }
 
+int offbeat_partitioned_needs_progress(void) {
+    return atomic_load_explicit(&listed, memory_order_relaxed) > 0;
+}
+
 void offbeat_partitioned_progress(void) {
-    if (atomic_load_explicit(&listed, memory_order_relaxed) == 0 || pthread_mutex_trylock(&list_lock) != 0)
+    if (!offbeat_partitioned_needs_progress() || pthread_mutex_trylock(&list_lock) != 0)
         return;
     remove_settled();
     remove_freed(is_destroyed);
     pthread_mutex_unlock(&list_lock);
-}
-
-/* Gives up a receive that no message will match any more. */
-static void cancel(MPI_Request *request) {
-    int is_done;
-    if (PMPI_Test(request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done)
-        return;
-    PMPI_Cancel(request);
-    PMPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
 static int has_freed(void) {
@@ -132,11 +131,9 @@ static int has_freed(void) {
     return is_any;
 }
 
-static int is_cancelled(offbeat_partitioned_request *request) {
-    if (is_destroyed(request))
-        return 1;
-    cancel(request->is_send ? &request->reply_request : &request->setup_request);
-    offbeat_partitioned_destroy(request);
+static int is_discarded(offbeat_partitioned_request *request) {
+    if (!is_destroyed(request))
+        offbeat_partitioned_discard(request);
     return 1;
 }
 
@@ -147,7 +144,7 @@ void offbeat_partitioned_end_freed(void) {
         sched_yield();
     }
     pthread_mutex_lock(&list_lock);
-    remove_freed(is_cancelled);
+    remove_freed(is_discarded);
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -161,7 +158,7 @@ static atomic_int is_ending;
 /* A probe that matches nothing lets MPI drive all messages of a communicator. */
 static void drive(offbeat_partitioned_comm *comm) {
     int flag;
-    for (int i = 0; i < comm->lane_count && !atomic_load(&is_ending); i++)
+    for (int i = 0; comm->root == comm && i < comm->lane_count && !atomic_load(&is_ending); i++)
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
 }
 
@@ -176,34 +173,31 @@ static void *drive_all(void *unused) {
     return unused;
 }
 
-int offbeat_partitioned_progress_thread_begin(MPI_Comm comm) {
-    int level, rc = MPI_SUCCESS;
+const char *offbeat_partitioned_progress_thread_begin(int *has_begun) {
+    int level;
+    *has_begun = 0;
     PMPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE)
-        return offbeat_partitioned_fail(
-            comm, MPI_ERR_OTHER,
-            "offbeat_partitioned_attach: a progress thread needs MPI_Init_thread with MPI_THREAD_MULTIPLE");
+        return "a progress thread needs MPI_Init_thread with MPI_THREAD_MULTIPLE";
     pthread_mutex_lock(&thread_lock);
     if (!is_running) {
         atomic_store(&is_ending, 0);
-        is_running = pthread_create(&thread, NULL, drive_all, NULL) == 0;
-        rc = is_running ? MPI_SUCCESS : MPI_ERR_OTHER;
+        *has_begun = is_running = pthread_create(&thread, NULL, drive_all, NULL) == 0;
     }
+    const char *refusal = is_running ? NULL : "no progress thread could be created";
     pthread_mutex_unlock(&thread_lock);
-    if (rc == MPI_SUCCESS)
-        return rc;
-    return offbeat_partitioned_fail(comm, rc, "offbeat_partitioned_attach: no thread could be created");
+    return refusal;
 }
 
+/* A thread that begins meanwhile waits for the end of this one. */
 void offbeat_partitioned_progress_thread_end(void) {
     pthread_mutex_lock(&thread_lock);
-    int was_running = is_running;
-    is_running = 0;
+    if (is_running) {
+        atomic_store(&is_ending, 1);
+        pthread_join(thread, NULL);
+        is_running = 0;
+    }
     pthread_mutex_unlock(&thread_lock);
-    if (!was_running)
-        return;
-    atomic_store(&is_ending, 1);
-    pthread_join(thread, NULL);
 }
 
 int offbeat_partitioned_finalize(void) {

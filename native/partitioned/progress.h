@@ -18,6 +18,9 @@ void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
 /** Destroys a freed request as soon as MPI is done with it. */
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
 
+/** Whether requests are listed. */
+int offbeat_partitioned_needs_progress(void);
+
 /** Progresses the listed requests. Cheap when there are none. */
 void offbeat_partitioned_progress(void);
 
@@ -27,8 +30,9 @@ void offbeat_partitioned_end_freed(void);
 /** Tests the messages of a request unless another thread does. */
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request);
 
-/** Begins the progress thread; does nothing if there is one. Errors are raised on the communicator. */
-int offbeat_partitioned_progress_thread_begin(MPI_Comm comm);
+/** Begins the progress thread; does nothing if there is one. @param[out] has_begun whether this call began it
+ * @return NULL, or why it cannot begin */
+const char *offbeat_partitioned_progress_thread_begin(int *has_begun);
 
 /** Ends the progress thread and waits for its end; does nothing if there is none. */
 void offbeat_partitioned_progress_thread_end(void);

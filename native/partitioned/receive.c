@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/receive.h"
 
+#include "partitioned/matching.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
@@ -17,12 +18,9 @@ static void set_complete(offbeat_partitioned_request *receive) {
 /* --- matching --- */
 
 int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
-    if (receive->is_null)
-        return MPI_SUCCESS;
-    /* MPI matches the setups of equal peer and tag in the order in which they were sent and these receives
-     * were posted: the order of initialisation. */
-    return PMPI_Irecv(receive->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, receive->peer,
-                      receive->tag, receive->comm->setup, &receive->setup_request);
+    if (!receive->is_null)
+        offbeat_partitioned_matching_add(receive);
+    return MPI_SUCCESS;
 }
 
 static void read_setup(offbeat_partitioned_request *receive) {
@@ -62,7 +60,8 @@ static int allocate_buffers(offbeat_partitioned_request *receive) {
 
 static int send_reply(offbeat_partitioned_request *receive) {
     return PMPI_Isend(receive->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, receive->peer,
-                      receive->first_tag, receive->comm->reply, &receive->reply_request);
+                      offbeat_partitioned_reply_tag(receive), receive->comm->lanes[0],
+                      &receive->reply_request);
 }
 
 /* The sender's setup is here. */
@@ -80,9 +79,8 @@ static void match(offbeat_partitioned_request *receive) {
 }
 
 static void test_setup(offbeat_partitioned_request *receive) {
-    int has_arrived = 0;
-    int rc = PMPI_Test(&receive->setup_request, &has_arrived, MPI_STATUS_IGNORE);
-    if (rc == MPI_SUCCESS && has_arrived)
+    int rc = offbeat_partitioned_matching_test(receive);
+    if (atomic_load_explicit(&receive->has_setup, memory_order_acquire))
         match(receive);
     offbeat_partitioned_note_failure(receive, rc);
 }
@@ -105,6 +103,13 @@ static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *
                                           receive->datatype};
 }
 
+/* MPI failed: no message may arrive in the caller's buffer after the iteration. */
+static void give_up(offbeat_partitioned_request *receive) {
+    for (int i = 0; receive->requests != NULL && i <= receive->most_messages; i++)
+        offbeat_partitioned_cancel(&receive->requests[i]);
+    set_complete(receive);
+}
+
 /* Posts the receives of an iteration. */
 static void post(offbeat_partitioned_request *receive) {
     int rc = MPI_SUCCESS;
@@ -120,6 +125,8 @@ static void post(offbeat_partitioned_request *receive) {
                         receive->peer, receive->first_tag + receive->most_messages,
                         receive->comm->lanes[receive->first_lane], &receive->requests[receive->messages]);
     offbeat_partitioned_note_failure(receive, rc);
+    if (rc != MPI_SUCCESS)
+        give_up(receive);
     if (is_mismatch(receive))
         offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
     atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_release);
@@ -182,11 +189,9 @@ static void finish(offbeat_partitioned_request *receive) {
 static void test_messages(offbeat_partitioned_request *receive) {
     const int expected = receive->messages + receive->has_announcement;
     int count = 0;
-    int rc =
-        PMPI_Testsome(expected, receive->requests, &count, receive->indices, offbeat_partitioned_no_statuses);
-    if (rc != MPI_SUCCESS) {
-        offbeat_partitioned_note_failure(receive, rc);
-        set_complete(receive);
+    int rc = PMPI_Testsome(expected, receive->requests, &count, receive->indices, receive->statuses);
+    if (!offbeat_partitioned_note_failures(receive, rc, count == MPI_UNDEFINED ? 0 : count)) {
+        give_up(receive);
         return;
     }
     for (int i = 0; i < count && count != MPI_UNDEFINED; i++) {
@@ -205,13 +210,14 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive) 
     if (!atomic_load_explicit(&receive->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(receive))
         return;
-    if (atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
-        set_complete(receive); /* MPI failed: there is nothing to wait for */
+    if (!offbeat_partitioned_receive_is_posted(receive) &&
+        atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
+        set_complete(receive); /* the setup could not be received: there is nothing to wait for */
         return;
     }
     if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))
         post(receive);
-    if (receive->is_matched)
+    if (receive->is_matched && !offbeat_partitioned_is_complete(receive))
         test_messages(receive);
 }
 

@@ -2,10 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/request.h"
 
+#include "partitioned/collective.h"
+#include "partitioned/matching.h"
+
 #include <stdlib.h>
 #include <time.h>
-
-MPI_Status *offbeat_partitioned_no_statuses = MPI_STATUSES_IGNORE;
 
 int64_t offbeat_partitioned_now_ns(void) {
     struct timespec now;
@@ -17,6 +18,26 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
     int none = MPI_SUCCESS;
     if (failure != MPI_SUCCESS)
         atomic_compare_exchange_strong(&request->failure, &none, failure);
+}
+
+int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses) {
+    int error_class = MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        return 1;
+    PMPI_Error_class(code, &error_class);
+    for (int i = 0; i < statuses && error_class == MPI_ERR_IN_STATUS; i++)
+        if (request->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            offbeat_partitioned_note_failure(request, request->statuses[i].MPI_ERROR);
+    offbeat_partitioned_note_failure(request, code);
+    return error_class == MPI_ERR_IN_STATUS;
+}
+
+void offbeat_partitioned_cancel(MPI_Request *receive) {
+    int is_done;
+    if (PMPI_Test(receive, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done)
+        return;
+    PMPI_Cancel(receive);
+    PMPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
 /* The message that holds a byte of the whole send buffer. */
@@ -48,9 +69,10 @@ int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) 
     request->requests = malloc((most + 1) * sizeof(MPI_Request));
     request->first_of = malloc(((size_t)request->partitions + 1) * sizeof *request->first_of);
     request->last_of = malloc(((size_t)request->partitions + 1) * sizeof *request->last_of);
+    request->statuses = malloc((most + 1) * sizeof *request->statuses);
     request->indices = malloc((most + 1) * sizeof *request->indices);
     if (request->message == NULL || request->requests == NULL || request->first_of == NULL ||
-        request->last_of == NULL || request->indices == NULL)
+        request->last_of == NULL || request->statuses == NULL || request->indices == NULL)
         return MPI_ERR_NO_MEM;
     for (size_t i = 0; i < most; i++) {
         atomic_init(&request->message[i].missing, 0);
@@ -72,23 +94,45 @@ void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {
         map_partitions(request);
 }
 
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count) {
+    offbeat_partitioned_comm *root = request->comm->root;
+    pthread_mutex_lock(&root->tag_lock);
+    int is_taken = offbeat_partitioned_tags_take(&root->tags, count, &request->tags);
+    pthread_mutex_unlock(&root->tag_lock);
+    request->first_tag = request->tags.first;
+    return is_taken ? MPI_SUCCESS : OFFBEAT_PARTITIONED_NO_TAGS;
+}
+
 void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     offbeat_partitioned_comm *comm = request->comm;
     if (request->owns_datatype)
         PMPI_Type_free(&request->datatype);
     if (comm != NULL) {
-        pthread_mutex_lock(&comm->tag_lock);
-        offbeat_partitioned_tags_give_back(&comm->tags, &request->tags);
-        pthread_mutex_unlock(&comm->tag_lock);
+        pthread_mutex_lock(&comm->root->tag_lock);
+        offbeat_partitioned_tags_give_back(&comm->root->tags, &request->tags);
+        pthread_mutex_unlock(&comm->root->tag_lock);
         offbeat_partitioned_comm_release(comm);
     }
+    offbeat_partitioned_collective_free(request->collective);
     free(request->first_of);
     free(request->last_of);
     free(request->message);
     free(request->requests);
+    free(request->statuses);
     free(request->indices);
     free(request->ready);
     free(request->staging);
     free(request->drain);
     free(request);
+}
+
+void offbeat_partitioned_discard(offbeat_partitioned_request *request) {
+    MPI_Request *sent = request->is_send ? &request->setup_request : &request->reply_request;
+    int is_sent = 0;
+    if (request->is_send)
+        offbeat_partitioned_cancel(&request->reply_request);
+    else
+        offbeat_partitioned_matching_remove(request);
+    if (PMPI_Test(sent, &is_sent, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_sent)
+        offbeat_partitioned_destroy(request);
 }

@@ -25,6 +25,8 @@ enum {
     OFFBEAT_PARTITIONED_IS_LEARNED,
     OFFBEAT_PARTITIONED_FIRST_LANE,
     OFFBEAT_PARTITIONED_LANE_STEP,
+    OFFBEAT_PARTITIONED_TAG,
+    OFFBEAT_PARTITIONED_IDENTITY, /**< of the communicator */
     OFFBEAT_PARTITIONED_SETUP_LENGTH
 };
 
@@ -52,9 +54,11 @@ typedef struct offbeat_partitioned_message {
 } offbeat_partitioned_message;
 
 struct offbeat_partitioned_request {
-    int is_send, is_null; /**< is_null: the peer is MPI_PROC_NULL */
+    int is_send, is_null; /**< is_send: its partitions can be ready; is_null: the peer is MPI_PROC_NULL */
+    struct offbeat_partitioned_collective *collective; /**< see collective.h; NULL: a send or a receive */
     offbeat_partitioned_comm *comm;
-    int peer, tag;
+    int user_peer, tag; /**< as the caller gave them */
+    int peer;           /**< its rank in the private communicators */
 
     /* The buffer as the caller described it. */
     char *buffer;
@@ -81,6 +85,8 @@ struct offbeat_partitioned_request {
     int *first_of, *last_of; /**< messages that hold data of each own partition; a send has one for each */
     offbeat_partitioned_message *message;
     MPI_Request *requests; /**< one a message, and one for the announcement */
+    MPI_Status *statuses;  /**< of as many; only the errors in them are used */
+    int *indices;          /**< of as many, for MPI_Testsome */
     int64_t announcement[OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH];
     atomic_int failure;   /**< an error to be returned when the iteration completes */
     atomic_uint complete; /**< stamp of the last iteration whose data is complete */
@@ -92,11 +98,12 @@ struct offbeat_partitioned_request {
     int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
 
     /* Receives. */
-    int is_matched;     /**< the sender's setup is known */
+    struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */
+    atomic_int has_setup;
+    int is_matched;     /**< the sender's setup is known and was read */
     int match_failure;  /**< MPI error code: the iterations of this request fail */
     atomic_uint posted; /**< stamp of the iteration whose messages can be received */
     int arrived;        /**< messages of this iteration, with the announcement */
-    int *indices;       /**< for MPI_Testsome */
     int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< when the data of each trial had arrived */
     char *staging; /**< receives the messages if they end inside elements of the receiver */
     char *drain;   /**< receives the messages of a refused sender */
@@ -105,7 +112,8 @@ struct offbeat_partitioned_request {
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
     int64_t reply[OFFBEAT_PARTITIONED_REPLY_LENGTH];
     MPI_Request setup_request, reply_request;
-    int has_reply; /**< of a send: which replies arrived */
+    int has_reply;  /**< of a send: which replies arrived */
+    int is_refused; /**< of a send: the receiver describes another number of bytes */
 
     atomic_flag busy;                                /**< held while MPI's requests above are tested */
     struct offbeat_partitioned_request *next_listed; /**< see progress.h */
@@ -129,8 +137,10 @@ static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_requ
            atomic_load_explicit(&request->stamp, memory_order_relaxed);
 }
 
-/** MPI_STATUSES_IGNORE. GCC takes the constant of some libraries for an array that is too short. */
-extern MPI_Status *offbeat_partitioned_no_statuses;
+/** The tag of the replies to a request, in a range of its own on lane 0. */
+static inline int offbeat_partitioned_reply_tag(const offbeat_partitioned_request *request) {
+    return request->first_tag + request->comm->root->tags.largest + 1;
+}
 
 /** CLOCK_MONOTONIC in nanoseconds. */
 int64_t offbeat_partitioned_now_ns(void);
@@ -141,14 +151,31 @@ enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
 /** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
 void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
 
+/** Records an error of MPI_Testsome or MPI_Testall: the first one of so many statuses, if the error is in one
+ * of them. @return whether MPI completed the requests all the same */
+int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses);
+
+/** Ends a receive: cancels it, or waits for it if it is matched. Does nothing for MPI_REQUEST_NULL. */
+void offbeat_partitioned_cancel(MPI_Request *receive);
+
 /** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
  * error code */
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
+
+/** All tags are in use. */
+enum { OFFBEAT_PARTITIONED_NO_TAGS = -2 };
+
+/** Takes a block of tags of this process. @return an MPI error code or OFFBEAT_PARTITIONED_NO_TAGS */
+int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count);
 
 /** Sets the number of messages of the iteration that begins, and which messages hold which own partitions. */
 void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request);
 
 /** Frees an idle request and all that it owns. */
 void offbeat_partitioned_destroy(offbeat_partitioned_request *request);
+
+/** Cancels the receives of a request that no message will match any more, and frees it. If MPI still sends
+ * from its memory, that memory remains. */
+void offbeat_partitioned_discard(offbeat_partitioned_request *request);
 
 #endif

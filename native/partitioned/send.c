@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/send.h"
 
+#include "partitioned/collective.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
@@ -12,9 +13,10 @@ enum { NONE, ANSWERED, REPORT_AWAITED, REPORTED };
 static void choose_messages(offbeat_partitioned_request *send,
                             const offbeat_partitioned_send_settings *settings) {
     const int64_t bytes = send->sender_partition_bytes * send->partitions;
-    int messages = settings->messages > 0 ? (int)settings->messages
-                                          : offbeat_partitioned_messages_of_bytes(send->partitions, bytes,
-                                                                                  settings->message_bytes);
+    int messages = settings->messages > 0
+                       ? (int)settings->messages
+                       : offbeat_partitioned_messages_of_bytes(send->partitions, send->sender_partition_bytes,
+                                                               settings->message_bytes);
     if (bytes == 0)
         messages = 1;
     offbeat_partitioned_plan_init(&send->plan, send->partitions, messages, settings->is_learned && bytes > 0);
@@ -32,12 +34,9 @@ static void choose_lanes(offbeat_partitioned_request *send,
                            : (int)(settings->lane % lanes);
 }
 
-static int take_tags(offbeat_partitioned_request *send) {
-    pthread_mutex_lock(&send->comm->tag_lock);
-    int is_taken = offbeat_partitioned_tags_take(&send->comm->tags, send->most_messages + 1, &send->tags);
-    pthread_mutex_unlock(&send->comm->tag_lock);
-    send->first_tag = send->tags.first;
-    return is_taken ? MPI_SUCCESS : MPI_ERR_TAG;
+static int await_reply(offbeat_partitioned_request *send) {
+    return PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
+                      offbeat_partitioned_reply_tag(send), send->comm->lanes[0], &send->reply_request);
 }
 
 static int send_setup(offbeat_partitioned_request *send) {
@@ -49,12 +48,13 @@ static int send_setup(offbeat_partitioned_request *send) {
     setup[OFFBEAT_PARTITIONED_IS_LEARNED] = send->plan.is_learned;
     setup[OFFBEAT_PARTITIONED_FIRST_LANE] = send->first_lane;
     setup[OFFBEAT_PARTITIONED_LANE_STEP] = send->lane_step;
-    int rc = PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
-                        send->first_tag, send->comm->reply, &send->reply_request);
+    setup[OFFBEAT_PARTITIONED_TAG] = send->tag;
+    setup[OFFBEAT_PARTITIONED_IDENTITY] = send->comm->identity;
+    int rc = await_reply(send);
     if (rc != MPI_SUCCESS)
         return rc;
-    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, send->tag,
-                      send->comm->setup, &send->setup_request);
+    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, 0, send->comm->setup,
+                      &send->setup_request);
 }
 
 int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
@@ -69,7 +69,7 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
         return MPI_ERR_NO_MEM;
     if (send->is_null)
         return MPI_SUCCESS;
-    rc = take_tags(send);
+    rc = offbeat_partitioned_take_tags(send, send->most_messages + 1);
     return rc == MPI_SUCCESS ? send_setup(send) : rc;
 }
 
@@ -81,7 +81,7 @@ static int choose_by_report(const offbeat_partitioned_request *send) {
     int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS];
     for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++)
         costs_ns[i] = send->reply[OFFBEAT_PARTITIONED_TIMES + i] - send->ready_ns[i];
-    return offbeat_partitioned_plan_choose(&send->plan, costs_ns);
+    return offbeat_partitioned_plan_choose(&send->plan, send->ready_ns, costs_ns);
 }
 
 /* Tests whether the reply that is awaited arrived. */
@@ -93,9 +93,11 @@ static int reply_arrived(offbeat_partitioned_request *send) {
 }
 
 static void test_answer(offbeat_partitioned_request *send) {
-    if (send->has_reply == NONE && reply_arrived(send))
+    if (send->has_reply == NONE && reply_arrived(send)) {
         send->has_reply = ANSWERED;
-    if (send->has_reply != NONE && !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED])
+        send->is_refused = !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED];
+    }
+    if (send->is_refused)
         offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
 }
 
@@ -103,8 +105,7 @@ static void test_answer(offbeat_partitioned_request *send) {
  * may be freed without one. */
 static int report_arrived(offbeat_partitioned_request *send) {
     if (send->has_reply == ANSWERED) {
-        int rc = PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
-                            send->first_tag, send->comm->reply, &send->reply_request);
+        int rc = await_reply(send);
         offbeat_partitioned_note_failure(send, rc);
         send->has_reply = rc == MPI_SUCCESS ? REPORT_AWAITED : ANSWERED;
     }
@@ -180,7 +181,11 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
     return rc;
 }
 
-static int send_message(offbeat_partitioned_request *send, int message) {
+static void send_message(offbeat_partitioned_request *send, int message) {
+    if (send->collective != NULL) {
+        offbeat_partitioned_collective_ready(send, message);
+        return;
+    }
     const int trial = current_trial(send);
     int rc = MPI_SUCCESS;
     if (!send->is_null)
@@ -189,34 +194,38 @@ static int send_message(offbeat_partitioned_request *send, int message) {
     atomic_store_explicit(&send->message[message].stamp,
                           atomic_load_explicit(&send->stamp, memory_order_relaxed), memory_order_release);
     atomic_fetch_add_explicit(&send->sent, 1, memory_order_release);
-    return rc;
 }
 
-int offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
+void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     atomic_fetch_add_explicit(&send->stamp, 1, memory_order_relaxed);
     offbeat_partitioned_begin_iteration(send);
     expect_partitions(send);
     atomic_store_explicit(&send->failure, MPI_SUCCESS, memory_order_relaxed);
     if (!send->is_null)
         test_answer(send);
-    int rc = send->has_announcement ? announce(send) : MPI_SUCCESS;
-    if (send->partitions == 0 && rc == MPI_SUCCESS)
-        rc = send_message(send, 0);
+    if (send->has_announcement)
+        offbeat_partitioned_note_failure(send, announce(send));
+    if (send->partitions == 0)
+        send_message(send, 0);
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
-    return rc;
 }
 
-int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition, int *is_first) {
+int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
     const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
-    *is_first = atomic_exchange_explicit(&send->ready[partition], stamp, memory_order_relaxed) != stamp;
-    if (!*is_first)
-        return MPI_SUCCESS;
+    return atomic_exchange_explicit(&send->ready[partition], stamp, memory_order_relaxed) != stamp;
+}
+
+void offbeat_partitioned_send_unmark(offbeat_partitioned_request *send, int partition) {
+    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    atomic_store_explicit(&send->ready[partition], stamp - 1, memory_order_relaxed);
+}
+
+void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int partition) {
     const int message = send->first_of[partition];
     /* The last thread sends what the others have written: their decrements are released, this one acquires.
      */
-    if (atomic_fetch_sub_explicit(&send->message[message].missing, 1, memory_order_acq_rel) > 1)
-        return MPI_SUCCESS;
-    return send_message(send, message);
+    if (atomic_fetch_sub_explicit(&send->message[message].missing, 1, memory_order_acq_rel) == 1)
+        send_message(send, message);
 }
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
@@ -241,9 +250,9 @@ void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
             test_some(send);
         return;
     }
-    int rc = PMPI_Testall(send->messages + send->has_announcement, send->requests, &are_done,
-                          offbeat_partitioned_no_statuses);
-    offbeat_partitioned_note_failure(send, rc);
+    const int count = send->messages + send->has_announcement;
+    int rc = PMPI_Testall(count, send->requests, &are_done, send->statuses);
+    offbeat_partitioned_note_failures(send, rc, count);
     if (are_done || rc != MPI_SUCCESS)
         atomic_store_explicit(&send->complete, atomic_load_explicit(&send->stamp, memory_order_relaxed),
                               memory_order_release);

@@ -67,9 +67,20 @@ static int read_boolean(MPI_Info info, const char *key, const char *variable, in
     return 1;
 }
 
+static int has_key(MPI_Info info, const char *key) {
+    int length, is_set = 0;
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_get_valuelen(info, key, &length, &is_set);
+    return is_set;
+}
+
 static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *settings, char *why) {
     const char *key = "offbeat_messages", *variable = "OFFBEAT_PARTITIONED_MESSAGES";
     setting found;
+    /* The environment decides for requests without a key: a key for the size wins over a variable for the
+     * number. */
+    if (has_key(info, "offbeat_message_bytes"))
+        variable = NULL;
     if (look_up(info, key, variable, &found) && strcmp(found.text, "learned") == 0) {
         settings->is_learned = 1;
         return 1;
@@ -77,13 +88,39 @@ static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *setti
     return read_number(info, key, variable, 1, INT32_MAX, &settings->messages, why);
 }
 
+static int read_message_bytes(MPI_Info info, int64_t *bytes, char *why) {
+    return read_number(info, "offbeat_message_bytes", "OFFBEAT_PARTITIONED_MESSAGE_BYTES", 1, INT64_MAX,
+                       bytes, why);
+}
+
+static int read_lane(MPI_Info info, int64_t *lane, char *why) {
+    return read_number(info, "offbeat_lane", NULL, 0, INT32_MAX, lane, why);
+}
+
 int offbeat_partitioned_read_send_settings(MPI_Info info, offbeat_partitioned_send_settings *settings,
                                            char *why) {
     *settings = (offbeat_partitioned_send_settings){.message_bytes = 1048576, .lane = -1};
-    return read_messages(info, settings, why) &&
-           read_number(info, "offbeat_message_bytes", "OFFBEAT_PARTITIONED_MESSAGE_BYTES", 1, INT64_MAX,
-                       &settings->message_bytes, why) &&
-           read_number(info, "offbeat_lane", NULL, 0, INT32_MAX, &settings->lane, why);
+    return read_messages(info, settings, why) && read_message_bytes(info, &settings->message_bytes, why) &&
+           read_lane(info, &settings->lane, why);
+}
+
+static int read_order(MPI_Info info, int *is_in_rank_order, char *why) {
+    setting found;
+    if (!look_up(info, "offbeat_order", NULL, &found))
+        return 1;
+    if (strcmp(found.text, "ring") != 0 && strcmp(found.text, "rank") != 0)
+        return refuse(&found, "ring or rank", why);
+    *is_in_rank_order = strcmp(found.text, "rank") == 0;
+    return 1;
+}
+
+int offbeat_partitioned_read_collective_settings(MPI_Info info,
+                                                 offbeat_partitioned_collective_settings *settings,
+                                                 char *why) {
+    *settings = (offbeat_partitioned_collective_settings){.lane = -1};
+    return read_message_bytes(info, &settings->message_bytes, why) && read_lane(info, &settings->lane, why) &&
+           read_number(info, "offbeat_fanout", NULL, 1, INT32_MAX, &settings->fanout, why) &&
+           read_order(info, &settings->is_in_rank_order, why);
 }
 
 int offbeat_partitioned_read_attach_settings(MPI_Info info, offbeat_partitioned_attach_settings *settings,

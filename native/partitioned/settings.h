@@ -19,6 +19,14 @@ typedef struct offbeat_partitioned_send_settings {
     int is_learned;
 } offbeat_partitioned_send_settings;
 
+/** What one process decides for a collective. */
+typedef struct offbeat_partitioned_collective_settings {
+    int64_t message_bytes; /**< 0: by the number of processes and all bytes */
+    int64_t lane;          /**< -1: in turn */
+    int64_t fanout;        /**< 0: by the numbers of processes and messages */
+    int is_in_rank_order;
+} offbeat_partitioned_collective_settings;
+
 typedef struct offbeat_partitioned_attach_settings {
     int64_t lanes;
     int has_progress_thread;
@@ -28,6 +36,9 @@ typedef struct offbeat_partitioned_attach_settings {
  * value */
 int offbeat_partitioned_read_send_settings(MPI_Info info, offbeat_partitioned_send_settings *settings,
                                            char *why);
+int offbeat_partitioned_read_collective_settings(MPI_Info info,
+                                                 offbeat_partitioned_collective_settings *settings,
+                                                 char *why);
 int offbeat_partitioned_read_attach_settings(MPI_Info info, offbeat_partitioned_attach_settings *settings,
                                              char *why);
 

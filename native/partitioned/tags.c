@@ -3,45 +3,33 @@
 
 #include <stddef.h>
 
-/* A block in use that shares tags with [first, first + count); NULL when there is none. */
-static const offbeat_partitioned_tag_block *conflict(const offbeat_partitioned_tag_space *space, int first,
-                                                     int count) {
-    for (const offbeat_partitioned_tag_block *block = space->blocks; block != NULL; block = block->next)
-        if (first < block->first + block->count && block->first < first + count)
-            return block;
-    return NULL;
+/* Inserts a block behind space->before, and makes it that. */
+static void insert(offbeat_partitioned_tag_space *space, offbeat_partitioned_tag_block *block) {
+    offbeat_partitioned_tag_block **place = space->before != NULL ? &space->before->next : &space->blocks;
+    block->previous = space->before;
+    block->next = *place;
+    if (block->next != NULL)
+        block->next->previous = block;
+    *place = space->before = block;
 }
 
-static void add(offbeat_partitioned_tag_space *space, offbeat_partitioned_tag_block *block) {
-    block->previous = NULL;
-    block->next = space->blocks;
-    if (space->blocks != NULL)
-        space->blocks->previous = block;
-    space->blocks = block;
-}
-
+/* The search resumes where the last one ended, and looks at each block at most twice. Tags are compared as
+ * 64-bit numbers: the largest tag may be the largest int. */
 int offbeat_partitioned_tags_take(offbeat_partitioned_tag_space *space, int count,
                                   offbeat_partitioned_tag_block *block) {
-    int wraps = 0, first = space->next;
-    while (wraps < 2) {
-        if (count - 1 > space->largest - first) {
-            first = 0;
-            wraps++;
-            continue;
-        }
-        const offbeat_partitioned_tag_block *other = conflict(space, first, count);
-        if (other == NULL) {
-            *block = (offbeat_partitioned_tag_block){.first = first, .count = count};
-            add(space, block);
-            space->next = space->largest - first >= count ? first + count : 0;
+    for (int laps = 0; laps < 2;) {
+        const offbeat_partitioned_tag_block *after =
+            space->before != NULL ? space->before->next : space->blocks;
+        const int64_t end = after != NULL ? after->first : (int64_t)space->largest + 1;
+        if (end - space->next >= count) {
+            *block = (offbeat_partitioned_tag_block){.first = (int)space->next, .count = count};
+            insert(space, block);
+            space->next += count;
             return 1;
         }
-        first =
-            space->largest - other->first >= other->count ? other->first + other->count : space->largest + 1;
-        if (first > space->largest) {
-            first = 0;
-            wraps++;
-        }
+        laps += after == NULL;
+        space->next = after != NULL ? (int64_t)after->first + after->count : 0;
+        space->before = (offbeat_partitioned_tag_block *)after;
     }
     return 0;
 }
@@ -50,6 +38,8 @@ void offbeat_partitioned_tags_give_back(offbeat_partitioned_tag_space *space,
                                         offbeat_partitioned_tag_block *block) {
     if (block->count == 0)
         return;
+    if (space->before == block)
+        space->before = block->previous;
     if (block->previous != NULL)
         block->previous->next = block->next;
     else

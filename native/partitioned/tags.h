@@ -7,15 +7,18 @@
 #ifndef OFFBEAT_PARTITIONED_TAGS_H
 #define OFFBEAT_PARTITIONED_TAGS_H
 
+#include <stdint.h>
+
 typedef struct offbeat_partitioned_tag_block {
     int first, count;
     struct offbeat_partitioned_tag_block *previous, *next;
 } offbeat_partitioned_tag_block;
 
 typedef struct offbeat_partitioned_tag_space {
-    int largest; /**< tags are 0 to largest */
-    int next;
-    offbeat_partitioned_tag_block *blocks; /**< in use */
+    int largest;                           /**< tags are 0 to largest */
+    int64_t next;                          /**< where the search for the next block begins */
+    offbeat_partitioned_tag_block *blocks; /**< in use, in ascending order */
+    offbeat_partitioned_tag_block *before; /**< the last one that begins before next; NULL: none */
 } offbeat_partitioned_tag_space;
 
 /** Takes count tags. @return 0 when there is no such block left, else 1 */

@@ -1,12 +1,21 @@
 # The tests of partitioned communication.
 add_executable(partitioned_layout_test partitioned/layout_test.c partitioned/layout.c partitioned/tags.c)
 offbeat_test(partitioned_layout_test 0)
+add_executable(partitioned_collective_layout_test
+    partitioned/collective_layout_test.c partitioned/collective_layout.c partitioned/layout.c)
+offbeat_test(partitioned_collective_layout_test 0)
 
 add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_assert.c)
 add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
+add_executable(partitioned_faults_test partitioned/faults_test.c testing/mpi_assert.c)
+target_link_options(partitioned_faults_test PRIVATE
+    -Wl,--wrap=PMPI_Comm_create,--wrap=PMPI_Comm_free,--wrap=PMPI_Isend,--wrap=PMPI_Testsome,--wrap=pthread_create)
 add_executable(partitioned_random_test partitioned/random_test.c testing/mpi_assert.c)
+add_executable(partitioned_collective_test partitioned/collective_test.c testing/mpi_assert.c)
+add_executable(partitioned_collective_random_test partitioned/collective_random_test.c testing/mpi_assert.c)
 add_executable(partitioned_progress_thread_test partitioned/progress_thread_test.c testing/mpi_assert.c)
-foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_random_test
+foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_faults_test
+        partitioned_random_test partitioned_collective_test partitioned_collective_random_test
         partitioned_progress_thread_test)
     target_link_libraries(${program} PRIVATE partitioned harmonize Threads::Threads m
         "-Wl,--whole-archive" yielding "-Wl,--no-whole-archive")
@@ -14,15 +23,19 @@ foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_ra
 endforeach()
 offbeat_test(partitioned_test 1 2 3 4)
 offbeat_test(partitioned_misuse_test 1 2 3)
+offbeat_test(partitioned_faults_test 1 3)
 offbeat_test(partitioned_random_test 1 2 3)
+offbeat_test(partitioned_collective_test 1 2 3 4 5)
+offbeat_test(partitioned_collective_random_test 1 2 3 4 5 8)
 offbeat_test(partitioned_progress_thread_test 2)
 set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)
 
-# The random transfers with sanitizers, which need a launch; built on demand. The sources are compiled for each.
-function(add_sanitized_partitioned_test sanitizer)
+# Random transfers and collectives with sanitizers, which need a launch; built on demand. The sources are compiled for
+# each.
+function(add_sanitized_partitioned_test kind sanitizer)
     get_target_property(sources partitioned_objects SOURCES)
-    set(program partitioned_random_test_with_${sanitizer}_sanitizer)
-    add_executable(${program} EXCLUDE_FROM_ALL partitioned/random_test.c testing/mpi_assert.c clock/source.c
+    set(program partitioned_${kind}_test_with_${sanitizer}_sanitizer)
+    add_executable(${program} EXCLUDE_FROM_ALL partitioned/${kind}_test.c testing/mpi_assert.c clock/source.c
         clock/virtual_clock.c ${sources})
     target_include_directories(${program} PRIVATE include)
     target_link_libraries(${program} PRIVATE offbeat_mpi Threads::Threads)
@@ -31,6 +44,8 @@ function(add_sanitized_partitioned_test sanitizer)
 endfunction()
 
 if(OFFBEAT_SANITIZERS)
-    add_sanitized_partitioned_test(address -fsanitize=address,undefined -fno-sanitize-recover=all)
-    add_sanitized_partitioned_test(thread -fsanitize=thread)
+    foreach(kind IN ITEMS random collective_random)
+        add_sanitized_partitioned_test(${kind} address -fsanitize=address,undefined -fno-sanitize-recover=all)
+        add_sanitized_partitioned_test(${kind} thread -fsanitize=thread)
+    endforeach()
 endif()

@@ -21,9 +21,12 @@ static int type_of_chunks(int64_t count, MPI_Datatype datatype, MPI_Datatype *ty
     parts[0] = chunk;
     parts[1] = datatype;
     rc = PMPI_Type_create_struct(2, lengths, places, parts, type);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Type_commit(type);
     PMPI_Type_free(&chunk);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = PMPI_Type_commit(type);
+    if (rc != MPI_SUCCESS)
+        PMPI_Type_free(type);
     return rc;
 }
 
@@ -68,6 +71,8 @@ int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source,
 int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
                                offbeat_partitioned_elements elements, MPI_Comm comm) {
     /* MPI_Unpack counts bytes with an int. */
+    if (element_bytes > INT_MAX)
+        return MPI_ERR_COUNT;
     const int64_t most = element_bytes < CHUNK ? CHUNK / element_bytes : 1;
     for (int64_t done = 0; done < elements.count; done += most) {
         int64_t count = elements.count - done < most ? elements.count - done : most;

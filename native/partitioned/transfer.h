@@ -21,7 +21,7 @@ int offbeat_partitioned_isend(offbeat_partitioned_elements elements, int dest, i
 int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source, int tag, MPI_Comm comm,
                               MPI_Request *request);
 
-/** Copies packed bytes into elements. */
+/** Copies packed bytes into elements of at most 2^31 - 1 bytes each; MPI_ERR_COUNT for larger ones. */
 int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
                                offbeat_partitioned_elements elements, MPI_Comm comm);
 

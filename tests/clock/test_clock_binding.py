@@ -25,25 +25,12 @@ PROMISES = re.findall(r"^def (\w+)\(\) -> None:", PROGRAM.read_text(encoding="ut
 
 
 @pytest.fixture(scope="module")
-def environment(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables with which mpi4py loads this library."""
-    pytest.importorskip("mpi4py")
-    library = mpi_installation.library
-    if mpi_installation.family == "openmpi" or library.name.startswith("libmpi.so"):
-        return {"MPI4PY_LIBMPI": str(library)}
-    # Debian's MPICH has another file name than mpi4py's wheel looks for.
-    folder = tmp_path_factory.mktemp("renamed")
-    (folder / "libmpi.so.12").symlink_to(library)
-    return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(folder)}
-
-
-@pytest.fixture(scope="module")
 def finished(
-    mpi_installation: Installation, mpi_driver: Path, environment: dict[str, str]
+    mpi_installation: Installation, mpi_driver: Path, mpi4py_environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """One launch for all promises."""
     words = [sys.executable, str(PROGRAM), *PROMISES]
-    launch = command(mpi_installation, words, 3, environment=environment, steerable=False)
+    launch = command(mpi_installation, words, 3, environment=mpi4py_environment, steerable=False)
     return subprocess.run(
         launch.argv, env=launch.environment, capture_output=True, text=True, timeout=300, check=False
     )
@@ -91,7 +78,7 @@ def test_python_loads_what_was_built_beside_the_driver(
     place = build.build_folder(version.family, version.numbers, identity(library, version))
     assert place.parent == mpi_driver.parents[2]
     assert _library(place) == _library(mpi_driver.parents[1])
-    assert build.harmonize_library(mpi_driver.parents[1]) is not None
+    assert build.built_library(mpi_driver.parents[1], build.HARMONIZE) is not None
 
 
 def test_an_installation_is_found_by_its_library(mpi_installation: Installation) -> None:

@@ -1,4 +1,4 @@
-"""Random partitioned transfers with the address and the thread sanitizer, on real libraries."""
+"""Random partitioned transfers and collectives with sanitizers of address and threads, on real libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from offbeat.mpi.launch import command
 
 pytestmark = pytest.mark.slow
 
-TRANSFERS = 300
+RANDOM = {
+    "random": "300 random transfers by 2 processes arrived as they were sent",
+    "collective_random": "300 random collectives of 2 processes had the right result",
+}
+"""The programs, and what each prints at its end."""
 
 SUPPRESSED = "called_from_lib:libmpi.so\ncalled_from_lib:libopen-pal.so\n"
 """The thread sanitizer cannot see how MPI libraries, which are not built with it, protect their data."""
@@ -24,9 +28,10 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("kind", RANDOM)
 @pytest.mark.parametrize(("library", "sanitizer"), CASES)
-def test_random_partitioned_transfers_are_clean_with_the_sanitizers(
-    library: str, sanitizer: str, tmp_path: Path
+def test_random_partitioned_communication_is_clean_with_the_sanitizers(
+    library: str, sanitizer: str, kind: str, tmp_path: Path
 ) -> None:
     mpi = real_installation(library)
     probe = tmp_path / "probe.c"
@@ -39,7 +44,7 @@ def test_random_partitioned_transfers_are_clean_with_the_sanitizers(
         "-DOFFBEAT_TEST_LAUNCHER=unused;NPROCS",
     ]
     succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *build.configure_options(mpi), *options])
-    program = f"partitioned_random_test_with_{sanitizer}_sanitizer"
+    program = f"partitioned_{kind}_test_with_{sanitizer}_sanitizer"
     succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", program])
     (tmp_path / "suppressed").write_text(SUPPRESSED, encoding="utf-8")
     launch = command(mpi, tmp_path / program, 2)
@@ -48,5 +53,5 @@ def test_random_partitioned_transfers_are_clean_with_the_sanitizers(
         "ASAN_OPTIONS": "detect_leaks=0",  # MPI libraries do not free everything
         "TSAN_OPTIONS": f"suppressions={tmp_path}/suppressed ignore_noninstrumented_modules=1",
     }
-    said = succeed([*launch.argv, str(TRANSFERS)], environment)
-    assert said.strip() == f"{TRANSFERS} random transfers by 2 processes arrived as they were sent"
+    said = succeed([*launch.argv, "300"], environment)
+    assert said.strip() == RANDOM[kind]

@@ -22,7 +22,9 @@
  *     several numbers are tried in iterations 1 to 8, and the number with the shortest time from the last
  *     ready partition to the last arrival is used from then on.
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
- *     messages are as many as possible. Used without `offbeat_messages`; default: 1048576.
+ *     messages are as many as possible, so that each has at least this size (a single message may be
+ *     smaller). Used without `offbeat_messages`; the key also wins over `OFFBEAT_PARTITIONED_MESSAGES`;
+ *     default: 1048576.
  *   - `offbeat_lane`: a number; all messages of the request use the private communicator of this number,
  *     modulo the number of lanes. Threads with a request each should give different lanes. Without the key,
  *     requests and their messages use the lanes in turn.
@@ -36,8 +38,9 @@
  *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize.
  *
  * **Errors** go to the communicator's error handler. Their error classes are MPI's, and MPI_Error_string
- * gives a sentence about what was wrong; offbeat_partitioned_error gives the sentence of the calling thread's
- * last error. A wrong call changes nothing: the request remains usable.
+ * gives a sentence about what was wrong, until the next error of the same class; offbeat_partitioned_error
+ * gives the sentence of the calling thread's last error. A wrong call changes nothing: the request remains
+ * usable. Errors of MPI inside an iteration are raised once, when the iteration is completed.
  *
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. With a lower level, the rules of that level
@@ -62,8 +65,9 @@ typedef struct offbeat_partitioned_request *offbeat_prequest;
 
 /**
  * Prepares a communicator (intra or inter) for partitioned communication. Collective; does nothing if the
- * communicator is attached already. What it creates is freed with the communicator and its requests, or by
- * MPI_Finalize. A duplicate of the communicator must be attached itself.
+ * communicator is attached already. It succeeds on all processes or on none. It creates a communicator more
+ * than lanes, each of which takes a context id of MPI; they are freed with the communicator and its requests,
+ * or by MPI_Finalize. A duplicate of the communicator must be attached itself.
  * @param info MPI_INFO_NULL or the keys above
  */
 int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info);
@@ -111,6 +115,12 @@ int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuse
 int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Status *status);
 int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, int indices[],
                       MPI_Status *statuses);
+
+/**
+ * MPI 4 (4.2.1) makes it an error to cancel an active partitioned request whose operation is not complete.
+ * Does nothing for other requests: there is nothing to cancel. Local.
+ */
+int offbeat_pcancel(offbeat_prequest *request);
 
 /** Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. */
 int offbeat_prequest_free(offbeat_prequest *request);

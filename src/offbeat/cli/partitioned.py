@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from offbeat.partitioned.recommendation import Adviser
 
 app = typer.Typer(
-    help="Predict what early partitions of a message gain, advise how to send it, and check MPI libraries. 'offbeat run' measures it: studies"
-    " have sections [[partitioned]].",
+    help="Predict what early partitions of a message gain, advise how to send it, and check MPI libraries."
+    " 'offbeat run' measures such messages, by a study with sections [[partitioned]].",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -35,7 +35,7 @@ MOST_OPTIONS = 12
 def partitioned() -> None:
     """Predict what early partitions of a message gain, advise how to send it, and check MPI libraries.
 
-    'offbeat run' measures it, by a study with sections [[partitioned]].
+    'offbeat run' measures such messages, by a study with sections [[partitioned]].
     """
 
 

@@ -17,7 +17,7 @@ from offbeat.mpi import build, find, probe
 from offbeat.mpi.assemble import identity
 
 HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
-"""The C type of an MPI_Comm by its size in bytes: MPICH's int, Open MPI's pointer."""
+"""The C type of a handle by its size in bytes: MPICH's int, Open MPI's pointer."""
 
 
 class InstantC(ctypes.Structure):
@@ -64,8 +64,12 @@ def handle(mpi: Any, comm: Any) -> Any:
     """The MPI_Comm of an mpi4py communicator; ``mpi`` is ``mpi4py.MPI``. Raises TypeError for others."""
     if not isinstance(comm, mpi.Intracomm):
         raise TypeError(f"an mpi4py intra-communicator is needed, such as MPI.COMM_WORLD, not {comm!r}")
-    kind = HANDLES[mpi._sizeof(mpi.Comm)]
-    return kind.from_address(mpi._addressof(comm))
+    return handle_of(mpi, comm)
+
+
+def handle_of(mpi: Any, thing: Any) -> Any:
+    """The C handle of an mpi4py communicator, datatype or info object."""
+    return HANDLES[mpi._sizeof(thing)].from_address(mpi._addressof(thing))
 
 
 def declare(library: ctypes.CDLL) -> None:
@@ -123,7 +127,8 @@ def library() -> ctypes.CDLL:
     global _library
     with _lock:
         if _library is None:
-            _library = _load(mpi4py())
+            _library = load(mpi4py(), build.HARMONIZE)
+            declare(_library)
         return _library
 
 
@@ -141,26 +146,29 @@ def loaded_mpi(maps: Path = Path("/proc/self/maps")) -> Path:
     )
 
 
-def _load(mpi: Any) -> ctypes.CDLL:
+def load(mpi: Any, name: str) -> ctypes.CDLL:
+    """A native library of that file name beside the MPI library of mpi4py; built if necessary.
+
+    Raises :class:`RunFailed` if it cannot be built or loaded.
+    """
     file = loaded_mpi()
     try:
         version = probe.read_library_version(mpi.Get_library_version(), str(file))
     except probe.UnknownLibrary as reason:
         raise RunFailed(f"mpi4py has loaded an MPI library that offbeat does not know: {reason}") from None
     place = build.build_folder(version.family, version.numbers, identity(file, version))
-    path = build.harmonize_library(place) or _built(file)
+    path = build.built_library(place, name) or _built(file, name)
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as reason:
         raise RunFailed(f"{path} cannot be loaded beside {file}: {reason}") from None
     loaded_mpi()  # raises if the library was built for another MPI library, which is then loaded too
-    declare(loaded)
     return loaded
 
 
-def _built(file: Path) -> Path:
+def _built(file: Path, name: str) -> Path:
     driver = build.build_native(find.installation_of_library(file))
-    path = build.harmonize_library(driver.parents[1])
+    path = build.built_library(driver.parents[1], name)
     if path is None:
-        raise RunFailed(f"{driver.parents[1]} holds no {build.HARMONIZE}; delete that folder, and try again")
+        raise RunFailed(f"{driver.parents[1]} holds no {name}; delete that folder, and try again")
     return path

@@ -24,6 +24,7 @@ DRIVER = "offbeat-driver"
 """File name of the driver."""
 
 HARMONIZE = "liboffbeat-harmonize.so"
+PARTITIONED = "liboffbeat-partitioned.so"
 """File name of the library with the shared clock and the harmonised start."""
 
 _SOURCES = (".c", ".h", ".def", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
@@ -117,9 +118,9 @@ def build_folder(
     return (cache or cache_folder(environ)) / "native" / key
 
 
-def harmonize_library(folder: Path) -> Path | None:
-    """The library HARMONIZE in such a folder; None if it is not built."""
-    return next(iter(sorted(folder.glob(f"lib*/**/{HARMONIZE}"))), None)
+def built_library(folder: Path, name: str) -> Path | None:
+    """The library HARMONIZE or PARTITIONED in such a folder; None if it is not built."""
+    return next(iter(sorted(folder.glob(f"lib*/**/{name}"))), None)
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:

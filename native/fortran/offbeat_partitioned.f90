@@ -1,0 +1,192 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Partitioned communication for programs that `use mpi_f08`.
+!!
+!! The interface of <offbeat/partitioned.h>, which documents it, without statuses; ierror is optional, as in all
+!! procedures of mpi_f08.
+module offbeat_partitioned
+    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_loc
+    use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Info, MPI_COUNT_KIND
+    use offbeat_partitioned_c
+    implicit none
+    private
+
+    public :: offbeat_partitioned_attach, offbeat_partitioned_finalize, offbeat_psend_init, offbeat_precv_init
+    public :: offbeat_pstart, offbeat_pstartall, offbeat_pready, offbeat_pready_range
+    public :: offbeat_pready_list, offbeat_parrived, offbeat_ptest, offbeat_pwait
+    public :: offbeat_pwaitall, offbeat_pcancel, offbeat_prequest_free
+
+    !> A partitioned send or receive; a new one is null.
+    type, public :: offbeat_prequest
+        private
+        integer(c_int64_t) :: address = 0
+    end type
+
+contains
+
+    !> Prepares a communicator. Collective.
+    subroutine offbeat_partitioned_attach(comm, info, ierror)
+        type(MPI_Comm), intent(in) :: comm
+        type(MPI_Info), intent(in) :: info
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_attach(int(comm%MPI_VAL, c_int64_t), int(info%MPI_VAL, c_int64_t))
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Ends the progress thread.
+    subroutine offbeat_partitioned_finalize(ierror)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_partitioned_finalize()
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Describes a send. The buffer is a contiguous array that exists until the request is freed.
+    subroutine offbeat_psend_init(buffer, partitions, count, datatype, dest, tag, comm, info, request, ierror)
+        type(*), dimension(*), target, asynchronous :: buffer
+        integer, intent(in) :: partitions, dest, tag
+        integer(MPI_COUNT_KIND), intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Comm), intent(in) :: comm
+        type(MPI_Info), intent(in) :: info
+        type(offbeat_prequest), intent(out) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_psend_init(c_loc(buffer), partitions, int(count, c_int64_t), int(datatype%MPI_VAL, &
+            c_int64_t), &
+                             dest, tag, int(comm%MPI_VAL, c_int64_t), int(info%MPI_VAL, c_int64_t), &
+                                 request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Describes a receive. The buffer is a contiguous array that exists until the request is freed.
+    subroutine offbeat_precv_init(buffer, partitions, count, datatype, source, tag, comm, info, &
+        request, ierror)
+        type(*), dimension(*), target, asynchronous :: buffer
+        integer, intent(in) :: partitions, source, tag
+        integer(MPI_COUNT_KIND), intent(in) :: count
+        type(MPI_Datatype), intent(in) :: datatype
+        type(MPI_Comm), intent(in) :: comm
+        type(MPI_Info), intent(in) :: info
+        type(offbeat_prequest), intent(out) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_precv_init(c_loc(buffer), partitions, int(count, c_int64_t), int(datatype%MPI_VAL, &
+            c_int64_t), &
+                             source, tag, int(comm%MPI_VAL, c_int64_t), int(info%MPI_VAL, &
+                                 c_int64_t), request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Starts an iteration.
+    subroutine offbeat_pstart(request, ierror)
+        type(offbeat_prequest), intent(inout) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pstart(request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Starts an iteration of each request.
+    subroutine offbeat_pstartall(count, requests, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pstartall(count, requests%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Marks a partition as ready; the first one is 0.
+    subroutine offbeat_pready(partition, request, ierror)
+        integer, intent(in) :: partition
+        type(offbeat_prequest), intent(in) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pready(partition, request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Marks partitions as ready; the range includes both ends.
+    subroutine offbeat_pready_range(partition_low, partition_high, request, ierror)
+        integer, intent(in) :: partition_low, partition_high
+        type(offbeat_prequest), intent(in) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pready_range(partition_low, partition_high, request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Marks the listed partitions as ready.
+    subroutine offbeat_pready_list(length, partitions, request, ierror)
+        integer, intent(in) :: length, partitions(length)
+        type(offbeat_prequest), intent(in) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pready_list(length, partitions, request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Whether a partition of a receive arrived.
+    subroutine offbeat_parrived(request, partition, flag, ierror)
+        type(offbeat_prequest), intent(in) :: request
+        integer, intent(in) :: partition
+        logical, intent(out) :: flag
+        integer(c_int) :: has_arrived
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_parrived(request%address, partition, has_arrived)
+        flag = code == 0 .and. has_arrived /= 0
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes an iteration if that is possible now.
+    subroutine offbeat_ptest(request, flag, ierror)
+        type(offbeat_prequest), intent(inout) :: request
+        logical, intent(out) :: flag
+        integer(c_int) :: is_complete
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_ptest(request%address, is_complete)
+        flag = code == 0 .and. is_complete /= 0
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes an iteration.
+    subroutine offbeat_pwait(request, ierror)
+        type(offbeat_prequest), intent(inout) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pwait(request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes an iteration of each request.
+    subroutine offbeat_pwaitall(count, requests, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pwaitall(count, requests%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> An error for an active request, as in MPI; does nothing for others.
+    subroutine offbeat_pcancel(request, ierror)
+        type(offbeat_prequest), intent(inout) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pcancel(request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Frees an inactive request.
+    subroutine offbeat_prequest_free(request, ierror)
+        type(offbeat_prequest), intent(inout) :: request
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_prequest_free(request%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+end module

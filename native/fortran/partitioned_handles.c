@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fortran/partitioned_handles.h"
+
+_Static_assert(sizeof(offbeat_prequest) == sizeof(int64_t), "Fortran stores a request in 64 bits");
+
+int offbeat_fortran_partitioned_attach(int64_t comm, int64_t info) {
+    return offbeat_partitioned_attach(PMPI_Comm_f2c((MPI_Fint)comm), PMPI_Info_f2c((MPI_Fint)info));
+}
+
+int offbeat_fortran_psend_init(const void *buffer, int partitions, int64_t count, int64_t datatype, int dest,
+                               int tag, int64_t comm, int64_t info, offbeat_prequest *request) {
+    return offbeat_psend_init(buffer, partitions, (MPI_Count)count, PMPI_Type_f2c((MPI_Fint)datatype), dest,
+                              tag, PMPI_Comm_f2c((MPI_Fint)comm), PMPI_Info_f2c((MPI_Fint)info), request);
+}
+
+int offbeat_fortran_precv_init(void *buffer, int partitions, int64_t count, int64_t datatype, int source,
+                               int tag, int64_t comm, int64_t info, offbeat_prequest *request) {
+    return offbeat_precv_init(buffer, partitions, (MPI_Count)count, PMPI_Type_f2c((MPI_Fint)datatype), source,
+                              tag, PMPI_Comm_f2c((MPI_Fint)comm), PMPI_Info_f2c((MPI_Fint)info), request);
+}
+
+int offbeat_fortran_ptest(offbeat_prequest *request, int *flag) {
+    return offbeat_ptest(request, flag, MPI_STATUS_IGNORE);
+}
+
+int offbeat_fortran_pwait(offbeat_prequest *request) {
+    return offbeat_pwait(request, MPI_STATUS_IGNORE);
+}
+
+int offbeat_fortran_pwaitall(int count, offbeat_prequest *requests) {
+    return offbeat_pwaitall(count, requests, MPI_STATUSES_IGNORE);
+}

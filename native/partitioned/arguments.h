@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file arguments.h
+ * The arguments of an initialisation: what sends, receives and collectives check and keep of them.
+ */
+#ifndef OFFBEAT_PARTITIONED_ARGUMENTS_H
+#define OFFBEAT_PARTITIONED_ARGUMENTS_H
+
+#include "partitioned/request.h"
+
+typedef struct offbeat_partitioned_arguments {
+    const char *function, *peer_name;
+    int is_send; /**< its partitions can be marked as ready */
+    void *buffer;
+    int partitions;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int peer, tag; /**< of a collective: MPI_PROC_NULL and 0 */
+    MPI_Comm comm;
+} offbeat_partitioned_arguments;
+
+/** The state of the communicator, which must be attached; the request becomes null. @return an error code,
+ * which was raised */
+int offbeat_partitioned_find_comm(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm **comm,
+                                  offbeat_prequest *request);
+
+/** Checks what describes the buffer. @return an error code, which was raised */
+int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *given);
+
+/** Creates a request with what is equal for all kinds; NULL if there is no memory. @return an MPI error code
+ */
+int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm *comm,
+                                 offbeat_partitioned_request **created);
+
+#endif

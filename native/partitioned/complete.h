@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file complete.h  What a completion function over requests of several kinds needs of a partitioned one. */
+#ifndef OFFBEAT_PARTITIONED_COMPLETE_H
+#define OFFBEAT_PARTITIONED_COMPLETE_H
+
+#include "partitioned/request.h"
+
+/** Whether the request was started and is not completed; 0 for OFFBEAT_PREQUEST_NULL. */
+int offbeat_partitioned_is_active(const offbeat_partitioned_request *request);
+
+/** Whether a request can be completed, without completing it. Inactive and null requests always can. */
+int offbeat_partitioned_can_complete(offbeat_partitioned_request *request);
+
+/** Sets the status of a request that can be completed: an empty one if it is inactive. */
+void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, MPI_Status *status);
+
+/** MPI's empty status, but for MPI_ERROR. */
+void offbeat_partitioned_set_empty_status(MPI_Status *status);
+
+/** Progresses what is listed; the caller found nothing to complete. Gives the core away after a while, as the
+ * peer may need it. @param rounds 0 at first */
+void offbeat_partitioned_between_rounds(int *rounds);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Errors of MPI on one process: attaching fails everywhere and leaves nothing, and an error inside an
+ * iteration is raised once, with its class, when the iteration is completed. Wrapped PMPI functions inject
+ * the errors.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <offbeat/partitioned.h>
+
+#include "partitioned/settings.h"
+#include "testing/mpi_assert.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, errors_handled;
+static int comms;         /* created and not freed */
+static int creates_left;  /* the call of MPI_Comm_create after so many others fails; -1: none */
+static int sends_left;    /* as well, of MPI_Isend */
+static int fails_some;    /* MPI_Testsome reports an error in the next status */
+static int fails_threads; /* pthread_create fails */
+
+int __real_PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
+int __wrap_PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
+int __real_PMPI_Comm_free(MPI_Comm *);
+int __wrap_PMPI_Comm_free(MPI_Comm *);
+int __real_PMPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+int __wrap_PMPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+int __real_PMPI_Testsome(int, MPI_Request *, int *, int *, MPI_Status *);
+int __wrap_PMPI_Testsome(int, MPI_Request *, int *, int *, MPI_Status *);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int __wrap_PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *created) {
+    int rc = __real_PMPI_Comm_create(comm, group, created);
+    comms++;
+    return rc == MPI_SUCCESS && creates_left-- == 0 ? MPI_ERR_OTHER : rc;
+}
+
+int __wrap_PMPI_Comm_free(MPI_Comm *comm) {
+    comms--;
+    return __real_PMPI_Comm_free(comm);
+}
+
+/* The message is sent all the same, so that its receiver does not wait for it. */
+int __wrap_PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                      MPI_Request *request) {
+    int rc = __real_PMPI_Isend(buffer, count, type, dest, tag, comm, request);
+    return rc == MPI_SUCCESS && sends_left-- == 0 ? MPI_ERR_INTERN : rc;
+}
+
+int __wrap_PMPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
+                         MPI_Status *statuses) {
+    int rc = __real_PMPI_Testsome(count, requests, completed, indices, statuses);
+    if (!fails_some || rc != MPI_SUCCESS || *completed <= 0)
+        return rc;
+    for (int i = 0; i < *completed; i++)
+        statuses[i].MPI_ERROR = i == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    fails_some = 0;
+    return MPI_ERR_IN_STATUS;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument) {
+    return fails_threads ? 1 : __real_pthread_create(thread, attributes, run, argument);
+}
+
+/* The MPI standard declares error handlers as variadic functions. */
+static void handle(MPI_Comm *failed, int *code, ...) {
+    (void)failed;
+    (void)code;
+    errors_handled++;
+}
+
+static int class_of(int code) {
+    int error_class;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+/* No process waits for another, all report an error, and the next attempt succeeds. */
+static void attaching_fails_on_all_processes_or_on_none(MPI_Comm comm) {
+    const int before = comms;
+    for (int failing = 1; failing <= 4; failing++) {
+        creates_left = rank == size - 1 ? failing : -1;
+        int rc = offbeat_partitioned_attach(comm, MPI_INFO_NULL);
+        mpi_assert(rc != MPI_SUCCESS, "Process %d attached, and process %d did not.", rank, size - 1);
+        creates_left = -1;
+        mpi_assert(comms == before, "%d communicators of a failed attempt remain.", comms - before);
+    }
+}
+
+static void a_thread_that_cannot_begin_fails_on_all_processes(MPI_Comm comm) {
+    MPI_Info info;
+    const int before = comms;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "offbeat_progress_thread", "true");
+    fails_threads = rank == 0;
+    int rc = offbeat_partitioned_attach(comm, info);
+    mpi_assert(class_of(rc) == MPI_ERR_OTHER, "The attempt returned %d.", rc);
+    mpi_assert(rank > 0 || strstr(offbeat_partitioned_error(), "thread") != NULL, "The sentence is '%s'.",
+               offbeat_partitioned_error());
+    mpi_assert(comms == before, "%d communicators of a failed attempt remain.", comms - before);
+    fails_threads = 0;
+    MPI_Info_free(&info);
+}
+
+static void a_request_that_cannot_be_described_leaves_nothing(MPI_Comm comm) {
+    offbeat_prequest send, receive;
+    int data = 0;
+    sends_left = 0;
+    int rc = offbeat_psend_init(&data, 1, 1, MPI_INT, rank, 9, comm, MPI_INFO_NULL, &send);
+    mpi_assert(class_of(rc) == MPI_ERR_INTERN && send == OFFBEAT_PREQUEST_NULL, "It returned %d.", rc);
+    /* The description was sent in this test: it is received here. */
+    mpi_assert_success(offbeat_precv_init(&data, 1, 1, MPI_INT, rank, 9, comm, MPI_INFO_NULL, &receive),
+                       "offbeat_precv_init");
+    mpi_assert_success(offbeat_prequest_free(&receive), "offbeat_prequest_free");
+}
+
+/* @return the result of the wait that fails */
+static int iterate(offbeat_prequest requests[2], int failing) {
+    errors_handled = 0;
+    mpi_assert_success(offbeat_pstartall(2, requests), "offbeat_pstartall");
+    mpi_assert_success(offbeat_pready_range(0, 3, requests[0]), "offbeat_pready_range");
+    int sent = offbeat_pwait(&requests[0], MPI_STATUS_IGNORE);
+    int received = offbeat_pwait(&requests[1], MPI_STATUS_IGNORE);
+    mpi_assert_success(failing == 0 ? received : sent, "the other request");
+    mpi_assert(errors_handled == (failing >= 0), "An error was raised %d times.", errors_handled);
+    return failing == 0 ? sent : received;
+}
+
+static void errors_are_raised_once_with_their_class(MPI_Comm comm) {
+    int out[4] = {1, 2, 3, 4}, in[4] = {0};
+    char words[MPI_MAX_ERROR_STRING];
+    int length;
+    offbeat_prequest requests[2];
+    offbeat_psend_init(out, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[0]);
+    offbeat_precv_init(in, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[1]);
+    offbeat_pready(7, requests[0]); /* its sentence must not remain */
+    mpi_assert_success(iterate(requests, -1), "the first iteration");
+    sends_left = 0;
+    int rc = iterate(requests, 0);
+    mpi_assert(class_of(rc) == MPI_ERR_INTERN, "A failed send has the class %d.", class_of(rc));
+    MPI_Error_string(rc, words, &length);
+    mpi_assert(strncmp(words, offbeat_partitioned_error(), 100) == 0, "The sentence is '%s'.",
+               offbeat_partitioned_error());
+    fails_some = 1;
+    rc = iterate(requests, 1);
+    mpi_assert(class_of(rc) == MPI_ERR_TRUNCATE, "A failed receive has the class %d.", class_of(rc));
+    mpi_assert_success(iterate(requests, -1), "the next iteration");
+    offbeat_prequest_free(&requests[0]);
+    offbeat_prequest_free(&requests[1]);
+}
+
+static void an_info_key_wins_over_the_environment(void) {
+    MPI_Info info;
+    offbeat_partitioned_send_settings settings;
+    char why[OFFBEAT_PARTITIONED_WHY_BYTES];
+    setenv("OFFBEAT_PARTITIONED_MESSAGES", "7", 1);
+    MPI_Info_create(&info);
+    offbeat_partitioned_read_send_settings(info, &settings, why);
+    mpi_assert(settings.messages == 7, "The variable was not read.");
+    MPI_Info_set(info, "offbeat_message_bytes", "100");
+    offbeat_partitioned_read_send_settings(info, &settings, why);
+    mpi_assert(settings.messages == 0 && settings.message_bytes == 100, "The variable won over the key.");
+    MPI_Info_set(info, "offbeat_messages", "3");
+    offbeat_partitioned_read_send_settings(info, &settings, why);
+    mpi_assert(settings.messages == 3, "The key for the size won over the key for the number.");
+    MPI_Info_free(&info);
+    unsetenv("OFFBEAT_PARTITIONED_MESSAGES");
+}
+
+int main(int argc, char **argv) {
+    int provided;
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    creates_left = sends_left = -1;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    attaching_fails_on_all_processes_or_on_none(comm);
+    if (provided == MPI_THREAD_MULTIPLE)
+        a_thread_that_cannot_begin_fails_on_all_processes(comm);
+    mpi_assert_success(offbeat_partitioned_attach(comm, MPI_INFO_NULL), "offbeat_partitioned_attach");
+    a_request_that_cannot_be_described_leaves_nothing(comm);
+    errors_are_raised_once_with_their_class(comm);
+    an_info_key_wins_over_the_environment();
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Functions that block. MPI lets a program wait in any of them for a process that waits for a partitioned
+ * send to complete. If a started receive has no setup yet, messages are exchanged by their nonblocking
+ * functions. Collectives cannot be: a blocking one does not match a nonblocking one of another process. A
+ * thread progresses the receive during the call.
+ */
+#include "collectives/signatures.h"
+#include "partitioned/complete.h"
+#include "partitioned_preload/next.h"
+#include "partitioned_preload/wait.h"
+
+/* --- messages --- */
+
+int MPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+             MPI_Status *status) {
+    MPI_Request request;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Recv)(buffer, count, datatype, source, tag, comm, status);
+    int rc = NEXT(MPI_Irecv)(buffer, count, datatype, source, tag, comm, &request);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, status) : rc;
+}
+
+int MPI_Send(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    MPI_Request request;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Send)(buffer, count, datatype, dest, tag, comm);
+    int rc = NEXT(MPI_Isend)(buffer, count, datatype, dest, tag, comm, &request);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+int MPI_Ssend(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    MPI_Request request;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Ssend)(buffer, count, datatype, dest, tag, comm);
+    int rc = NEXT(MPI_Issend)(buffer, count, datatype, dest, tag, comm, &request);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int dest, int send_tag,
+                 void *received, int receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+                 MPI_Comm comm, MPI_Status *status) {
+    MPI_Request receive, send;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Sendrecv)(sent, send_count, send_type, dest, send_tag, received, receive_count,
+                                  receive_type, source, receive_tag, comm, status);
+    int rc = NEXT(MPI_Irecv)(received, receive_count, receive_type, source, receive_tag, comm, &receive);
+    if (rc == MPI_SUCCESS)
+        rc = NEXT(MPI_Isend)(sent, send_count, send_type, dest, send_tag, comm, &send);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_preload_wait(&receive, status);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&send, MPI_STATUS_IGNORE) : rc;
+}
+
+int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    int rounds = 0, has_arrived = 0;
+    while (offbeat_preload_must_progress()) {
+        int rc = NEXT(MPI_Iprobe)(source, tag, comm, &has_arrived, status);
+        if (has_arrived || rc != MPI_SUCCESS)
+            return rc;
+        offbeat_partitioned_between_rounds(&rounds);
+    }
+    return NEXT(MPI_Probe)(source, tag, comm, status);
+}
+
+/* --- collectives --- */
+
+/* Parameter lists cannot be put in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
+#define WRAPPER(symbol, parameters, arguments)                                                               \
+    int symbol parameters {                                                                                  \
+        offbeat_preload_helper helper;                                                                       \
+        offbeat_preload_helper_begin(&helper);                                                               \
+        int rc = NEXT(symbol) arguments;                                                                     \
+        offbeat_preload_helper_end(&helper);                                                                 \
+        return rc;                                                                                           \
+    }
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
+    WRAPPER(MPI_##name, (OFFBEAT_EXPAND(signature, OFFBEAT_C_ROLES)),                                        \
+            (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES)))
+#define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
+#define OFFBEAT_TRACED_COLLECTIVE OFFBEAT_COLLECTIVE
+#include "collectives/collectives.def"
+
+// NOLINTEND(bugprone-macro-parentheses)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file mixed.h
+ * A list of requests of a program, divided into partitioned requests and MPI's own ones.
+ */
+#ifndef OFFBEAT_PARTITIONED_PRELOAD_MIXED_H
+#define OFFBEAT_PARTITIONED_PRELOAD_MIXED_H
+
+#include <mpi.h>
+#include <offbeat/partitioned.h>
+
+typedef struct offbeat_preload_mixed {
+    int count, own_count, other_count;
+    MPI_Request *requests; /**< of the program */
+    offbeat_prequest *own; /**< by place in the program's list; NULL: a request of MPI */
+    MPI_Request *others;   /**< MPI's requests, */
+    int *places;           /**< their places in the program's list, */
+    int *completed;        /**< room for indices of them, */
+    MPI_Status *statuses;  /**< and for their statuses */
+    int *errors;           /**< room for an error of each request */
+    void *memory;
+} offbeat_preload_mixed;
+
+/** Whether a completion function cannot leave a list to MPI: it holds partitioned requests, or partitioned
+ * receives must be progressed while it waits. */
+int offbeat_preload_intervenes(int count, const MPI_Request *requests);
+
+/** Divides a list. @return an MPI error code, which was raised */
+int offbeat_preload_divide(int count, MPI_Request *requests, offbeat_preload_mixed *mixed);
+
+/** Gives the program the handles that MPI changed, and frees the division. */
+void offbeat_preload_reunite(offbeat_preload_mixed *mixed);
+
+#endif

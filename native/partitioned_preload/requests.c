@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI's functions for partitioned requests, and the functions for any single request.
+ */
+#include "partitioned/complete.h"
+#include "partitioned/errors.h"
+#include "partitioned/progress.h"
+#include "partitioned_preload/handles.h"
+#include "partitioned_preload/identity.h"
+#include "partitioned_preload/next.h"
+#include "partitioned_preload/wait.h"
+
+/* --- initialisation --- */
+
+static int give_handle(MPI_Comm comm, int rc, offbeat_prequest own, MPI_Request *request) {
+    if (request != NULL)
+        *request = MPI_REQUEST_NULL;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = offbeat_preload_handle_create(own, request);
+    if (rc == MPI_SUCCESS)
+        return rc;
+    offbeat_prequest_free(&own);
+    return offbeat_partitioned_raise(comm, rc);
+}
+
+int MPI_Psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+    offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
+    int rc = offbeat_preload_attach("MPI_Psend_init", comm);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_psend_init(buffer, partitions, count, datatype, dest, tag, comm, info, &own);
+    return give_handle(comm, rc, own, request);
+}
+
+int MPI_Precv_init(void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+    offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
+    int rc = offbeat_preload_attach("MPI_Precv_init", comm);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_precv_init(buffer, partitions, count, datatype, source, tag, comm, info, &own);
+    return give_handle(comm, rc, own, request);
+}
+
+/* --- partitions --- */
+
+/* The partitioned request of a handle, or NULL for MPI_REQUEST_NULL. @return an error for other requests */
+static int find(const char *function, MPI_Request request, offbeat_prequest *own) {
+    *own = offbeat_preload_own(request);
+    if (*own != OFFBEAT_PREQUEST_NULL || request == MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                    "%s: the request is not a partitioned one", function);
+}
+
+int MPI_Pready(int partition, MPI_Request request) {
+    offbeat_prequest own;
+    int rc = find("MPI_Pready", request, &own);
+    return rc == MPI_SUCCESS ? offbeat_pready(partition, own) : rc;
+}
+
+int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+    offbeat_prequest own;
+    int rc = find("MPI_Pready_range", request, &own);
+    return rc == MPI_SUCCESS ? offbeat_pready_range(partition_low, partition_high, own) : rc;
+}
+
+/* The partitions are const in the headers of some libraries only: this function has a name of its own for the
+ * compiler. */
+int offbeat_preload_pready_list(int length, const int partitions[],
+                                MPI_Request request) __asm__("MPI_Pready_list");
+
+int offbeat_preload_pready_list(int length, const int partitions[], MPI_Request request) {
+    offbeat_prequest own;
+    int rc = find("MPI_Pready_list", request, &own);
+    return rc == MPI_SUCCESS ? offbeat_pready_list(length, partitions, own) : rc;
+}
+
+int MPI_Parrived(MPI_Request request, int partition, int *flag) {
+    offbeat_prequest own;
+    int rc = find("MPI_Parrived", request, &own);
+    return rc == MPI_SUCCESS ? offbeat_parrived(own, partition, flag) : rc;
+}
+
+/* --- functions for any request --- */
+
+/* The partitioned request that a pointer from the program leads to, or NULL. */
+static offbeat_prequest own_at(const MPI_Request *request) {
+    return request == NULL ? OFFBEAT_PREQUEST_NULL : offbeat_preload_own(*request);
+}
+
+int MPI_Start(MPI_Request *request) {
+    offbeat_prequest own = own_at(request);
+    return own != OFFBEAT_PREQUEST_NULL ? offbeat_pstart(&own) : NEXT(MPI_Start)(request);
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    offbeat_prequest own = own_at(request);
+    return own != OFFBEAT_PREQUEST_NULL ? offbeat_pwait(&own, status) : offbeat_preload_wait(request, status);
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    offbeat_prequest own = own_at(request);
+    if (own != OFFBEAT_PREQUEST_NULL)
+        return offbeat_ptest(&own, flag, status);
+    offbeat_partitioned_progress();
+    return NEXT(MPI_Test)(request, flag, status);
+}
+
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    offbeat_prequest own = offbeat_preload_own(request);
+    offbeat_partitioned_progress();
+    if (own == OFFBEAT_PREQUEST_NULL)
+        return NEXT(MPI_Request_get_status)(request, flag, status);
+    *flag = offbeat_partitioned_can_complete(own);
+    if (*flag)
+        offbeat_partitioned_set_status(own, status);
+    return MPI_SUCCESS;
+}
+
+int MPI_Request_free(MPI_Request *request) {
+    offbeat_prequest own = own_at(request);
+    if (own == OFFBEAT_PREQUEST_NULL)
+        return NEXT(MPI_Request_free)(request);
+    int rc = offbeat_prequest_free(&own);
+    return rc == MPI_SUCCESS ? offbeat_preload_handle_free(request) : rc;
+}
+
+int MPI_Cancel(MPI_Request *request) {
+    if (own_at(request) == OFFBEAT_PREQUEST_NULL)
+        return NEXT(MPI_Cancel)(request);
+    return offbeat_partitioned_fail(
+        MPI_COMM_NULL, MPI_ERR_REQUEST,
+        "MPI_Cancel: the request is a partitioned one, which cannot be cancelled");
+}

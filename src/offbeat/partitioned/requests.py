@@ -1,0 +1,184 @@
+"""Partitioned sends and receives from Python: liboffbeat-partitioned beside the MPI library of mpi4py.
+
+For programs that use mpi4py, with the threads of Python or of a library that releases the interpreter lock::
+
+    from mpi4py import MPI
+    from offbeat.partitioned.requests import attach, receive_init, send_init
+
+    attach(MPI.COMM_WORLD)
+    if MPI.COMM_WORLD.rank == 0:
+        request = send_init(MPI.COMM_WORLD, array, partitions=8, dest=1, messages="learned")
+    else:
+        request = receive_init(MPI.COMM_WORLD, array, partitions=8, source=0)
+    with request:
+        for step in range(steps):
+            request.start()
+            ...  # request.ready(i), when partition i of a send is filled
+            request.wait()
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from offbeat.clock.native import handle, handle_of, load, mpi4py
+from offbeat.errors import BadInput
+from offbeat.mpi import build
+
+_lock = threading.Lock()
+_library: ctypes.CDLL | None = None
+
+
+def _loaded() -> ctypes.CDLL:
+    global _library
+    with _lock:
+        if _library is None:
+            _library = load(mpi4py(), build.PARTITIONED)
+            _library.offbeat_partitioned_error.restype = ctypes.c_char_p
+        return _library
+
+
+def _check(code: int) -> None:
+    """Raise :class:`BadInput` for a call that the library refused, ``MPI.Exception`` for other errors."""
+    mpi = mpi4py()
+    if code == mpi.SUCCESS:
+        return
+    sentence = _loaded().offbeat_partitioned_error().decode()
+    if sentence.startswith(("offbeat_", "partitioned ")):
+        raise BadInput(sentence)
+    raise mpi.Exception(code)
+
+
+def _with_info(keys: Mapping[str, object], call: Any) -> None:
+    """Call a function with the handle of an info object that has the keys which are not None."""
+    mpi = mpi4py()
+    info = mpi.Info.Create()
+    try:
+        for name, value in keys.items():
+            if value is not None:
+                info.Set(name, str(value).lower() if isinstance(value, bool) else str(value))
+        _check(call(handle_of(mpi, info)))
+    finally:
+        info.Free()
+
+
+def attach(comm: Any, *, lanes: int | None = None, progress_thread: bool | None = None) -> None:
+    """Prepare an mpi4py intra-communicator: ``offbeat_partitioned_attach``. Collective.
+
+    Raises :class:`BadInput` for invalid settings, here or on another process, and without mpi4py;
+    :class:`offbeat.errors.RunFailed` if the native library cannot be built or loaded; ``MPI.Exception``.
+    """
+    comm_handle, library = handle(mpi4py(), comm), _loaded()
+    keys = {"offbeat_lanes": lanes, "offbeat_progress_thread": progress_thread}
+    _with_info(keys, lambda info: library.offbeat_partitioned_attach(comm_handle, info))
+
+
+def finalize() -> None:
+    """End the progress thread: ``offbeat_partitioned_finalize``. Local."""
+    _check(_loaded().offbeat_partitioned_finalize())
+
+
+class PartitionedRequest:
+    """A partitioned send or receive of a buffer; :func:`send_init` and :func:`receive_init` create it.
+
+    The methods raise :class:`BadInput` for wrong calls, which change nothing, and ``MPI.Exception``.
+    """
+
+    def __init__(self, function: str, comm: Any, buffer: Any, partitions: int, peer: int, tag: int,
+                 keys: Mapping[str, object]) -> None:  # fmt: skip
+        mpi, library = mpi4py(), _loaded()
+        self._library = library
+        self._request = ctypes.c_void_p()
+        view = memoryview(buffer)
+        if view.readonly or not view.c_contiguous:
+            raise BadInput("a partitioned message needs a contiguous buffer that can be written")
+        if partitions < 1 or view.nbytes % partitions:
+            raise BadInput(f"{view.nbytes} bytes cannot be divided into {partitions} equal partitions")
+        self._memory = (ctypes.c_char * view.nbytes).from_buffer(buffer)
+        _with_info(
+            keys,
+            lambda info: getattr(library, function)(
+                self._memory,
+                ctypes.c_int(partitions),
+                ctypes.c_longlong(view.nbytes // partitions),
+                handle_of(mpi, mpi.BYTE),
+                ctypes.c_int(peer),
+                ctypes.c_int(tag),
+                handle(mpi, comm),
+                info,
+                ctypes.byref(self._request),
+            ),
+        )
+
+    def start(self) -> None:
+        """Begin an iteration."""
+        _check(self._library.offbeat_pstart(ctypes.byref(self._request)))
+
+    def ready(self, first: int, last: int | None = None) -> None:
+        """Mark a partition of a send as ready, or all from ``first`` to ``last``; by any thread."""
+        last = first if last is None else last
+        _check(self._library.offbeat_pready_range(ctypes.c_int(first), ctypes.c_int(last), self._request))
+
+    def arrived(self, partition: int) -> bool:
+        """Whether a partition of a receive arrived; by any thread."""
+        flag = ctypes.c_int()
+        _check(self._library.offbeat_parrived(self._request, ctypes.c_int(partition), ctypes.byref(flag)))
+        return bool(flag)
+
+    def test(self) -> bool:
+        """Complete the iteration if that is possible now."""
+        flag, status = ctypes.c_int(), mpi4py().Status()
+        _check(self._library.offbeat_ptest(ctypes.byref(self._request), ctypes.byref(flag), _address(status)))
+        return bool(flag)
+
+    def wait(self) -> None:
+        """Complete the iteration; other threads of Python run meanwhile."""
+        status = mpi4py().Status()
+        _check(self._library.offbeat_pwait(ctypes.byref(self._request), _address(status)))
+
+    def free(self) -> None:
+        """Free the inactive request; does nothing the second time."""
+        if self._request:
+            _check(self._library.offbeat_prequest_free(ctypes.byref(self._request)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the request; not after an error, as it may be active."""
+        if error is None:
+            self.free()
+
+
+def _address(status: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(mpi4py()._addressof(status))
+
+
+def send_init(
+    comm: Any,
+    buffer: Any,
+    *,
+    partitions: int,
+    dest: int,
+    tag: int = 0,
+    messages: int | str | None = None,
+    message_bytes: int | None = None,
+    lane: int | None = None,
+) -> PartitionedRequest:
+    """A send of a buffer, such as a NumPy array, in equal partitions; the keys are those of the C library.
+
+    ``messages`` is a number or ``"learned"``, ``message_bytes`` the smallest size of a message in bytes.
+    """
+    keys = {"offbeat_messages": messages, "offbeat_message_bytes": message_bytes, "offbeat_lane": lane}
+    return PartitionedRequest("offbeat_psend_init", comm, buffer, partitions, dest, tag, keys)
+
+
+def receive_init(comm: Any, buffer: Any, *, partitions: int, source: int, tag: int = 0) -> PartitionedRequest:
+    """A receive into a buffer, such as a NumPy array, in equal partitions."""
+    return PartitionedRequest("offbeat_precv_init", comm, buffer, partitions, source, tag, {})

@@ -1,0 +1,150 @@
+"""Programs that call MPI's own partitioned functions, not rebuilt, with the preload library.
+
+The programs are plain MPI 4. Without the preload, none of them is right on every library.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from real_fortran import fortran_of, libraries_with, need_gfortran
+from real_libraries import LIBRARIES, real_installation
+
+from offbeat.mpi.build import build_native
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
+
+pytestmark = pytest.mark.slow
+
+PROGRAMS = Path(__file__).with_name("programs")
+
+DATA = ("unequal_counts", "equal_tags", "communicators", "many_communicators", "threads", "other_messages")
+REQUESTS = (
+    *("waitall", "testall", "waitany", "testany", "waitsome", "testsome"),
+    *("test_before_ready", "inactive", "error_in_status"),
+)
+
+WITH_PARTITIONED = [name for name in LIBRARIES if name != "openmpi4"]
+"""The libraries whose mpi.h declares MPI's partitioned functions."""
+
+IN_FORTRAN = [
+    (name, source)
+    for binding, source in (("MPIF_H", "partitioned_mpif.f"), ("USE_F08", "partitioned_f08.f90"))
+    for name in libraries_with(binding)
+    if not name.startswith("openmpi")  # its Fortran libraries call functions that cannot be replaced
+]
+
+
+class Preload(Struct, frozen=True):
+    """The preload library for an MPI library, and a folder for programs."""
+
+    mpi: Installation
+    library: Path
+    folder: Path
+
+    def compile_c(self, name: str) -> Path:
+        """A program of PROGRAMS, built with plain MPI unless it exists."""
+        program = self.folder / name
+        if not program.exists():
+            library = self.mpi.library
+            line = ["cc", "-w", f"-I{self.mpi.include}", str(PROGRAMS / f"{name}.c"), str(library)]
+            line += [f"-Wl,-rpath,{library.parent}", "-pthread", "-o", str(program)]
+            compiled(line)
+        return program
+
+    def run(
+        self, program: Path, *words: str, environment: Mapping[str, str] | None = None, preloaded: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program on two processes."""
+        variables = dict(environment or {})
+        if preloaded:
+            variables["LD_PRELOAD"] = str(self.library)
+        assigned = [f"{name}={value}" for name, value in variables.items()]
+        launch = command(self.mpi, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
+        return subprocess.run(
+            launch.argv,
+            env=launch.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def lines(self, name: str, *words: str, environment: Mapping[str, str] | None = None) -> list[str]:
+        """What a program printed, which must have ended well."""
+        done = self.run(self.compile_c(name), *words, environment=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.splitlines()
+
+
+def compiled(line: list[str]) -> None:
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module", params=WITH_PARTITIONED)
+def preload(
+    request: pytest.FixtureRequest, own_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Preload:
+    """The preload library of one of WITH_PARTITIONED."""
+    mpi = real_installation(request.param)
+    (library,) = build_native(mpi).parents[1].glob("lib*/**/liboffbeat-partitioned-preload.so")
+    return Preload(mpi, library, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.mark.parametrize("scenario", DATA)
+def test_data_arrives_in_the_right_place(preload: Preload, scenario: str) -> None:
+    assert preload.lines("partitioned_data", scenario) == ["done"]
+
+
+@pytest.mark.parametrize("scenario", REQUESTS)
+def test_partitioned_requests_work_beside_requests_of_other_kinds(preload: Preload, scenario: str) -> None:
+    assert preload.lines("partitioned_requests", scenario) == ["done"]
+
+
+def test_partitions_arrive_before_the_last_one_is_ready(preload: Preload) -> None:
+    assert preload.lines("partitioned_data", "early") == ["3 partitions arrived early", "done"]
+
+
+def test_a_started_receive_goes_on_while_the_program_blocks_elsewhere(preload: Preload) -> None:
+    assert preload.lines("partitioned_data", "blocked_calls") == ["done"]
+
+
+def test_wrong_calls_fail_with_an_error_class_and_leave_the_request_usable(preload: Preload) -> None:
+    sentence, done = preload.lines("partitioned_requests", "errors")
+    assert done == "done"
+    is_old_mpich = preload.mpi.family == "mpich" and preload.mpi.version[:2] < (4, 1)
+    if not is_old_mpich:  # which has no sentences of a program for its own error classes
+        assert "partition 1 was marked ready before in this iteration" in sentence
+
+
+def test_the_environment_chooses_messages_and_refuses_what_it_does_not_know(preload: Preload) -> None:
+    right = {"OFFBEAT_PARTITIONED_MESSAGES": "learned", "OFFBEAT_PARTITIONED_LANES": "2"}
+    assert preload.lines("partitioned_data", "equal_tags", environment=right) == ["done"]
+    wrong = preload.run(
+        preload.compile_c("partitioned_data"), "equal_tags", environment={"OFFBEAT_PARTITIONED_LANES": "none"}
+    )
+    assert wrong.returncode != 0
+    assert "OFFBEAT_PARTITIONED_LANES is 'none'; it must be a whole number from 1 to 64" in wrong.stderr
+
+
+@pytest.mark.parametrize(("preload", "source"), IN_FORTRAN, indirect=["preload"])
+def test_fortran_programs_use_it_where_the_library_has_bindings(preload: Preload, source: str) -> None:
+    need_gfortran()
+    fortran = fortran_of(preload.mpi)
+    program = preload.folder / Path(source).stem
+    compiled([*fortran.before, "-w", str(PROGRAMS / source), *fortran.behind, "-o", str(program)])
+    done = preload.run(program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split() == ["3", "early", "right"], done.stdout
+
+
+def test_a_call_of_mpi_init_that_is_not_seen_is_named(preload: Preload) -> None:
+    done = preload.run(preload.compile_c("partitioned_unseen"))
+    assert done.returncode != 0
+    assert "did not see the call of MPI_Init; it sees calls in C" in done.stdout + done.stderr

@@ -1,0 +1,57 @@
+"""A program with mpi4py that sends partitions to the next process; fails where a promise is broken."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from mpi4py import MPI
+
+from offbeat.errors import BadInput
+from offbeat.partitioned.requests import PartitionedRequest, attach, receive_init, send_init
+
+COMM = MPI.COMM_WORLD
+RIGHT, LEFT = (COMM.rank + 1) % COMM.size, (COMM.rank - 1) % COMM.size
+
+
+def refuses(text: str, call: object, *arguments: object, **named: object) -> None:
+    try:
+        call(*arguments, **named)  # type: ignore[operator]
+    except BadInput as error:
+        assert text in str(error), f"{text!r} is not in {error!r}"
+    else:
+        raise AssertionError(f"nothing was refused: {arguments} {named}")
+
+
+def mark(request: PartitionedRequest, partitions: range) -> None:
+    for partition in partitions:
+        request.ready(partition)
+
+
+out, into = np.zeros(24, dtype=np.int64), np.zeros(24, dtype=np.int64)
+refuses("is not attached", send_init, COMM, out, partitions=4, dest=RIGHT)
+refuses("offbeat_lanes is '0'", attach, COMM, lanes=0)
+attach(COMM, lanes=2)
+refuses("5 equal partitions", send_init, COMM, out, partitions=5, dest=RIGHT)
+refuses("it must be a whole number", send_init, COMM, out, partitions=4, dest=RIGHT, messages="few")
+with (
+    send_init(COMM, out, partitions=4, dest=RIGHT, messages="learned") as send,
+    receive_init(COMM, into, partitions=3, source=LEFT) as receive,
+):
+    refuses("is not started", send.ready, 0)
+    for step in range(12):
+        send.start()
+        receive.start()
+        out[:] = np.arange(24) + 100 * COMM.rank + 10_000 * step
+        other = threading.Thread(target=mark, args=(send, range(2)))
+        other.start()
+        mark(send, range(2, 4))
+        other.join()
+        refuses("was marked ready before", send.ready, 1, 3)
+        while not receive.arrived(2):
+            pass
+        receive.wait()
+        while not send.test():
+            pass
+        assert (into == np.arange(24) + 100 * LEFT + 10_000 * step).all(), into
+print("arrived", flush=True)
