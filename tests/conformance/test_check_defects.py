@@ -90,7 +90,7 @@ def test_wrong_data_is_found_wherever_there_is_data(
     assert by_name["status"].verdict == "right"  # it looks at no data
 
 
-def test_a_fault_that_needs_earlier_cases_in_the_same_launch_is_told_from_others(
+def test_a_fault_that_needs_earlier_cases_in_the_same_launch_is_distinguished_from_others(
     program: Path, some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONFORMANCE_DEFECT", "worn")
