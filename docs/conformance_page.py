@@ -44,20 +44,20 @@ small messages, which the info key `offbeat_messages` changes.
 
 
 def main() -> None:
-    """Check every library, its own functions and offbeat's, and write the page."""
+    """Check every library, its own functions, offbeat's and its preload, and write the page."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    offbeats: list[dict[str, dict[str, Any]]] = []
+    offbeats: dict[str, list[dict[str, dict[str, Any]]]] = {"offbeat": [], "preload": []}
     lines: list[str] = []
     for mpi in find.installations():
-        offbeats.append(_checked(mpi, "offbeat", lines) or {})
         if own := _checked(mpi, "library", lines):
             found[mpi.version_text] = own
         else:
             lines.append(f"- {mpi.version_text} has no partitioned communication.")
-    found["offbeat's library on each of them"] = {
-        name: one | {"verdict": _common([others[name]["verdict"] for others in offbeats])}
-        for name, one in offbeats[0].items()
-    }
+        for of, outcomes in offbeats.items():
+            if checked := _checked(mpi, of, lines):
+                outcomes.append(checked)
+    found["offbeat's library on each of them"] = _on_all(offbeats["offbeat"])
+    found["offbeat's preload on each of them"] = _on_all(offbeats["preload"])
     columns = list(found.values())
     cases = {name: one for column in columns for name, one in column.items()}
     text = INTRODUCTION.format(
@@ -106,6 +106,14 @@ def _found(column: dict[str, dict[str, Any]]) -> list[str]:
 def _shortened(found: str) -> str:
     """Without MPICH's error stack, which has addresses."""
     return found.split(", error stack")[0]
+
+
+def _on_all(outcomes: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """The outcomes of several libraries as one column."""
+    return {
+        name: one | {"verdict": _common([others[name]["verdict"] for others in outcomes])}
+        for name, one in outcomes[0].items()
+    }
 
 
 def _common(verdicts: list[str]) -> str:

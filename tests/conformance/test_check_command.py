@@ -41,9 +41,20 @@ def test_offbeats_library_is_right_in_the_quick_cases(some_mpi_installation: Ins
     assert all(len(line) <= 80 for line in result.stdout.splitlines()[:8])
 
 
+def has_partitioned_functions(mpi: Installation) -> bool:
+    return (mpi.family, mpi.version[0]) != ("openmpi", 4)
+
+
 @pytest.mark.slow
-def test_offbeats_library_is_right_in_every_case_on_each_library(mpi_installation: Installation) -> None:
-    result = run(mpi_installation, "--of", "offbeat", "--timeout", "60 s", "--json", "-")
+@pytest.mark.parametrize("of", ["offbeat", "preload"])
+def test_offbeats_library_is_right_in_every_case_on_each_library(
+    mpi_installation: Installation, of: str
+) -> None:
+    if of == "preload" and not has_partitioned_functions(mpi_installation):
+        with pytest.raises(BadInput, match=r"has no partitioned communication .*--of offbeat"):
+            run(mpi_installation, "--of", of)
+        return
+    result = run(mpi_installation, "--of", of, "--timeout", "60 s", "--json", "-")
     found = outcomes(result)
     assert {name: one for name, one in found.items() if one["required"] and one["verdict"] != "right"} == {}
     refused = {name: one["verdict"] for name, one in found.items() if name.startswith("refuse-")}
@@ -54,7 +65,7 @@ def test_offbeats_library_is_right_in_every_case_on_each_library(mpi_installatio
 
 @pytest.mark.slow
 def test_a_library_that_lacks_partitioned_communication_is_named(mpi_installation: Installation) -> None:
-    if (mpi_installation.family, mpi_installation.version[0]) != ("openmpi", 4):
+    if has_partitioned_functions(mpi_installation):
         result = run(mpi_installation, *chosen("equal-counts"))
         assert (result.exit_code, "1 of 1 case right" in result.stdout) == (0, True)
         return
