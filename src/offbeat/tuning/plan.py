@@ -80,11 +80,12 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     def extent(self) -> str:
         """The sizes that rules cover, in a sentence."""
         ends = (
-            f"from the smallest divided by {self.beyond:.3g} to the largest times {self.beyond:.3g}"
+            f"begins at its size divided by {self.beyond:.3g}; the last ends at its size times"
+            f" {self.beyond:.3g}"
             if self.beyond > 1
-            else "neither below the smallest nor above the largest"
+            else "begins at its size; the last ends at its size"
         )
-        return f"Rules hold up to the geometric mean of neighbouring sizes, {ends}."
+        return f"Each rule holds up to the geometric mean of its size and the next. The first {ends}."
 
     @property
     def origin(self) -> str:
