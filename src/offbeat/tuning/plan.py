@@ -79,13 +79,14 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     @property
     def extent(self) -> str:
         """The sizes that rules cover, in a sentence."""
-        ends = (
-            f"begins at its size divided by {self.beyond:.3g}; the last ends at its size times"
-            f" {self.beyond:.3g}"
-            if self.beyond > 1
-            else "begins at its size; the last ends at its size"
+        middle = "Each rule holds up to the geometric mean of its size and the next"
+        if self.beyond <= 1:
+            return f"{middle}, from the first size to the last."
+        factor = f"{self.beyond:.3g}"
+        return (
+            f"{middle}. The first begins at its size divided by {factor}; the last ends at its size times"
+            f" {factor}."
         )
-        return f"Each rule holds up to the geometric mean of its size and the next. The first {ends}."
 
     @property
     def origin(self) -> str:
