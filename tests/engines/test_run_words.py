@@ -46,7 +46,7 @@ def test_the_closing_message_counts_the_verdicts_on_algorithms(tmp_path):
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
     assert ended.unproved == []
     text = closing_message(ended, {}, tmp_path).splitlines()
-    assert "algorithms of reduce: 2 proved, 2 indistinguishable, 2 unproved" in text  # at two sizes each
+    assert "reduce: 2 tests proved, 2 indistinguishable, 2 unproved" in text  # at two sizes each
 
 
 @pytest.mark.parametrize("status", ["unproved", "indistinguishable", "refused"])

@@ -67,4 +67,4 @@ def test_indistinguishable_algorithms_are_named_with_the_option():
 
 
 def test_indistinguishable_algorithms_are_counted_separately():
-    assert proof_lines(measured().verdicts) == ["reduce: 1 proved, 2 indistinguishable"]
+    assert proof_lines(measured().verdicts) == ["reduce: 1 test proved, 2 indistinguishable"]

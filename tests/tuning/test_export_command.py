@@ -123,8 +123,12 @@ def test_the_range_of_the_end_sizes_can_be_chosen_and_is_in_the_file(
 ) -> None:
     path = measured / "tuning" / "openmpi.rules"
     for factor, lines, extent in (
-        ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "neither below the smallest"),
-        ("2", "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0", "divided by 2 to the largest times 2"),
+        ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "from the first size to the last"),
+        (
+            "2",
+            "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0",
+            "divided by 2; the last ends at its size times 2",
+        ),
     ):
         assert export(measured, "--rule", "no_delay", "--beyond", factor, monkeypatch=monkeypatch) == 0
         text = path.read_text(encoding="utf-8")

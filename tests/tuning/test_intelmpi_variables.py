@@ -103,7 +103,7 @@ def test_each_range_of_processes_has_a_file_that_a_shell_can_source(tmp_path: Pa
     assert files.files[0].read_text(encoding="utf-8") == (
         """\
 # Written by offbeat from measurements with Intel MPI 2021.18.1.
-# Rules hold up to the geometric mean of neighbouring sizes, neither below the smallest nor above the largest.
+# Each rule holds up to the geometric mean of its size and the next, from the first size to the last.
 # Source it before launching 4 to 7 processes:  . intelmpi-p4-7.env
 # Preset 0 is the library's built-in decision.
 export I_MPI_ADJUST_BCAST='0:0-63;1:64-64;0:65-2147483647'

@@ -126,7 +126,7 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
     assert written(tuning_plan, tmp_path) == (
         """\
 # Written by offbeat from measurements with Open MPI 5.0.11.
-# Rules hold up to the geometric mean of neighbouring sizes, neither below the smallest nor above the largest.
+# Each rule holds up to the geometric mean of its size and the next, from the first size to the last.
 # Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size.
 2 # collectives
 

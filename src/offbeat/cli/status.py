@@ -46,7 +46,7 @@ def _print(status: Status) -> None:
         ]
         console.print(FittedTable(["collective", *STATUSES], rows))
     for line in status.proofs:
-        console.print(f"algorithms of {line}", markup=False)
+        console.print(line, markup=False)
     for case, reason in status.quarantined:
         console.print(f"quarantined: {case}: {reason}", markup=False)
     for note in status.notes:

@@ -98,7 +98,7 @@ def closing_message(outcome: Outcome, counts: dict[str, int], directory: Path) -
         + (f"; new: {new}" if new else "; nothing to measure")
         + (f"; {remaining} remaining" if remaining else "")
         + f"; results in {directory}",
-        *(f"algorithms of {line}" for line in outcome.proofs),
+        *outcome.proofs,
     ]
     if outcome.stopped:
         lines.append("Stopped before the job's time limit; the same command resumes the study.")

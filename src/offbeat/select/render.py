@@ -21,10 +21,12 @@ LEAD = ("library", "collective", "of", "p")
 """Columns that identify a configuration, besides the size; empty columns are omitted."""
 
 LEGEND = (
-    "no-delay slowdown, default slowdown: by how much the no-delay winner and the library's default score"
-    " worse than the choice. Confidence, from simulated repetitions of the study: same choice, the share of"
-    " repetitions with the same choice (tie: its lead is below the noise floor); within {within}, the share"
-    " in which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
+    "no-delay slowdown: by how much the no-delay winner scores worse than the choice.\n"
+    "default slowdown: by how much the library's default scores worse than the choice.\n"
+    "Confidence, from simulated repetitions of the study:\n"
+    "same choice: the share of repetitions with the same choice; tie: its lead is below the noise floor.\n"
+    "within {within}: the share in which the choice is worse than the best by at most {within}.\n"
+    "max loss: the 95th percentile of the loss of the choice."
 )
 """The meaning of the last columns."""
 
@@ -59,7 +61,7 @@ def _legend(selection: Selection) -> Text:
     control = selection.control
     if control is not None:
         text += (
-            f" Noise of this study: {control.pairs} pairs of cases that must be equal differ by"
+            f"\nNoise of this study: {control.pairs} pairs of cases that must be equal differ by"
             f" {control.median:.1%} in the median and by {control.largest:.1%} in the 95th percentile"
         )
         widened = control.widening > 1.005
@@ -72,13 +74,13 @@ def headline(selection: Selection) -> str:
     terms = selection.terms
     libraries = dict.fromkeys(configuration.library for configuration in selection.tables)
     scope = {
-        "average": "the average over the patterns of d̂ relative to each pattern's fastest",
-        "worst": "the worst over the patterns of d̂ relative to each pattern's fastest",
+        "average": "for each pattern, d̂ divided by the smallest d̂; then the mean over the patterns",
+        "worst": "for each pattern, d̂ divided by the smallest d̂; then the maximum over the patterns",
         "scenario": f"the smallest d̂ in the {_recorded_kind(selection)} {terms.rule.scenario}",
         "no_delay": "the smallest d̂ when all processes arrive together",
     }[terms.rule.kind]
     included = ", scenarios included" if terms.rule.include_scenarios else ""
-    return f"Selection for {', '.join(libraries)} by {terms.rule}: {scope}{included}."
+    return f"Selection for {', '.join(libraries)} by the rule {terms.rule}: {scope}{included}."
 
 
 def _recorded_kind(selection: Selection) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from offbeat.units import enumeration
+from offbeat.units import counted, enumeration
 
 KINDS = {
     "noncommutative": "operations that are not commutative",
@@ -134,13 +134,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
-    """A line for each collective, without ``default``: ``reduce: 12 proved, 2 indistinguishable``."""
+    """A line for each collective, without ``default``: ``reduce: 12 tests proved, 2 indistinguishable``.
+
+    A test is an algorithm at a number of processes and a size.
+    """
     counts: dict[str, Counter[str]] = {}
     for verdict in verdicts:
         if verdict.algorithm != DEFAULT:
             counts.setdefault(verdict.collective, Counter())[verdict.status] += 1
-    return [
-        f"{collective}: "
-        + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in by_status.items())
-        for collective, by_status in counts.items()
-    ]
+    lines = []
+    for collective, by_status in counts.items():
+        (first, number), *others = ((status.replace("_", " "), by_status[status]) for status in by_status)
+        rest = (f"{count} {status}" for status, count in others)
+        lines.append(f"{collective}: " + ", ".join([f"{counted(number, 'test')} {first}", *rest]))
+    return lines

@@ -114,27 +114,27 @@ def _first(one: Candidate, summary: Summary) -> str:
     after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
     reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
-        return f"There is little to gain from tuning. {one.name} would be the first: {reason},"
-    return f"Tune {one.name} first: {reason},"
+        return f"There is little to gain from tuning. {one.name} would be the first: {reason}"
+    return f"Tune {one.name} first: {reason}"
 
 
 def _waiting(one: Candidate, summary: Summary) -> str:
     """How long ranks wait for late ranks in these calls, and with which skew to measure algorithms."""
     if not one.is_compared:
-        return " on a single traced rank: how much of it is waiting for other ranks is unknown."
+        return ", on a single traced rank: how much of it is waiting for other ranks is unknown."
     share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
     skew = _mean(one, "skew")
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
-        return " and hardly any time is spent waiting for late ranks."
+        return ", and hardly any time is spent waiting for late ranks."
     if share < _LITTLE and waited < _LITTLE and not summary.sampling:
-        return f" and waiting for late ranks takes {waited:.1%}."
+        return f", and waiting for late ranks takes {waited:.1%}."
     if waited > share:
         return (
-            f" but waiting for late ranks takes more, {waited:.1%}, which no algorithm can avoid: balance the"
-            f" work, and measure algorithms with a skew of about {format_time(skew)}."
+            f". Waiting for late ranks takes more ({waited:.1%}), and no algorithm can avoid it: balance the"
+            f" work. Measure algorithms with a skew of about {format_time(skew)}."
         )
     return (
-        f" and waiting for late ranks takes another {waited:.1%}: measure algorithms with a skew of about"
+        f", and waiting for late ranks takes another {waited:.1%}: measure algorithms with a skew of about"
         f" {format_time(skew)}."
     )
 

@@ -79,12 +79,14 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     @property
     def extent(self) -> str:
         """The sizes that rules cover, in a sentence."""
-        ends = (
-            f"from the smallest divided by {self.beyond:.3g} to the largest times {self.beyond:.3g}"
-            if self.beyond > 1
-            else "neither below the smallest nor above the largest"
+        middle = "Each rule holds up to the geometric mean of its size and the next"
+        if self.beyond <= 1:
+            return f"{middle}, from the first size to the last."
+        factor = f"{self.beyond:.3g}"
+        return (
+            f"{middle}. The first begins at its size divided by {factor}; the last ends at its size times"
+            f" {factor}."
         )
-        return f"Rules hold up to the geometric mean of neighbouring sizes, {ends}."
 
     @property
     def origin(self) -> str:
