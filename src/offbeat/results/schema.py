@@ -41,7 +41,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.String,
         "the calls and the trace that a scenario or a replay was extracted from, if its file names them",
     ),
-    "skew_policy": (pl.String, "mean, median, fastest, own, fixed, file, replay or none"),
+    "skew_policy": (pl.String, "mean, median, fastest, own, fixed, rate, file, replay or none"),
     "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
     "skew_s": (
         pl.Float64,

@@ -269,7 +269,7 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
 def _notes(installation: Installation, variables: dict[str, str]) -> list[str]:
     switches = [name for name in variables if name.endswith("_DEVICE_COLLECTIVE")]
     notes = [
-        f"The files are derived from the default selection nested {installation.library} and belong to"
+        f"The files are derived from the default selection inside {installation.library} and belong to"
         f" {installation.name}: another version may abort programs that use them. Do not move them:"
         " MPICH aborts programs if a file is missing."
     ]
