@@ -40,8 +40,8 @@ class Case(Struct, frozen=True, kw_only=True):
     destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the shape's or
     scenario's name, followed by ``×factor`` where a study has several skews of one shape. ``skew_factor``
     multiplies the runtime that ``skew_policy`` (``mean``, ``median``, ``fastest``, ``own``, ``fixed``,
-    ``rate``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds, for ``rate`` the
-    delay in µs for each MB of a partition.
+    ``rate``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds, for
+    ``rate`` the delay in µs for each MB of a partition.
     """
 
     collective: str
