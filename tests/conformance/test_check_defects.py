@@ -69,7 +69,7 @@ def test_a_defect_is_found_by_its_case_and_by_no_other(
     defect: str,
 ) -> None:
     monkeypatch.setenv("CONFORMANCE_DEFECT", defect)
-    timeout_s = 10.0 if defect == "hang" else 60.0
+    timeout_s = 5.0 if defect == "hang" else 60.0
     done = checked(program, some_mpi_installation, tmp_path / "check", timeout_s)
     found = {one.case: one.verdict for one in done.outcomes if one.verdict not in ("right", "yes")}
     assert found == FOUND[defect]
@@ -108,7 +108,7 @@ def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
         ("crash", "pready-list", "rank 0: signal 11 in MPI_Pready_list(5, odd, one.request)"),
     ):
         monkeypatch.setenv("CONFORMANCE_DEFECT", defect)
-        done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=10.0)
+        done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=5.0)
         (one,) = [one for one in done.outcomes if one.failed]
         assert one.case == case and where in one.found
     assert summary(done) == "offbeat's library on L: 8 of 9 cases right, 1 crash. Qualities: 1 of 1."

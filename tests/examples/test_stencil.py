@@ -98,7 +98,7 @@ def test_results_are_right_for_every_division_of_the_grid(
 
 
 def test_the_librarys_own_functions_are_right_or_the_program_says_what_failed(stencil: Stencil) -> None:
-    done = stencil.run(2, "--grid", "13x11x9", "--ways", "plain,mpi", "--timeout", "20")
+    done = stencil.run(2, "--grid", "13x11x9", "--ways", "plain,mpi", "--timeout", "8")
     if stencil.mpi.family == "openmpi" and stencil.mpi.version[0] == 4:
         assert done.returncode == 2
         assert "no MPI_Psend_init" in done.stderr
