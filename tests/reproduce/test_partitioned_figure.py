@@ -167,7 +167,7 @@ def reproduce(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
-@pytest.mark.parametrize("number", FIGURES)
+@pytest.mark.parametrize("number", [4, 8])  # the others differ from 4 in settings of the study only
 def test_a_figure_is_measured_drawn_and_resumed(
     some_mpi_installation: Installation, tmp_path: Path, number: int
 ):
