@@ -13,6 +13,7 @@ import pytest
 import real_studies
 from real_studies import TINY
 
+from offbeat.mpi.build import build_native
 from offbeat.results.read import read_study
 
 pytestmark = pytest.mark.slow
@@ -69,8 +70,8 @@ def test_a_killed_run_leaves_no_process_and_resumes(mpi_installation, mpi_driver
     assert lateness_s(tmp_path / "results", "descending") < -5e-3
 
 
-def test_a_killed_study_of_partitioned_messages_resumes(mpi_installation, mpi_driver, tmp_path):
-    kill_and_resume(PARTITIONED, mpi_installation, mpi_driver, tmp_path)
+def test_a_killed_study_of_partitioned_messages_resumes(some_mpi_installation, tmp_path):
+    kill_and_resume(PARTITIONED, some_mpi_installation, build_native(some_mpi_installation), tmp_path)
 
 
 def kill_and_resume(study, mpi_installation, mpi_driver, tmp_path):
