@@ -3,10 +3,10 @@
 Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE]
 
 Measures, with the MPI installation LIBRARY, three studies of 80 cells (4 sizes × 2 numbers of partitions × 2
-numbers of threads × 5 delays) into FOLDER (default: a temporary one; what is there already is kept): single,
-many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 messages, and with one a
-partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE (default 20 us) the accepted
-lateness of threads.
+numbers of threads × 5 delays). FOLDER (default: a temporary one) holds the results; studies that are in it
+already are not measured again. The approaches are single, many, offbeat, offbeat_learned and the library's
+own calls; and offbeat with 4 messages, and with one message a partition. REPETITIONS (default 20) is the
+least number for each case, TOLERANCE (default 20 us) the accepted lateness of threads.
 
 The cells are divided at random into two halves, three times; recommendations for each half come from costs
 that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in

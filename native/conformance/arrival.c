@@ -61,7 +61,7 @@ static void more_at_the_receiver(void) {
     one_by_one(3, 5, 15000);
 }
 
-/* Nobody waits: MPI_Parrived alone makes progress. */
+/* The receiver calls MPI_Parrived only, until all partitions have arrived: that must make progress. */
 static void all_arrive_without_wait(void) {
     message one = open_message(6, 4, 4800, TAG);
     for (int seed = 0; seed < 5; seed++) {

@@ -15,10 +15,6 @@ enum { RESULT, PARTIAL, PARTS };
 /* What the end of an MPI request means: the arrival of a part, or nothing. */
 enum { SENT = PARTS, PURPOSES };
 
-static unsigned stamp_of(const offbeat_partitioned_request *request) {
-    return atomic_load_explicit(&request->stamp, memory_order_relaxed);
-}
-
 /* --- the routes of messages --- */
 
 static int left_of(const collective *of, int rank) {
@@ -123,7 +119,8 @@ static void finish(offbeat_partitioned_request *request, int message) {
     of->finished++;
     for (int i = 0; i < of->tree.children && forwards(of, message); i++)
         send(request, request->buffer, message, RESULT, i);
-    atomic_store_explicit(&of->steps[message].finished, stamp_of(request), memory_order_release);
+    atomic_store_explicit(&of->steps[message].finished, offbeat_partitioned_stamp(request),
+                          memory_order_release);
 }
 
 /* Adds the own contribution of an allreduce. The receive of the result is posted before the sum leaves, and
@@ -153,7 +150,7 @@ static void contribute(offbeat_partitioned_request *request, int message) {
     const step *at = &of->steps[message];
     const atomic_uint *ready = &request->message[message / of->layout.blocks].stamp;
     if (at->waits_for != OFFBEAT_PARTITIONED_CONTRIBUTION ||
-        atomic_load_explicit(ready, memory_order_acquire) != stamp_of(request))
+        atomic_load_explicit(ready, memory_order_acquire) != offbeat_partitioned_stamp(request))
         return;
     if (!of->is_allreduce)
         finish(request, message);
@@ -228,7 +225,7 @@ static void progress(offbeat_partitioned_request *request) {
         give_up(of);
     const int is_done = of->finished == offbeat_partitioned_steps(of) && of->active == 0;
     if ((is_done || has_failed) && atomic_load_explicit(&of->markers, memory_order_acquire) == 0)
-        atomic_store_explicit(&request->complete, stamp_of(request), memory_order_release);
+        atomic_store_explicit(&request->complete, offbeat_partitioned_stamp(request), memory_order_release);
 }
 
 /* A thread that finds the request entered leaves the news to the thread inside, which looks for them after it
@@ -268,7 +265,8 @@ void offbeat_partitioned_collective_start(offbeat_partitioned_request *request) 
 void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, int group) {
     collective *of = request->collective;
     atomic_fetch_add(&of->markers, 1);
-    atomic_store_explicit(&request->message[group].stamp, stamp_of(request), memory_order_release);
+    atomic_store_explicit(&request->message[group].stamp, offbeat_partitioned_stamp(request),
+                          memory_order_release);
     atomic_fetch_add(&of->news, 1);
     offbeat_partitioned_collective_progress(request);
     /* The last access: when the count is 0, another thread may complete and free the request. */
@@ -281,7 +279,8 @@ int offbeat_partitioned_collective_has(offbeat_partitioned_request *request, int
     if (offbeat_partitioned_is_complete(request))
         return 1;
     for (int i = first; i < first + of->layout.blocks; i++)
-        if (atomic_load_explicit(&of->steps[i].finished, memory_order_acquire) != stamp_of(request))
+        if (atomic_load_explicit(&of->steps[i].finished, memory_order_acquire) !=
+            offbeat_partitioned_stamp(request))
             return 0;
     return 1;
 }

@@ -40,7 +40,8 @@ static void complete_and_free(offbeat_prequest *request) {
 
 /* --- the early bird --- */
 
-/* The root marks a partition only after the last process has told it that the previous one is there. */
+/* The root marks a partition only after the last process has confirmed that the previous partition arrived.
+ */
 static void receivers_have_a_partition_before_the_next_is_ready(int count, const char *fanout) {
     enum { PARTITIONS = 3 };
     double *data = malloc(sizeof(double) * PARTITIONS * (size_t)count + 1);

@@ -186,7 +186,7 @@ int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuse
     return complete_list(count, requests, NULL, statuses);
 }
 
-/* Lists active requests that can be completed, at most so many. @return -1 when no request is active */
+/* Lists active requests that can be completed, at most `most`. @return -1 when no request is active */
 static int find_some(int count, offbeat_prequest requests[], int most, int indices[]) {
     int found = 0, active = 0;
     for (int i = 0; i < count && found < most; i++) {

@@ -16,8 +16,8 @@
 
 static int rank, size, errors_handled;
 static int comms;         /* created and not freed */
-static int creates_left;  /* the call of MPI_Comm_create after so many others fails; -1: none */
-static int sends_left;    /* as well, of MPI_Isend */
+static int creates_left;  /* calls of MPI_Comm_create that succeed before one fails; -1: none fails */
+static int sends_left;    /* the same for MPI_Isend */
 static int fails_some;    /* MPI_Testsome reports an error in the next status */
 static int fails_threads; /* pthread_create fails */
 

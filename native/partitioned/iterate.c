@@ -4,16 +4,13 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/collective.h"
+#include "partitioned/complete.h"
 #include "partitioned/errors.h"
 #include "partitioned/progress.h"
 #include "partitioned/receive.h"
 #include "partitioned/send.h"
 
 #include <sched.h>
-
-static int is_active(const offbeat_partitioned_request *request) {
-    return atomic_load_explicit(&request->is_active, memory_order_acquire);
-}
 
 static MPI_Comm handler_of(const offbeat_partitioned_request *request) {
     return request->comm->user;
@@ -47,7 +44,7 @@ static void start(offbeat_partitioned_request *request) {
 static int check_start(const char *function, const offbeat_prequest *request) {
     if (request == NULL || *request == OFFBEAT_PREQUEST_NULL)
         return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
-    if (is_active(*request))
+    if (offbeat_partitioned_is_active(*request))
         return offbeat_partitioned_fail(
             handler_of(*request), MPI_ERR_REQUEST,
             "%s: the request was started already; complete it before the next start", function);
@@ -98,7 +95,7 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
                 ? "%s: the request is a broadcast from another rank; only the root's partitions can be ready"
                 : "%s: the request is a receive; only partitions of a send can be ready",
             function);
-    if (!is_active(request))
+    if (!offbeat_partitioned_is_active(request))
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
             "%s: the request is not started; partitions can be ready after a start", function);
@@ -109,8 +106,9 @@ static int partition_at(const int partitions[], int low, int index) {
     return partitions == NULL ? low + index : partitions[index];
 }
 
-/* Marks so many existing partitions: those of a list, or those from low if the list is NULL. If one of them
- * is marked already, none is marked: the marks are taken back, as no partition is counted yet. */
+/* Marks `length` existing partitions: those in the list, or if it is NULL, consecutive ones from low on. If
+ * one of them is marked already, none is marked: this function removes its marks, which nobody has counted.
+ */
 static int mark(const char *function, offbeat_partitioned_request *request, const int partitions[], int low,
                 int length) {
     for (int i = 0; i < length; i++) {
@@ -185,7 +183,7 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
                                         "%s: the request is a send; only partitions of a receive arrive",
                                         function);
     int rc = check_partition(function, request, partition);
-    if (rc != MPI_SUCCESS || !is_active(request))
+    if (rc != MPI_SUCCESS || !offbeat_partitioned_is_active(request))
         return rc;
     *flag = has(request, partition);
     if (*flag)

@@ -7,12 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned stamp_of(const offbeat_partitioned_request *receive) {
-    return atomic_load_explicit(&receive->stamp, memory_order_relaxed);
-}
-
 static void set_complete(offbeat_partitioned_request *receive) {
-    atomic_store_explicit(&receive->complete, stamp_of(receive), memory_order_release);
+    atomic_store_explicit(&receive->complete, offbeat_partitioned_stamp(receive), memory_order_release);
 }
 
 /* --- matching --- */
@@ -129,18 +125,18 @@ static void post(offbeat_partitioned_request *receive) {
         give_up(receive);
     if (is_mismatch(receive))
         offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
-    atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_release);
+    atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_release);
 }
 
 int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *receive) {
-    return atomic_load_explicit(&receive->posted, memory_order_acquire) == stamp_of(receive);
+    return atomic_load_explicit(&receive->posted, memory_order_acquire) == offbeat_partitioned_stamp(receive);
 }
 
 void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
     atomic_store_explicit(&receive->failure, MPI_SUCCESS, memory_order_relaxed);
     atomic_fetch_add_explicit(&receive->stamp, 1, memory_order_relaxed);
     if (receive->is_null) {
-        atomic_store_explicit(&receive->posted, stamp_of(receive), memory_order_relaxed);
+        atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_relaxed);
         set_complete(receive);
     } else if (!receive->is_matched) {
         test_setup(receive);
@@ -160,7 +156,8 @@ static int report(offbeat_partitioned_request *receive) {
 }
 
 static void note_arrival_time(offbeat_partitioned_request *receive) {
-    const int trial = offbeat_partitioned_plan_trial(&receive->plan, (int64_t)stamp_of(receive) - 1);
+    const int trial =
+        offbeat_partitioned_plan_trial(&receive->plan, (int64_t)offbeat_partitioned_stamp(receive) - 1);
     if (trial >= 0)
         receive->times_ns[trial] = offbeat_partitioned_now_ns();
     if (trial != OFFBEAT_PARTITIONED_TRIALS - 1)
@@ -197,8 +194,8 @@ static void test_messages(offbeat_partitioned_request *receive) {
     for (int i = 0; i < count && count != MPI_UNDEFINED; i++) {
         receive->arrived++;
         if (receive->indices[i] < receive->messages)
-            atomic_store_explicit(&receive->message[receive->indices[i]].stamp, stamp_of(receive),
-                                  memory_order_release);
+            atomic_store_explicit(&receive->message[receive->indices[i]].stamp,
+                                  offbeat_partitioned_stamp(receive), memory_order_release);
     }
     if (receive->arrived == expected)
         finish(receive);
@@ -227,7 +224,8 @@ int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int pa
     if (!offbeat_partitioned_receive_is_posted(receive) || receive->staging != NULL || receive->drain != NULL)
         return 0;
     for (int i = receive->first_of[partition]; i <= receive->last_of[partition]; i++)
-        if (atomic_load_explicit(&receive->message[i].stamp, memory_order_acquire) != stamp_of(receive))
+        if (atomic_load_explicit(&receive->message[i].stamp, memory_order_acquire) !=
+            offbeat_partitioned_stamp(receive))
             return 0;
     return 1;
 }

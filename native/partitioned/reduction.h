@@ -22,7 +22,8 @@ typedef struct offbeat_partitioned_reduction {
     void *partial_memory, *scratch_memory;
 } offbeat_partitioned_reduction;
 
-/** Allocates the buffers for so many elements, and for the largest message. @return an MPI error code */
+/** Allocates the buffers. @param elements of the whole buffer @param largest elements of the largest message
+ * @return an MPI error code */
 int offbeat_partitioned_reduction_allocate(offbeat_partitioned_reduction *of, int64_t elements,
                                            int64_t largest);
 

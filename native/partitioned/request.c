@@ -87,7 +87,7 @@ int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) 
 }
 
 void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {
-    const int64_t iteration = (int64_t)atomic_load_explicit(&request->stamp, memory_order_relaxed) - 1;
+    const int64_t iteration = (int64_t)offbeat_partitioned_stamp(request) - 1;
     request->messages = offbeat_partitioned_plan_messages(&request->plan, iteration);
     request->has_announcement = offbeat_partitioned_plan_announces(&request->plan, iteration);
     if (request->messages != request->mapped_messages)

@@ -131,10 +131,15 @@ static inline void offbeat_partitioned_leave(offbeat_partitioned_request *reques
     atomic_flag_clear_explicit(&request->busy, memory_order_release);
 }
 
+/** The number of starts, which identifies the current iteration. */
+static inline unsigned offbeat_partitioned_stamp(const offbeat_partitioned_request *request) {
+    return atomic_load_explicit(&request->stamp, memory_order_relaxed);
+}
+
 /** Whether all data of the current iteration was sent or received. */
 static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_request *request) {
     return atomic_load_explicit(&request->complete, memory_order_acquire) ==
-           atomic_load_explicit(&request->stamp, memory_order_relaxed);
+           offbeat_partitioned_stamp(request);
 }
 
 /** The tag of the replies to a request, in a range of its own on lane 0. */
@@ -151,8 +156,9 @@ enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
 /** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
 void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
 
-/** Records an error of MPI_Testsome or MPI_Testall: the first one of so many statuses, if the error is in one
- * of them. @return whether MPI completed the requests all the same */
+/** Records an error of MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first error in
+ * them is recorded. @param statuses number of statuses that MPI set @return whether MPI completed the
+ * requests nevertheless */
 int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses);
 
 /** Ends a receive: cancels it, or waits for it if it is matched. Does nothing for MPI_REQUEST_NULL. */

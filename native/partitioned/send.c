@@ -145,7 +145,7 @@ static _Thread_local char this_thread;
 
 /* The index of the current iteration among the trials; -1: none. */
 static int current_trial(const offbeat_partitioned_request *send) {
-    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    const unsigned stamp = offbeat_partitioned_stamp(send);
     return offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
 }
 
@@ -191,8 +191,8 @@ static void send_message(offbeat_partitioned_request *send, int message) {
     if (!send->is_null)
         rc = trial < 0 ? send_elements(send, message) : send_in_trial(send, message, trial);
     offbeat_partitioned_note_failure(send, rc);
-    atomic_store_explicit(&send->message[message].stamp,
-                          atomic_load_explicit(&send->stamp, memory_order_relaxed), memory_order_release);
+    atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
+                          memory_order_release);
     atomic_fetch_add_explicit(&send->sent, 1, memory_order_release);
 }
 
@@ -211,12 +211,12 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
 }
 
 int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
-    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    const unsigned stamp = offbeat_partitioned_stamp(send);
     return atomic_exchange_explicit(&send->ready[partition], stamp, memory_order_relaxed) != stamp;
 }
 
 void offbeat_partitioned_send_unmark(offbeat_partitioned_request *send, int partition) {
-    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    const unsigned stamp = offbeat_partitioned_stamp(send);
     atomic_store_explicit(&send->ready[partition], stamp - 1, memory_order_relaxed);
 }
 
@@ -230,7 +230,7 @@ void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int parti
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
 static void test_some(offbeat_partitioned_request *send) {
-    const unsigned stamp = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    const unsigned stamp = offbeat_partitioned_stamp(send);
     int is_done;
     for (int i = 0; i < send->messages; i++)
         if (atomic_load_explicit(&send->message[i].stamp, memory_order_acquire) == stamp)
@@ -254,8 +254,7 @@ void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
     int rc = PMPI_Testall(count, send->requests, &are_done, send->statuses);
     offbeat_partitioned_note_failures(send, rc, count);
     if (are_done || rc != MPI_SUCCESS)
-        atomic_store_explicit(&send->complete, atomic_load_explicit(&send->stamp, memory_order_relaxed),
-                              memory_order_release);
+        atomic_store_explicit(&send->complete, offbeat_partitioned_stamp(send), memory_order_release);
 }
 
 int offbeat_partitioned_send_is_idle(offbeat_partitioned_request *send) {
@@ -266,7 +265,7 @@ int offbeat_partitioned_send_is_idle(offbeat_partitioned_request *send) {
         return 0;
     test_answer(send);
     /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
-    const unsigned starts = atomic_load_explicit(&send->stamp, memory_order_relaxed);
+    const unsigned starts = offbeat_partitioned_stamp(send);
     if (send->has_reply == NONE || !send->plan.is_learned || starts <= OFFBEAT_PARTITIONED_TRIALS)
         return send->has_reply != NONE;
     return report_arrived(send);

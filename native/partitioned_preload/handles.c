@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open addressing with linear probing. A reader may use a table that was replaced meanwhile: whoever looks a
- * handle up got it after it was added, so that every table that the reader can see has the handle. Replaced
- * tables are therefore kept; each is at least twice as large as the one before, so that all of them together
- * are no larger than the last one.
+ * Open addressing with linear probing. A reader takes no lock, and may still read a table that has been
+ * replaced. It finds its handle there, too, because a handle is added before the program gets it. Replaced
+ * tables are therefore never freed. Each is at least twice as large as the one before: together, they are no
+ * larger than the current one.
  */
 #include "partitioned_preload/handles.h"
 

@@ -149,7 +149,8 @@ class PartitionedEngine(MpiEngine):
         )
 
     def _unrecorded(self, algorithm: Algorithm) -> int:
-        """Each measurement prepares its transfer anew; a learned number of messages follows trials."""
+        """Uncounted repetitions of every batch, as each batch creates new requests; ``offbeat_learned`` first
+        tries several numbers of messages."""
         return LEARNING_ITERATIONS if algorithm.name == LEARNED else WARMUP_REPETITIONS
 
     def _unrecorded_later(self, algorithm: Algorithm) -> int:
