@@ -158,7 +158,7 @@ void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int 
 
 /** Records an error of MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first error in
  * them is recorded. @param statuses number of statuses that MPI set @return whether MPI completed the
- * requests nevertheless */
+ * requests anyway */
 int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses);
 
 /** Ends a receive: cancels it, or waits for it if it is matched. Does nothing for MPI_REQUEST_NULL. */
