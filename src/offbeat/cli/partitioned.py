@@ -42,6 +42,16 @@ def partitioned() -> None:
 app.command("check")(partitioned_check.command)
 
 
+DelayRate = Annotated[
+    float | None,
+    typer.Option(
+        help="The last partition is ready later than the others by this many µs per MB of a partition."
+        " [default: 100, unless other delays are given]"
+    ),
+]
+
+Skew = Annotated[str, typer.Option(help="The largest delay of a shape: seconds, or a time such as '100 us'.")]
+
 Sources = Annotated[
     list[Path],
     typer.Argument(help="Result directories of studies with [[partitioned]].", metavar="RESULTS..."),
@@ -113,13 +123,7 @@ def recommend(
             " 1, 2, 4, 8 and 16 are compared]",
         ),
     ] = None,
-    delay_rate: Annotated[
-        float | None,
-        typer.Option(
-            help="The last partition is ready later than the others by this many µs per MB of a partition."
-            " [default: 100, unless other delays are given]"
-        ),
-    ] = None,
+    delay_rate: DelayRate = None,
     compute_rate: Annotated[
         float | None,
         typer.Option(
@@ -139,9 +143,7 @@ def recommend(
             metavar="FILE|SHAPE",
         ),
     ] = "",
-    skew: Annotated[
-        str, typer.Option(help="The largest delay of a shape: seconds, or a time such as '100 us'.")
-    ] = "100 us",
+    skew: Skew = "100 us",
     json: Json = "",
 ) -> None:
     """Advise how to send a message: which approach, how many partitions a thread, how many messages.
@@ -213,13 +215,7 @@ def show_model(
             " several times."
         ),
     ] = None,
-    delay_rate: Annotated[
-        float | None,
-        typer.Option(
-            help="The last partition is ready later than the others by this many µs per MB of a partition."
-            " [default: 100, unless other delays are given]"
-        ),
-    ] = None,
+    delay_rate: DelayRate = None,
     arithmetic_intensity: Annotated[
         float | None,
         typer.Option(
@@ -247,9 +243,7 @@ def show_model(
             metavar="FILE|SHAPE",
         ),
     ] = "",
-    skew: Annotated[
-        str, typer.Option(help="The largest delay of a shape: seconds, or a time such as '100 us'.")
-    ] = "100 us",
+    skew: Skew = "100 us",
     inside: Annotated[
         bool, typer.Option("--inside", help="Both processes are on the same node; otherwise on two nodes.")
     ] = False,
