@@ -140,7 +140,7 @@ def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
 
 def test_the_requested_rule_is_reported(tmp_path: Path) -> None:
     page = text_of(page_of(factory.imported("hydra-ft-scenario", tmp_path / "ft"), "scenario:ft_scenario"))
-    assert "by scenario:ft_scenario" in page
+    assert "by the rule scenario:ft_scenario" in page
 
 
 def test_the_page_of_an_empty_study(tmp_path: Path) -> None:
