@@ -23,10 +23,9 @@ export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
 
 run() { .venv/bin/python -m pytest -p skipped_tests "$@" </dev/null; }
 
-# A file's tests stay in one process, as they share what they build. Many tests wait for a time limit or for a launch: one
-# process more than there are cores keeps the cores busy.
-cores=$(nproc)
-side_by_side=(--numprocesses $((cores < 4 ? cores + 1 : 4)) --dist loadfile --no-loadscope-reorder)
+# A file's tests stay in one process, as they share what they build. Many tests wait for a time limit or for a launch: four
+# processes keep two cores busy.
+side_by_side=(--numprocesses 4 --dist loadfile --no-loadscope-reorder)
 
 if [[ ${1:-} == --quick ]]; then
     run -q -m "not alone and not slow" --library openmpi5 --hypothesis-profile quick "${side_by_side[@]}"

@@ -18,7 +18,9 @@
 #endif
 
 /** For the code that runs in every traced call. */
+#ifndef OFFBEAT_TRACER_INLINE
 #define OFFBEAT_TRACER_INLINE static inline __attribute__((always_inline))
+#endif
 
 /** A simultaneous reading of TSC and clock. */
 typedef struct offbeat_tracer_reading {

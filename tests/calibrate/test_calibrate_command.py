@@ -33,11 +33,8 @@ def measurements_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
-def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
-    library: str, own_cache: Path, tmp_path: Path
-) -> None:
-    prefix = str(real_installation(library).prefix)
+def test_two_processes_of_a_real_library_make_a_platform_of_one_node(own_cache: Path, tmp_path: Path) -> None:
+    prefix = str(real_installation("openmpi5").prefix)
     output, picture, measurements_file = tmp_path / "here.toml", tmp_path / "here.svg", tmp_path / "here.json"
     arguments = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
     done = run(*arguments, "--picture", str(picture), "--measurements", str(measurements_file))

@@ -24,12 +24,11 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("library", ["openmpi5", "mpich4"])
 def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
-    library: str, own_cache: Path, tmp_path: Path
+    own_cache: Path, tmp_path: Path
 ) -> None:
     directory = tmp_path / "check"
-    arguments = ["check", "--mpi", str(real_installation(library).mpirun), "-n", "3", "--repetitions", "8"]
+    arguments = ["check", "--mpi", str(real_installation("mpich4").mpirun), "-n", "3", "--repetitions", "8"]
     arguments += ["--longest-age", "30 ms", "-o", str(directory)]
     done = run(*arguments)
     assert done.exit_code == 0, done.exception or done.output

@@ -64,6 +64,7 @@ def lateness_s(directory, pattern):
     return median_s[1] - median_s[0]
 
 
+@pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5", "mpich5"], indirect=True)
 def test_a_killed_run_leaves_no_process_and_resumes(mpi_installation, mpi_driver, tmp_path):
     kill_and_resume(STUDY, mpi_installation, mpi_driver, tmp_path)
     assert lateness_s(tmp_path / "results", "ascending") > 5e-3

@@ -68,13 +68,23 @@ def succeed(argv: Sequence[object], environment: dict[str, str] | None = None) -
 
 @pytest.fixture(scope="session")
 def stencil(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Stencil:
-    """The example, built by CMake for each of the five real MPI libraries in turn."""
-    prefix = build.build_native(mpi_installation).parents[1]
-    folder = tmp_path_factory.mktemp("stencil")
+    """The example, built for each of the five real MPI libraries in turn."""
+    return built(mpi_installation, tmp_path_factory.mktemp("stencil"))
+
+
+@pytest.fixture(scope="session")
+def some_stencil(some_mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Stencil:
+    """The example, built for one library."""
+    return built(some_mpi_installation, tmp_path_factory.mktemp("stencil"))
+
+
+def built(mpi: Installation, folder: Path) -> Stencil:
+    """The example, built by CMake in a folder."""
+    prefix = build.build_native(mpi).parents[1]
     options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_FLAGS={' '.join(WARNINGS)}"]
     succeed(["cmake", "-S", SOURCES, "-B", folder, *options, *build.generator_options()])
     succeed(["cmake", "--build", folder])
-    return Stencil(mpi_installation, prefix, folder / "stencil")
+    return Stencil(mpi, prefix, folder / "stencil")
 
 
 def test_plain_and_partitioned_exchanges_compute_what_a_sequential_program_computes(stencil: Stencil) -> None:
@@ -91,9 +101,9 @@ def test_plain_and_partitioned_exchanges_compute_what_a_sequential_program_compu
     ],
 )
 def test_results_are_right_for_every_division_of_the_grid(
-    stencil: Stencil, p: int, threads: int, options: tuple[str, ...]
+    some_stencil: Stencil, p: int, threads: int, options: tuple[str, ...]
 ) -> None:
-    results = stencil.results(p, "--grid", "7x11x9", *options, threads=threads)
+    results = some_stencil.results(p, "--grid", "7x11x9", *options, threads=threads)
     assert results == {"plain": "right", "offbeat": "right"}
 
 
@@ -150,8 +160,8 @@ def test_it_is_built_by_the_compiler_wrapper_and_pkg_config(stencil: Stencil, tm
     ],
 )
 def test_options_that_cannot_be_right_are_refused_in_a_sentence(
-    stencil: Stencil, options: tuple[str, ...], sentence: str
+    some_stencil: Stencil, options: tuple[str, ...], sentence: str
 ) -> None:
-    done = stencil.run(2, *options)
+    done = some_stencil.run(2, *options)
     assert done.returncode == 2
     assert sentence in done.stderr

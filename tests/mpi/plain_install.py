@@ -62,13 +62,14 @@ def succeed(argv: Sequence[object], environment: Mapping[str, str] | None = None
     return done.stdout
 
 
-def compile_without_warnings(folder: Path) -> None:
-    """Build what is configured in a folder.
+def compile_without_warnings(folder: Path, *targets: str) -> None:
+    """Build what is configured in a folder: all, or some targets.
 
     Fails on warnings without turning them into errors: with the compiler options of the driver's build,
     ccache has most of the objects.
     """
-    done = run(["cmake", "--build", folder, "--parallel", "2"])
+    selection = ["--target", *targets] if targets else []
+    done = run(["cmake", "--build", folder, "--parallel", "2", *selection])
     output = done.stdout + done.stderr
     assert done.returncode == 0, output[-8000:]
     assert "warning:" not in output, output[-8000:]
@@ -84,20 +85,22 @@ def other_than(mpi: Installation) -> Installation:
 
 
 def install(name: str, folder: Path) -> PlainInstall:
-    """Build and install for one MPI library, then build the consumers with that installation."""
+    """Build and install for one MPI library, then build the consumers with that installation.
+
+    An installation that is complete in the folder is used as it is.
+    """
     mpi = real_installation(name)
     for tool in ("gfortran", "pkg-config", "valgrind"):
         if not shutil.which(tool):
             lacking(f"{tool} (Debian's package {tool})")
     build, prefix, consumers = folder / "build", folder / "prefix", folder / "consumers"
-    succeed(
-        [
-            *("cmake", "-S", SOURCES, "-B", build, f"-DMPI_C_COMPILER={mpi.mpicc}"),
-            "-DOFFBEAT_FORTRAN=ON",
-        ]
-    )
-    compile_without_warnings(build)
-    succeed(["cmake", "--install", build, "--prefix", prefix])
-    succeed(["cmake", "-S", CONSUMERS, "-B", consumers, f"-DCMAKE_PREFIX_PATH={prefix}"])
-    succeed(["cmake", "--build", consumers])
+    complete = folder / "complete"
+    if not complete.exists():
+        options = [f"-DMPI_C_COMPILER={mpi.mpicc}", "-DOFFBEAT_FORTRAN=ON"]
+        succeed(["cmake", "-S", SOURCES, "-B", build, *options])
+        compile_without_warnings(build)
+        succeed(["cmake", "--install", build, "--prefix", prefix])
+        succeed(["cmake", "-S", CONSUMERS, "-B", consumers, f"-DCMAKE_PREFIX_PATH={prefix}"])
+        succeed(["cmake", "--build", consumers])
+        complete.touch()
     return PlainInstall(mpi=mpi, prefix=prefix, consumers=consumers)

@@ -7,11 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plain_install import SOURCES, compile_without_warnings, succeed
+from native_build import launch_command, native_tests
+from plain_install import SOURCES, succeed
 
 from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.mpi.launch import command
 
 pytestmark = pytest.mark.slow
 
@@ -37,37 +38,22 @@ int main(void) {
 """
 
 
-def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
-    """The launcher's arguments as CMake takes them, for any number of processes."""
-    words = launch.argv[:-1]
-    words[words.index(str(p))] = "NPROCS"
-    return ";".join(words)
-
-
-def native_tests(mpi: Installation, folder: Path, *selection: str) -> None:
+def run_native_tests(mpi: Installation, *selection: str) -> None:
     """Build the C tests for a library, and run those that ctest's words select."""
-    p = len(os.sched_getaffinity(0)) + 3
-    launch = command(mpi, Path("program"), p)
-    configure = [
-        *build.configure_options(mpi),
-        "-DOFFBEAT_BUILD_TESTING=ON",
-        f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
-    ]
-    succeed(["cmake", "-S", SOURCES, "-B", folder, *configure])
-    compile_without_warnings(folder)
-    output = succeed(["ctest", "--test-dir", folder, "--output-on-failure", *selection], launch.environment)
+    folder = native_tests(mpi)
+    output = succeed(
+        ["ctest", "--test-dir", folder, "--output-on-failure", *selection], launch_command(mpi).environment
+    )
     assert "100% tests passed" in output
 
 
-def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
-    native_tests(mpi_installation, tmp_path, "--label-exclude", "clocks")
+def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation) -> None:
+    run_native_tests(mpi_installation, "--label-exclude", "clocks")
 
 
 @pytest.mark.alone
-def test_the_native_tests_of_clocks_hold_on_each_real_library(
-    mpi_installation: Installation, tmp_path: Path
-) -> None:
-    native_tests(mpi_installation, tmp_path, "--label-regex", "clocks")
+def test_the_native_tests_of_clocks_hold_on_each_real_library(mpi_installation: Installation) -> None:
+    run_native_tests(mpi_installation, "--label-regex", "clocks")
 
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plain_install import SOURCES, run, succeed
-from real_libraries import lacking, real_installation
+from native_build import native_tests, need_sanitizer
+from plain_install import succeed
+from real_libraries import real_installation
 
-from offbeat.mpi import build
 from offbeat.mpi.launch import command
 
 pytestmark = pytest.mark.slow
@@ -34,20 +34,11 @@ def test_random_partitioned_communication_is_clean_with_the_sanitizers(
     library: str, sanitizer: str, kind: str, tmp_path: Path
 ) -> None:
     mpi = real_installation(library)
-    probe = tmp_path / "probe.c"
-    probe.write_text("int main(void) { return 0; }\n", encoding="utf-8")
-    if run(["cc", f"-fsanitize={sanitizer}", probe, "-o", tmp_path / "probe"]).returncode:
-        lacking(f"the compiler's runtime for -fsanitize={sanitizer}")
-    options = [
-        "-DOFFBEAT_BUILD_TESTING=ON",
-        "-DOFFBEAT_SANITIZERS=ON",
-        "-DOFFBEAT_TEST_LAUNCHER=unused;NPROCS",
-    ]
-    succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *build.configure_options(mpi), *options])
+    need_sanitizer(sanitizer, tmp_path)
     program = f"partitioned_{kind}_test_with_{sanitizer}_sanitizer"
-    succeed(["cmake", "--build", tmp_path, "--parallel", "2", "--target", program])
+    folder = native_tests(mpi, program)
     (tmp_path / "suppressed").write_text(SUPPRESSED, encoding="utf-8")
-    launch = command(mpi, tmp_path / program, 2)
+    launch = command(mpi, folder / program, 2)
     environment = {
         **launch.environment,
         "ASAN_OPTIONS": "detect_leaks=0",  # MPI libraries do not free everything

@@ -12,7 +12,7 @@ from made_cells import COSTS, cells, measured
 from msgspec.structs import replace
 
 from offbeat.errors import BadInput
-from offbeat.partitioned.cells import read_measured
+from offbeat.partitioned.cells import modelled_approach, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts, time_s
 from offbeat.partitioned.fit import fit, fit_approach, fit_of, fitted_platform, predicted_s, section
 from offbeat.partitioned.model import pipelined_s
@@ -141,6 +141,26 @@ def test_the_platform_file_has_the_costs_and_can_be_read_and_written_again(tmp_p
 def test_too_few_cells_are_refused() -> None:
     with pytest.raises(BadInput, match="no approach has 4 measured cells"):
         fit(measured(cells("many")[:3]))
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "modelled"),
+    [
+        ("offbeat", 0, ("offbeat", 0)),
+        ("offbeat", 4, ("offbeat", 4)),
+        ("offbeat(messages=32)", 4, ("offbeat", 32)),
+        ("offbeat(messages=learned)", 4, ("offbeat_learned", 0)),
+        ("offbeat(message_bytes=4096)", 0, ("offbeat", 4)),
+        ("offbeat(message_bytes=1000000)", 0, ("offbeat", 1)),
+        ("offbeat(lanes=2)", 0, None),
+        ("offbeat(messages=2, lanes=2)", 0, None),
+        ("many", 0, ("many", 0)),
+    ],
+)
+def test_a_measured_approach_with_settings_is_that_of_the_model(
+    name: str, setting: int, modelled: tuple[str, int] | None
+) -> None:
+    assert modelled_approach(name, 16384, setting) == modelled
 
 
 def test_a_directory_without_results_is_refused(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from traced_program import ABORTED, EXITED, FINALIZED, Traced, read
+from typer.testing import CliRunner
+
+from offbeat.cli.trace import app
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +26,10 @@ ENDS = {
 
 
 @pytest.mark.parametrize("how", list(ENDS))
-def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> None:
-    state, _ = ENDS[how]
+def test_all_calls_before_the_end_are_in_the_files_and_the_summary_states_the_end(
+    traced: Traced, how: str
+) -> None:
+    state, note = ENDS[how]
     program = traced.compile_c("barriers.c")
     alone = traced.run(program, 2, "200", "0", how, traced=False)
     done = traced.run(program, 2, "200", "0", how)
@@ -42,19 +45,18 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
         assert trace.communicators[1].size == 2
         assert (trace.ended_ns != 0) == (trace.state != 0)
     assert len({trace.run for trace in ranks}) == 1
+    summary = summarised(traced)
+    assert (re.search(note, summary) is not None) if note else "did not end" not in summary
 
 
-@pytest.mark.parametrize("how", list(ENDS))
-def test_the_summary_states_how_the_program_ended(traced: Traced, how: str) -> None:
-    _, said = ENDS[how]
-    traced.run(traced.compile_c("barriers.c"), 2, "200", "0", how)
+def summarised(traced: Traced) -> str:
+    """What ``offbeat trace summary`` prints."""
     answer = traced.folder / "summary.json"
-    arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
-    done = subprocess.run([*arguments, "--json", str(answer)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, ["summary", str(traced.folder / "trace"), "--json", str(answer)])
+    assert done.exit_code == 0, done.output
     calls = {row["function"]: row["calls"] for row in json.loads(answer.read_text(encoding="utf-8"))["rows"]}
     assert {"MPI_Barrier", "MPI_Allreduce"} <= set(calls)
-    assert (re.search(said, done.stdout) is not None) if said else "did not end" not in done.stdout
+    return done.stdout
 
 
 def test_an_earlier_trace_is_kept_and_the_next_run_is_untraced_with_a_message(traced: Traced) -> None:

@@ -45,6 +45,7 @@ def test_every_library_obeys_the_files_written_for_it(tuned: Tuned) -> None:
     assert "3 of 3 rules verified" in ran.stdout
 
 
+@pytest.mark.parametrize("mpi_installation", ["openmpi5", "mpich5", "intelmpi"], indirect=True)
 @pytest.mark.usefixtures("kept")
 def test_verify_detects_a_replaced_choice(tuned: Tuned, tmp_path: Path) -> None:
     """The two reduce rules swap their algorithms, which are equally valid."""
@@ -68,6 +69,7 @@ def test_verify_detects_a_replaced_choice(tuned: Tuned, tmp_path: Path) -> None:
     assert "1 of 3 rules verified" in ran.stdout
 
 
+@pytest.mark.parametrize("mpi_installation", ["openmpi4", "mpich4", "intelmpi"], indirect=True)
 @pytest.mark.usefixtures("kept")
 def test_verify_detects_a_moved_boundary_and_a_deleted_rule(tuned: Tuned, tmp_path: Path) -> None:
     small, large = tuned.plan.rules["reduce"]

@@ -149,9 +149,10 @@ class PartitionedEngine(MpiEngine):
         )
 
     def _unrecorded(self, algorithm: Algorithm) -> int:
-        """Uncounted repetitions of every batch, as each batch creates new requests; ``offbeat_learned`` first
-        tries several numbers of messages."""
-        return LEARNING_ITERATIONS if algorithm.name == LEARNED else WARMUP_REPETITIONS
+        """Uncounted repetitions of every batch, as each batch creates new requests; a library that learns the
+        number of messages first tries several."""
+        learns = algorithm.name == LEARNED or algorithm.settings.get(SETTINGS["messages"]) == "learned"
+        return LEARNING_ITERATIONS if learns else WARMUP_REPETITIONS
 
     def _unrecorded_later(self, algorithm: Algorithm) -> int:
         return self._unrecorded(algorithm)

@@ -24,8 +24,10 @@ DRIVER = "offbeat-driver"
 """File name of the driver."""
 
 HARMONIZE = "liboffbeat-harmonize.so"
-PARTITIONED = "liboffbeat-partitioned.so"
 """File name of the library with the shared clock and the harmonised start."""
+
+PARTITIONED = "liboffbeat-partitioned.so"
+"""File name of the library for partitioned communication."""
 
 _SOURCES = (".c", ".h", ".def", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
 

@@ -10,9 +10,11 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.partitioned.costs import LEARNED, OWN
 from offbeat.partitioned.model import Times
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.read import Results, read_study
+from offbeat.study.algorithm import split_name
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.cases import NO_DELAY, SENDER
 
@@ -20,7 +22,7 @@ MESSAGES_VARIABLE = "OFFBEAT_PARTITIONED_MESSAGES"
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):
-    """One measured case. ``setting`` is the number of messages that the study's environment sets; 0: none.
+    """One measured case. ``setting`` is the number of messages that the study sets; 0: none.
 
     ``ready_s`` (partitions,) are the typical times at which partitions were ready; the first is 0. ``time_s``
     is d̂ with its 95% confidence interval.
@@ -105,9 +107,10 @@ def _cells(results: Results) -> Iterable[Cell]:
     ready_s = _ready_s(results)
     setting = _setting(results)
     for row in cases.iter_rows(named=True):
-        if row["case"] in ready_s:
+        modelled = modelled_approach(row["algorithm"], row["bytes"], setting)
+        if modelled and row["case"] in ready_s:
             yield Cell(
-                approach=row["algorithm"],
+                approach=modelled[0],
                 total_bytes=row["bytes"],
                 threads=row["threads"],
                 pattern=row["pattern"],
@@ -115,8 +118,29 @@ def _cells(results: Results) -> Iterable[Cell]:
                 time_s=max(row["last_delay_s"], RESOLUTION_S),
                 low_s=max(row["last_delay_low_s"], RESOLUTION_S),
                 high_s=max(row["last_delay_high_s"], RESOLUTION_S),
-                setting=setting,
+                setting=modelled[1],
             )
+
+
+def modelled_approach(name: str, total_bytes: int, setting: int) -> tuple[str, int] | None:
+    """The approach and the number of messages that the model knows a measured algorithm by.
+
+    ``offbeat(messages=32)`` is ``offbeat`` with 32 messages, whatever the study's environment sets. None for
+    settings that the model does not have, such as lanes.
+    """
+    approach, parameters = split_name(name)
+    if not parameters:
+        return approach, setting
+    if set(parameters) == {"messages"}:
+        count = parameters["messages"]
+        return (OWN, int(count)) if count.isdecimal() else (LEARNED, 0)
+    if (
+        set(parameters) == {"message_bytes"}
+        and (size := parameters["message_bytes"]).isdecimal()
+        and int(size)
+    ):
+        return OWN, max(1, total_bytes // int(size))
+    return None
 
 
 def _setting(results: Results) -> int:
