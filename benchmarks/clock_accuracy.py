@@ -23,41 +23,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from native_program import compiled
 
-from offbeat.mpi import build, find
+from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
 SOURCE = Path(__file__).with_suffix(".c")
-NATIVE = SOURCE.parents[1] / "native"
 AGE_MS = 1000
 FIRST_ROUND_THAT_COUNTS = 4
 LAUNCHES = 4
 DEFAULT = "constraints:0:0"
 
 Record = dict[str, int | str]
-
-
-def compiled(installation: Installation, folder: Path) -> Path:
-    prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/liboffbeat-harmonize.a")
-    program, library = folder / SOURCE.stem, installation.library
-    rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    arguments: list[str | Path] = [
-        "cc",
-        "-O2",
-        SOURCE,
-        "-o",
-        program,
-        *includes,
-        archive,
-        library,
-        *rpaths,
-        "-lpthread",
-    ]
-    subprocess.run(arguments, check=True)
-    return program
 
 
 def play(
@@ -122,7 +100,7 @@ def show(records: list[Record], clocks: dict[str, str]) -> dict[str, tuple[float
 def main(mpi: str = "auto", rounds: str = "60", checks: str = "10000") -> None:
     installation = find.choose(mpi)
     with TemporaryDirectory() as folder:
-        program = compiled(installation, Path(folder))
+        program = compiled(installation, "liboffbeat-harmonize.a", Path(folder), [SOURCE])
         clocks = contestants(exchanges_of_the_default(installation, program))
         rounds_a_launch = -(-int(rounds) // LAUNCHES)
         checks_a_round = -(-int(checks) // (LAUNCHES * rounds_a_launch))

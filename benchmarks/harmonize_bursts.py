@@ -26,8 +26,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from msgspec import Struct, field
+from native_program import compiled
 
-from offbeat.mpi import build, find
+from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
@@ -84,21 +85,9 @@ def bursts_of_load(epoch_ns: int, processes: int) -> Iterator[None]:
             process.join()
 
 
-def compiled(installation: Installation, folder: Path) -> Path:
-    prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/liboffbeat-harmonize.a")
-    program, library = folder / "harmonize_bursts", installation.library
-    rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    includes = [f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    subprocess.run(
-        ["cc", "-O2", SOURCE, "-o", program, *includes, archive, library, *rpaths, "-lpthread"], check=True
-    )
-    return program
-
-
 def run(installation: Installation, p: int, phases: int) -> str:
     with TemporaryDirectory() as folder:
-        program = compiled(installation, Path(folder))
+        program = compiled(installation, "liboffbeat-harmonize.a", Path(folder), [SOURCE])
         launch = command(installation, program, p)
         epoch_ns = time.monotonic_ns()
         arguments = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]

@@ -19,9 +19,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from native_program import compiled
 from partitioned_ratios import size_text
 
-from offbeat.mpi import build, find
+from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
@@ -31,21 +32,10 @@ Times = dict[tuple[str, int, int, int], dict[str, float]]
 """Collective, bytes, partitions, span in ns → times in ns by approach."""
 
 
-def compiled(installation: Installation, folder: Path) -> Path:
-    prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/liboffbeat-partitioned.a")
-    program, library = folder / SOURCE.stem, installation.library
-    rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    includes = [f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    subprocess.run(
-        ["cc", "-O2", SOURCE, "-o", program, *includes, archive, library, *rpaths, "-lpthread"], check=True
-    )
-    return program
-
-
 def run(installation: Installation, processes: int, repetitions: str, progress_thread: str) -> str:
     with TemporaryDirectory() as folder:
-        launch = command(installation, compiled(installation, Path(folder)), processes)
+        program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), [SOURCE])
+        launch = command(installation, program, processes)
         done = subprocess.run(
             [*launch.argv, repetitions, progress_thread],
             env=launch.environment,

@@ -19,14 +19,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from native_program import NATIVE, compiled
 
-from offbeat.mpi import build, find
+from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
-SOURCE = Path(__file__).with_suffix(".c")
-NATIVE = SOURCE.parents[1] / "native"
 APPROACHES = ("approaches", "messages", "own", "windows")
+SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]
 KIB, MIB = 1 << 10, 1 << 20
 FIXED = ("offbeat:1", "offbeat:3", "offbeat:9", "offbeat:32")
 
@@ -36,22 +36,10 @@ Times = dict[tuple[str, int, int, int], float]
 """Approach, bytes, partitions, delay in ns → time in ns."""
 
 
-def compiled(installation: Installation, folder: Path) -> Path:
-    prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/liboffbeat-partitioned.a")
-    program, library = folder / "partitioned_ratios", installation.library
-    rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    sources = [SOURCE, *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]
-    includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    subprocess.run(
-        ["cc", "-O2", *sources, "-o", program, *includes, archive, library, *rpaths, "-lpthread"], check=True
-    )
-    return program
-
-
 def run(installation: Installation, repetitions: str, progress_thread: str) -> str:
     with TemporaryDirectory() as folder:
-        launch = command(installation, compiled(installation, Path(folder)), 2)
+        program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), SOURCES)
+        launch = command(installation, program, 2)
         done = subprocess.run(
             [*launch.argv, repetitions],
             env={**launch.environment, "OFFBEAT_PARTITIONED_PROGRESS_THREAD": progress_thread},

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the test suite on every MPI library that can be had here: most tests side by side, then those marked 'alone'.
 # Arguments go to pytest, which then runs one test after the other: tools/test.sh tests/study
-# 'tools/test.sh --quick' runs the tests that are quick and need no root, with one MPI library.
+# 'tools/test.sh --quick' runs the tests that are quick and need no root, with one MPI library; 'tools/test.sh --packages'
+# only installs the packages of Debian below.
 #
 # Debian's Open MPI, MPICH and SimGrid and a browser are installed where apt-get may; the MPI libraries from PyPI are in .mpi.
 # Tests whose library, simulator or browser is missing are skipped, counted and named; with CI=true they fail.
@@ -10,6 +11,7 @@ cd "$(dirname "$0")/.."
 
 [[ ${1:-} == --quick ]] || tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver gdb \
     gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2 ccache
+[[ ${1:-} == --packages ]] && exit
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}

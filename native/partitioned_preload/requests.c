@@ -127,9 +127,6 @@ int MPI_Request_free(MPI_Request *request) {
 }
 
 int MPI_Cancel(MPI_Request *request) {
-    if (own_at(request) == OFFBEAT_PREQUEST_NULL)
-        return NEXT(MPI_Cancel)(request);
-    return offbeat_partitioned_fail(
-        MPI_COMM_NULL, MPI_ERR_REQUEST,
-        "MPI_Cancel: the request is a partitioned one, which cannot be cancelled");
+    offbeat_prequest own = own_at(request);
+    return own != OFFBEAT_PREQUEST_NULL ? offbeat_pcancel(&own) : NEXT(MPI_Cancel)(request);
 }

@@ -7,9 +7,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from offbeat.trace import call_sites as sites
 from offbeat.trace.call_sites import MOST_LETTERS, demangled, shortened
+from offbeat.trace.format import Mapping
 from offbeat.trace.program_file import ProgramFile
 
 SOURCE = """
@@ -113,3 +116,24 @@ def test_names_are_short_in_tables(name: str, short: str) -> None:
 
 def test_the_longest_name_is_cut(library: Path) -> None:
     assert len(shortened("a" * 500 + "::" + "b" * 500)) == MOST_LETTERS
+
+
+def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text("int other(void);\nint caller(void) {\n    return 1 + other();\n}\n", encoding="utf-8")
+    library = tmp_path / "program.so"
+    subprocess.run(["cc", "-g", "-O0", "-fPIC", "-shared", "-o", library, source], check=True)
+    symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+    start = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" caller"))
+    code = library.read_bytes()[start : start + 64]
+    behind_call = start + code.index(b"\xe8") + 5
+    all_sites = sites.CallSites()
+    of_file = sites.AddressResolver([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
+    (number,) = of_file.numbers(np.array([0x7000000 + behind_call], dtype=np.uint64))
+    assert sites.site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
+
+
+def test_an_address_outside_of_all_files_is_its_own_label() -> None:
+    all_sites = sites.CallSites()
+    (number,) = sites.AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
+    assert sites.site_labels([all_sites.all[number]]) == ["0xabc"]

@@ -23,6 +23,8 @@ from trace_files import (
 )
 
 from offbeat.trace import format as form
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import Summary, summarise
 
 __all__ = [
     "CODE",
@@ -60,3 +62,11 @@ def pattern_trace(
         for one, delay in zip(trace_files, row, strict=True):
             one.call(begin + round(delay * US), end, sequence=sequence, **values)
     return write(folder, trace_files)
+
+
+def summary_of(folder: Path) -> Summary:
+    return summarise(open_trace(folder))
+
+
+def notes_of(summary: Summary) -> str:
+    return "\n".join(summary.notes)

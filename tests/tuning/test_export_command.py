@@ -20,7 +20,7 @@ from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.template import TEMPLATE
 from offbeat.tuning import prove_files
 from offbeat.tuning.proofs import Proofs
-from offbeat.tuning.verify_calls import TriedCalls
+from offbeat.tuning.verify_legal_calls import TriedCalls
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 HERE = {

@@ -45,7 +45,7 @@ def command(
     from offbeat.tuning.proofs import failed_rules, legend, table, write_proofs
     from offbeat.tuning.proofs import summary as summary_of
     from offbeat.tuning.prove_files import prove_files
-    from offbeat.tuning.verify_calls import summary_lines, write_tried
+    from offbeat.tuning.verify_legal_calls import summary_lines, write_tried
 
     folder = tuning or directory / "tuning"
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None

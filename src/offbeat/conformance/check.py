@@ -22,7 +22,7 @@ from offbeat.conformance.outcomes import (
     Implementation,
     Outcome,
 )
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
@@ -50,10 +50,8 @@ def program_of(installation: Installation, of: Implementation, built: Path) -> l
         )
     if of != "preload":
         return [str(program)]
-    found = sorted(built.parents[1].glob(f"lib*/**/{PRELOAD}"))
-    if not found:
-        raise RunFailed(f"there is no {PRELOAD} in {built.parents[1]}: this offbeat does not build it")
-    return ["env", f"LD_PRELOAD={found[0]}", str(program)]
+    (preload,) = built.parents[1].glob(f"lib*/**/{PRELOAD}")
+    return ["env", f"LD_PRELOAD={preload}", str(program)]
 
 
 def launch_of(installation: Installation, words: Sequence[str]) -> LaunchCommand:

@@ -26,7 +26,7 @@ from offbeat.tuning.files import Manifest
 from offbeat.tuning.plan import family_of
 from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.verify import Probe, Proof, Verifier, probes
-from offbeat.tuning.verify_calls import TriedCalls, try_with_and_without
+from offbeat.tuning.verify_legal_calls import TriedCalls, try_with_and_without
 from offbeat.tuning.write import is_simulated, measured_library
 
 

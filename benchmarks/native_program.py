@@ -1,0 +1,24 @@
+"""Compiles the C programs of the benchmarks against offbeat's native libraries."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from offbeat.mpi import build
+from offbeat.mpi.installation import Installation
+
+NATIVE = Path(__file__).resolve().parents[1] / "native"
+
+
+def compiled(installation: Installation, archive: str, folder: Path, sources: Sequence[Path]) -> Path:
+    """The program of the sources, linked with ``archive``, such as ``liboffbeat-harmonize.a``."""
+    prefix = build.build_native(installation).parents[1]
+    (path,) = prefix.glob(f"lib*/**/{archive}")
+    program, library = folder / sources[0].stem, installation.library
+    rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
+    includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
+    arguments = ["cc", "-O2", *sources, "-o", program, *includes, path, library, *rpaths, "-lpthread"]
+    subprocess.run(arguments, check=True)
+    return program
