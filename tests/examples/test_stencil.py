@@ -19,6 +19,9 @@ from offbeat.mpi.launch import command
 
 SOURCES = REPOSITORY / "examples" / "stencil"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
+WAYS = re.compile(r"^(plain|offbeat|mpi) +(\w+)", re.MULTILINE)
+"""A line of the program's table: a way and its result."""
+
 SMALL = ("--iterations", "6", "--repetitions", "2")
 
 
@@ -29,9 +32,13 @@ class Stencil(Struct, frozen=True):
     prefix: Path
     program: Path
 
-    def run(self, p: int, *options: str, threads: int = 2) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, p: int, *options: str, threads: int = 2, preload: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run it on ``p`` processes with ``threads`` threads each."""
-        argv = ["/usr/bin/env", f"OMP_NUM_THREADS={threads}", str(self.program), *SMALL, *options]
+        preloaded = [f"LD_PRELOAD={preload}"] if preload else []
+        variables = [f"OMP_NUM_THREADS={threads}", *preloaded]
+        argv = ["/usr/bin/env", *variables, str(self.program), *SMALL, *options]
         launch = command(self.mpi, argv, p, steerable=False)
         return execute(launch.argv, launch.environment)
 
@@ -39,7 +46,7 @@ class Stencil(Struct, frozen=True):
         """Way → result of a run that succeeds."""
         done = self.run(p, *options, threads=threads)
         assert done.returncode == 0, done.stdout + done.stderr
-        return dict(re.findall(r"^(plain|offbeat|mpi) +(\w+)", done.stdout, re.MULTILINE))
+        return dict(WAYS.findall(done.stdout))
 
 
 def execute(
@@ -119,6 +126,14 @@ def test_the_librarys_own_functions_are_right_or_the_program_says_what_failed(st
     else:
         assert done.returncode == 0, done.stdout + done.stderr
         assert re.search(r"^mpi +right", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("mpi_installation", ["openmpi5", "mpich4", "mpich5", "intelmpi"], indirect=True)
+def test_with_the_preload_the_librarys_functions_are_right(stencil: Stencil) -> None:
+    (preload,) = stencil.prefix.rglob("liboffbeat-partitioned-preload.so")
+    done = stencil.run(2, "--grid", "13x11x9", "--imbalance", "2", "--ways", "plain,mpi", preload=preload)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert dict(WAYS.findall(done.stdout)) == {"plain": "right", "mpi": "right"}
 
 
 def test_it_is_built_by_the_compiler_wrapper_and_pkg_config(stencil: Stencil, tmp_path: Path) -> None:
