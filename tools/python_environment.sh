@@ -94,5 +94,4 @@ if [[ $1 == --editable ]]; then
 else
     echo "Installing into $folder, which may take a minute: $*"
 fi
-# Python compiles the modules that it imports; pip would compile all files of all packages, one after the other.
-"$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "$@"
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"

@@ -21,6 +21,7 @@ if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$OFFBEAT_TEST_CACHE/ccache CCACHE_NOHASHDIR=1
 fi
 unset PYTHONUNBUFFERED # hides what happens when a reader of our output leaves early
+unset PYTHONDONTWRITEBYTECODE # every command would compile offbeat's modules again
 export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
 
 run() { .venv/bin/python -m pytest -p skipped_tests "$@" </dev/null; }
@@ -36,6 +37,9 @@ elif (($#)); then
     run "$@"
     exit
 fi
+
+# The tests are compiled once, while the native parts are built, and not by each of the processes.
+run --collect-only -qq &>/dev/null &
 
 # All parts run, whatever the first one says. Two tests at a time disturb each other's timing on a small machine: a test that
 # fails beside others decides by its second run, alone, where its failure is still in the log of the first.

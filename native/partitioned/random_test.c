@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random transfers with checked data: sizes, partitions, datatypes, orders, tags, settings and, with
- * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default: 10000 with one process, 2000 with
+ * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default: 4000 with one process, 2000 with
  * two, 500 with more), seed (default 1). All processes draw the same numbers, so that both sides of a
  * transfer agree.
  */
@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
     right = (rank + 1) % size;
     left = (rank + size - 1) % size;
     threads_allowed = provided == MPI_THREAD_MULTIPLE;
-    const long transfers = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 500 : size == 2 ? 2000 : 10000;
+    const long transfers = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 500 : size == 2 ? 2000 : 4000;
     state = (uint64_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u;
     mpi_assert_success(offbeat_partitioned_attach(MPI_COMM_WORLD, MPI_INFO_NULL),
                        "offbeat_partitioned_attach");

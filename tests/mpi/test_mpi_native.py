@@ -48,7 +48,11 @@ def run_native_tests(mpi: Installation, *selection: str) -> None:
 
 
 def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation) -> None:
-    run_native_tests(mpi_installation, "--label-exclude", "clocks")
+    run_native_tests(mpi_installation, "--label-exclude", "clocks|unlaunched")
+
+
+def test_the_native_tests_hold_that_need_no_launch(some_mpi_installation: Installation) -> None:
+    run_native_tests(some_mpi_installation, "--label-regex", "unlaunched")
 
 
 @pytest.mark.alone

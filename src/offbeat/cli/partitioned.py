@@ -120,7 +120,7 @@ def recommend(
             min=1,
             max=65536,
             help="Partitions of each thread. May be given several times. [default: 1 with --delay-rate, else"
-            " 1, 2, 4, 8 and 16 are compared]",
+            " those of 1, 2, 4, 8 and 16 for which there are delays]",
         ),
     ] = None,
     delay_rate: DelayRate = None,

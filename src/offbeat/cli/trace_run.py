@@ -48,7 +48,7 @@ def command(
     depth: Annotated[
         str,
         typer.Option(
-            help="Number of callers that distinguish call sites, 1 to 16 [default: 4]; 0: no call paths, no"
+            help="Number of callers that distinguish call sites, 1 to 16 [default: 4]; 0: as 1, but without"
             " Python frames."
         ),
     ] = "",
