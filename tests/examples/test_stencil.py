@@ -17,6 +17,8 @@ from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
+pytestmark = pytest.mark.slow
+
 SOURCES = REPOSITORY / "examples" / "stencil"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 WAYS = re.compile(r"^(plain|offbeat|mpi) +(\w+)", re.MULTILINE)
@@ -120,7 +122,7 @@ def test_the_librarys_own_functions_are_right_or_the_program_says_what_failed(st
         assert done.returncode == 2
         assert "no MPI_Psend_init" in done.stderr
     elif stencil.mpi.family == "openmpi":  # wrong data or a hang in 5.0; later versions may be right
-        failed = "WRONG" in done.stdout or "did not end an exchange" in done.stderr
+        failed = "WRONG" in done.stdout or "did not end an iteration" in done.stderr
         assert (done.returncode == 0) is not failed
         assert failed or re.search(r"^mpi +right", done.stdout, re.MULTILINE)
     else:

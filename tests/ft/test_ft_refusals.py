@@ -46,6 +46,7 @@ def test_a_directory_is_refused_as_pattern_file(some_ft: Ft, tmp_path: Path) -> 
     assert f"{tmp_path}: the file cannot be read: Is a directory" in done.stderr
 
 
+@pytest.mark.slow
 def test_more_processes_than_planes_are_refused(some_ft: Ft) -> None:
     done = some_ft.run(33, "--class", "W")
     assert done.returncode == 2
