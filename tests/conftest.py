@@ -15,7 +15,7 @@ from offbeat.errors import RunFailed
 from offbeat.mpi import build, find
 from offbeat.mpi.installation import Installation
 
-hypothesis.settings.register_profile("offbeat", deadline=None)  # no test judges a wall time
+hypothesis.settings.register_profile("offbeat", deadline=None, max_examples=60)  # no test judges a wall time
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=30)  # of 'make check'
 hypothesis.settings.load_profile("offbeat")
 
