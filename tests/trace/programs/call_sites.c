@@ -21,13 +21,13 @@ static void wait_ms(int is_late, int ms) {
         nanosleep(&time, NULL);
 }
 
-/* Rank 0 is late in one of these functions, rank 1 in the other. */
+/* Rank 0 is late in one of these functions, rank 1 in the other, by more than a busy machine delays them. */
 __attribute__((noinline)) int first(int x, int rank) {
-    wait_ms(rank == 0, 2);
+    wait_ms(rank == 0, 10);
     return dot(x) + 1;
 }
 __attribute__((noinline)) int second(int x, int rank) {
-    wait_ms(rank == 1, 2);
+    wait_ms(rank == 1, 10);
     return dot(x) + 2;
 }
 
