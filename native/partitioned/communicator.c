@@ -349,6 +349,10 @@ int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t iden
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (offbeat_partitioned_comm_of(comm) != NULL)
         return MPI_SUCCESS;
+    offbeat_partitioned_comm *root = offbeat_partitioned_comm_of(attached);
+    if (root == NULL)
+        return offbeat_partitioned_fail(comm, MPI_ERR_COMM,
+                                        "partitioned communication: MPI_COMM_WORLD is not attached");
     offbeat_partitioned_comm *state = new_state(comm);
     if (state == NULL)
         return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
@@ -362,7 +366,7 @@ int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t iden
                                                             "partitioned communication: a process of the "
                                                             "communicator is not in MPI_COMM_WORLD");
     }
-    share(offbeat_partitioned_comm_of(attached), identity, state);
+    share(root, identity, state);
     pthread_mutex_lock(&lock); /* threads may initialise their first requests at the same time */
     if (offbeat_partitioned_comm_of(comm) == NULL)
         rc = set_state(comm, state);
