@@ -9,7 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from real_libraries import LIBRARIES, installed, lacking, real_installation
+from real_libraries import LIBRARIES, installed, real_installation, skip_without
 
 from offbeat.errors import RunFailed
 from offbeat.mpi import build, find
@@ -84,7 +84,7 @@ def some_mpi_installation(pytestconfig: pytest.Config) -> Installation:
     for name in [only] if only else LIBRARIES:
         if installation := installed(name):
             return installation
-    lacking("any MPI library")
+    skip_without("any MPI library")
 
 
 @pytest.fixture(scope="session")

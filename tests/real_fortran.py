@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from msgspec import Struct
-from real_libraries import LIBRARIES, installed, lacking
+from real_libraries import LIBRARIES, installed, skip_without
 
 from offbeat.mpi.installation import Installation
 
@@ -62,7 +62,7 @@ def libraries_with(*bindings: str) -> list[str]:
 def need_gfortran() -> None:
     """End the test if there is no compiler."""
     if not shutil.which("gfortran"):
-        lacking("gfortran (Debian's package gfortran)")
+        skip_without("gfortran (Debian's package gfortran)")
 
 
 def _without_a_wrapper(mpi: Installation) -> Fortran:

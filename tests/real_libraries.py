@@ -28,7 +28,7 @@ LIBRARIES = {
 a family stands for later versions, too."""
 
 
-def lacking(requirement: str) -> NoReturn:
+def skip_without(requirement: str) -> NoReturn:
     """Skip the test and name the missing requirement; in CI, where no test may be skipped, fail."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"missing in CI: {requirement}")
@@ -56,4 +56,4 @@ def installed(name: str) -> Installation | None:
 
 def real_installation(name: str) -> Installation:
     """One of LIBRARIES on this machine; ends the test if it is missing."""
-    return installed(name) or lacking(f"{name} ({LIBRARIES[name][2]})")
+    return installed(name) or skip_without(f"{name} ({LIBRARIES[name][2]})")

@@ -59,20 +59,12 @@ static double *allocate(const program *p, int count) {
 
 static char timeout_error[100];
 
-/* The handler of the alarm. A library may hang inside a call, so that only the process itself can end. */
+/* The handler of the alarm. A library may hang inside a call, where the program can check no time. */
 static void end_after_timeout(int number) {
+    const ssize_t written = write(STDERR_FILENO, timeout_error, strlen(timeout_error));
     (void)number;
-    ssize_t written = write(STDERR_FILENO, timeout_error, strlen(timeout_error));
-    _exit(written < 0 ? 2 : 1);
-}
-
-/* From here to alarm(0), an iteration has the time that the option gives. */
-static void set_alarm(const program *p, const subject *s) {
-    snprintf(timeout_error, sizeof timeout_error,
-             "stencil: rank %d: the way %s did not end an iteration within %ld s\n", p->rank, s->way->name,
-             p->options.timeout_s);
-    signal(SIGALRM, end_after_timeout);
-    alarm((unsigned)p->options.timeout_s);
+    (void)written;
+    _exit(1);
 }
 
 /* Gives the core to other threads. Where threads share cores, sched_yield returns to a thread that polls
@@ -144,7 +136,7 @@ static void complete(const program *p, subject *s) {
 }
 
 static void iterate(program *p, subject *s) {
-    set_alarm(p, s);
+    alarm((unsigned)p->options.timeout_s);
     s->way->start(&s->exchange);
 #pragma omp parallel num_threads(p->threads)
     {
@@ -187,6 +179,10 @@ static void compute_sequentially(program *p) {
 
 /* @return seconds of an iteration, of the slowest process */
 static double run(program *p, subject *s) {
+    snprintf(timeout_error, sizeof timeout_error,
+             "stencil: rank %d: the way %s did not end an iteration within %ld s\n", p->rank, s->way->name,
+             p->options.timeout_s);
+    signal(SIGALRM, end_after_timeout);
     block_heat(&p->block);
     MPI_Barrier(p->grid);
     double begin = MPI_Wtime();

@@ -107,8 +107,8 @@ static int partition_at(const int partitions[], int low, int index) {
 }
 
 /* Marks `length` existing partitions: those in the list, or if it is NULL, consecutive ones from low on. If
- * one of them is marked already, none is marked: this function removes its marks, which nobody has counted.
- */
+ * one of them was marked before, the call fails and marks none: it removes the marks that it has set, which
+ * is possible because the send counts partitions only after all are marked. */
 static int mark(const char *function, offbeat_partitioned_request *request, const int partitions[], int low,
                 int length) {
     for (int i = 0; i < length; i++) {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from real_libraries import REPOSITORY, lacking
+from real_libraries import REPOSITORY, skip_without
 
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
@@ -141,7 +141,7 @@ def test_with_the_preload_the_librarys_functions_are_right(stencil: Stencil) -> 
 def test_it_is_built_by_the_compiler_wrapper_and_pkg_config(stencil: Stencil, tmp_path: Path) -> None:
     mpi = stencil.mpi
     if not shutil.which("pkg-config"):
-        lacking("pkg-config (Debian's package pkg-config)")
+        skip_without("pkg-config (Debian's package pkg-config)")
     (description,) = stencil.prefix.rglob("offbeat-partitioned.pc")
     environment = {**os.environ, "PKG_CONFIG_PATH": str(description.parent)}
     flags = succeed(["pkg-config", "--cflags", "--libs", "offbeat-partitioned"], environment).split()

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from native_build import exclusive
+from native_build import lock_of
 from plain_install import PlainInstall, install
 from real_fortran import libraries_with
+
+from offbeat.mpi import build
 
 
 @pytest.fixture(scope="session", params=libraries_with("USE_F08", "MPIF_H"))
@@ -18,7 +20,7 @@ def plain_install(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     Test processes that run side by side share one installation.
     """
     folder = of_the_whole_run(tmp_path_factory) / f"plain-install-{request.param}"
-    with exclusive(folder):
+    with build.exclusive(lock_of(folder)):
         return install(request.param, folder)
 
 

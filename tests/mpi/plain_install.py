@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 from real_fortran import libraries_with
-from real_libraries import REPOSITORY, installed, lacking, real_installation
+from real_libraries import REPOSITORY, installed, real_installation, skip_without
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
@@ -81,7 +81,7 @@ def other_than(mpi: Installation) -> Installation:
         installation = installed(name)
         if installation and installation.family != mpi.family:
             return installation
-    lacking(f"a second MPI library with Fortran beside {mpi.name}")
+    skip_without(f"a second MPI library with Fortran beside {mpi.name}")
 
 
 def install(name: str, folder: Path) -> PlainInstall:
@@ -92,7 +92,7 @@ def install(name: str, folder: Path) -> PlainInstall:
     mpi = real_installation(name)
     for tool in ("gfortran", "pkg-config", "valgrind"):
         if not shutil.which(tool):
-            lacking(f"{tool} (Debian's package {tool})")
+            skip_without(f"{tool} (Debian's package {tool})")
     build, prefix, consumers = folder / "build", folder / "prefix", folder / "consumers"
     complete = folder / "complete"
     if not complete.exists():

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import typer
 from installation_factory import described, make, script
-from real_libraries import lacking
+from real_libraries import skip_without
 from typer.testing import CliRunner
 
 from offbeat.cli import doctor
@@ -103,7 +103,7 @@ def _remote_shell(installation: Installation, folder: Path) -> list[str]:
     """A replacement for ssh that runs the command on this machine under the given host name, and options to
     use it."""
     if os.geteuid() != 0 or os.system("unshare --uts true 2>/dev/null") != 0:
-        lacking("the right to give a process another host name (unshare --uts)")
+        skip_without("the right to give a process another host name (unshare --uts)")
     shell = script(
         folder / "remote-shell",
         'while [ "${1#-}" != "$1" ]; do shift; done\n'

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import one_environment
 from one_environment import Everywhere
-from real_libraries import REPOSITORY, lacking
+from real_libraries import REPOSITORY, skip_without
 
 from offbeat.mpi.build import build_native
 from offbeat.mpi.cores import Cores
@@ -79,7 +79,7 @@ def _why_not() -> str:
 def need_nodes() -> None:
     """End the test if several nodes cannot be emulated here."""
     if why := _why_not():
-        lacking(f"several nodes on one machine ({why})")
+        skip_without(f"several nodes on one machine ({why})")
 
 
 def hostfile(folder: Path, nodes: int = 2) -> Path:

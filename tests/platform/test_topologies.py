@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from real_libraries import lacking
+from real_libraries import skip_without
 
 from offbeat import _simulator
 from offbeat.platform import schema
@@ -52,7 +52,7 @@ def simgrid_routes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("simgrid") / "routes"
     source = Path(__file__).with_name("simgrid_routes.cpp")
     if compiler is None or not Path("/usr/include/simgrid/s4u.hpp").exists():
-        lacking("SimGrid (Debian's package libsimgrid-dev) and g++")
+        skip_without("SimGrid (Debian's package libsimgrid-dev) and g++")
     subprocess.run(
         [compiler, "-std=c++17", str(source), "-lsimgrid", "-o", str(program)], check=True, timeout=300
     )

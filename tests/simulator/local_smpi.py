@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from real_libraries import lacking
+from real_libraries import skip_without
 
 from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_program import PACKAGE, SimGridProcess, build_program
@@ -27,7 +27,7 @@ def program() -> Path:
         return build_program()
     except RunFailed as failed:
         if "needs SimGrid" in str(failed):
-            lacking(f"SimGrid ({PACKAGE})")
+            skip_without(f"SimGrid ({PACKAGE})")
         raise
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from real_libraries import lacking, real_installation
+from real_libraries import real_installation, skip_without
 from test_tracer_programs import LU_INPUT, MELT_INPUT, SCALAPACK, program_of, write_hpcc_input
 from traced_program import PROGRAMS, Traced, built_for
 from typer.testing import CliRunner
@@ -39,7 +39,7 @@ def debugged(traced: Traced, program: Path, *arguments: str, function: str) -> l
     """The callers of a function in the order of its calls, as gdb prints them, innermost first."""
     gdb = shutil.which("gdb")
     if gdb is None:
-        lacking("Debian's package gdb")
+        skip_without("Debian's package gdb")
     script = traced.folder / "gdb.script"
     lines = ["set pagination off", "set breakpoint pending on", "set print frame-arguments none"]
     lines += ["set width 0", f"break {function}", "commands", "silent", "echo CALL\\n", f"bt {DEPTH + 6}"]

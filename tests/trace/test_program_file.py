@@ -1,4 +1,4 @@
-"""Names in program files: symbol extents, lines of inlined functions, damaged files, long names."""
+"""Names in program files and of call sites: symbols, lines of inlined functions, damaged files, long ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offbeat.trace import call_sites as sites
-from offbeat.trace.call_sites import MOST_LETTERS, demangled, shortened
+from offbeat.trace.call_sites import (
+    MOST_LETTERS,
+    AddressResolver,
+    CallSites,
+    demangled,
+    shortened,
+    site_labels,
+)
 from offbeat.trace.format import Mapping
 from offbeat.trace.program_file import ProgramFile
 
@@ -127,13 +133,13 @@ def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
     start = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" caller"))
     code = library.read_bytes()[start : start + 64]
     behind_call = start + code.index(b"\xe8") + 5
-    all_sites = sites.CallSites()
-    of_file = sites.AddressResolver([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
+    all_sites = CallSites()
+    of_file = AddressResolver([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
     (number,) = of_file.numbers(np.array([0x7000000 + behind_call], dtype=np.uint64))
-    assert sites.site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
+    assert site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
 
 
 def test_an_address_outside_of_all_files_is_its_own_label() -> None:
-    all_sites = sites.CallSites()
-    (number,) = sites.AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
-    assert sites.site_labels([all_sites.all[number]]) == ["0xabc"]
+    all_sites = CallSites()
+    (number,) = AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
+    assert site_labels([all_sites.all[number]]) == ["0xabc"]

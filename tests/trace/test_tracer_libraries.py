@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from real_libraries import LIBRARIES, lacking, real_installation
+from real_libraries import LIBRARIES, real_installation, skip_without
 from test_trace_run import run_traced
 from traced_program import PROGRAMS, Traced, built_for
 
@@ -62,7 +62,7 @@ def test_trace_run_names_the_other_library_and_ends_with_1(tmp_path: Path, famil
 @pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
 def test_mpi4py_runs_with_the_library_that_it_chooses_itself(traced: Traced, library: str) -> None:
     if importlib.util.find_spec("mpi4py") is None:
-        lacking("mpi4py")
+        skip_without("mpi4py")
     chosen = real_installation(library).library
     python, script = Path(sys.executable), str(PROGRAMS / "python_calls.py")
     variables = {"MPI4PY_LIBMPI": str(chosen)}

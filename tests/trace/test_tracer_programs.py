@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from real_libraries import lacking, real_installation
+from real_libraries import real_installation, skip_without
 from traced_program import RankTrace, Traced, built_for, read
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,7 @@ run 50
 def program_of(package: str, path: str | Path) -> Path:
     path_found = shutil.which(path)
     if path_found is None:
-        lacking(f"Debian's package {package}")
+        skip_without(f"Debian's package {package}")
     return Path(str(path_found))
 
 

@@ -36,7 +36,7 @@ ALGORITHMS = {
     "mpich": ["default", "pairwise", "scattered"],
     "intelmpi": ["default", "preset_1", "preset_2"],
 }
-"""Three of alltoall for each family of libraries: each more costs proofs, measurements and runs."""
+"""Three algorithms of alltoall for each family of libraries, as each one is proved, measured and tried."""
 
 
 def offbeat(launch: LaunchCommand, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:

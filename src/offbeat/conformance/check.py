@@ -39,8 +39,7 @@ THREADS = 2
 def program_of(installation: Installation, of: Implementation, built: Path) -> list[str]:
     """The words that start the program for an implementation; ``built`` is the driver beside it.
 
-    Raises :class:`BadInput` if the library has no partitioned functions, and :class:`RunFailed` if offbeat
-    was built without the preload.
+    Raises :class:`BadInput` if the library has no partitioned functions.
     """
     program = built.with_name(PROGRAM + ("offbeat" if of == "offbeat" else "library"))
     if not program.exists():

@@ -22,25 +22,15 @@ from offbeat.engines.mpi import (
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
-from offbeat.study.algorithm import Algorithm, Verdict, split_name
+from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, Algorithm, Verdict, split_name
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.cases import SENDER
-
-OWN, LEARNED = "offbeat", "offbeat_learned"
 
 LEARNING_ITERATIONS = 12
 """Iteration 9 announces the number of messages that was learned (``native/partitioned/layout.h``)."""
 
 TRIED_MESSAGES = 5
 """Messages by which an approach is tried before it is measured."""
-
-SETTINGS = {
-    "message_bytes": "OFFBEAT_PARTITIONED_MESSAGE_BYTES",
-    "messages": "OFFBEAT_PARTITIONED_MESSAGES",
-    "lanes": "OFFBEAT_PARTITIONED_LANES",
-    "progress_thread": "OFFBEAT_PARTITIONED_PROGRESS_THREAD",
-}
-"""Parameters of the approach ``offbeat``, as in ``offbeat(messages=32)`` → the variable that sets each."""
 
 MAX_STEPS = 64
 """Partitions that become ready one after the other in these messages; further ones are ready at once."""
@@ -70,13 +60,13 @@ class PartitionedEngine(MpiEngine):
         return self._algorithms[collective]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The approach with a name, which may have SETTINGS; None if the library has none of that name."""
+        """The approach of a name, which may have OWN_SETTINGS; None if the library has none of that name."""
         plain, parameters = split_name(name)
         if all(plain != one.name for one in self.algorithms(collective)):
             return None
-        if parameters and (plain != OWN or not set(parameters) <= set(SETTINGS)):
+        if parameters and (plain != OWN or not set(parameters) <= set(OWN_SETTINGS)):
             return None
-        variables = {SETTINGS[key]: value for key, value in parameters.items()}
+        variables = {OWN_SETTINGS[key]: value for key, value in parameters.items()}
         return Algorithm(collective=collective, name=name, settings=variables)
 
     def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
@@ -151,7 +141,7 @@ class PartitionedEngine(MpiEngine):
     def _unrecorded(self, algorithm: Algorithm) -> int:
         """Uncounted repetitions of every batch, as each batch creates new requests; a library that learns the
         number of messages first tries several."""
-        learns = algorithm.name == LEARNED or algorithm.settings.get(SETTINGS["messages"]) == "learned"
+        learns = algorithm.name == LEARNED or algorithm.settings.get(OWN_SETTINGS["messages"]) == "learned"
         return LEARNING_ITERATIONS if learns else WARMUP_REPETITIONS
 
     def _unrecorded_later(self, algorithm: Algorithm) -> int:

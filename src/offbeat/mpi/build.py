@@ -83,7 +83,7 @@ def build_once(
     folder = program.parents[1]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _exclusive(folder.with_name(f"{folder.name}.lock")):
+        with exclusive(folder.with_name(f"{folder.name}.lock")):
             if not os.access(program, os.X_OK):
                 if echo:
                     echo(f"Building {title} in {folder}")
@@ -242,7 +242,7 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
 
 
 @contextlib.contextmanager
-def _exclusive(lock: Path) -> Iterator[None]:
+def exclusive(lock: Path) -> Iterator[None]:
     """Wait until no other process builds the same program; without file locks the move is still atomic."""
     with lock.open("w") as file:
         with contextlib.suppress(OSError):

@@ -10,15 +10,12 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.partitioned.costs import LEARNED, OWN
 from offbeat.partitioned.model import Times
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.read import Results, read_study
-from offbeat.study.algorithm import split_name
+from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, split_name
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.cases import NO_DELAY, SENDER
-
-MESSAGES_VARIABLE = "OFFBEAT_PARTITIONED_MESSAGES"
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):
@@ -134,18 +131,14 @@ def modelled_approach(name: str, total_bytes: int, setting: int) -> tuple[str, i
     if set(parameters) == {"messages"}:
         count = parameters["messages"]
         return (OWN, int(count)) if count.isdecimal() else (LEARNED, 0)
-    if (
-        set(parameters) == {"message_bytes"}
-        and (size := parameters["message_bytes"]).isdecimal()
-        and int(size)
-    ):
-        return OWN, max(1, total_bytes // int(size))
+    if set(parameters) == {"message_bytes"}:  # the library accepts positive numbers only
+        return OWN, max(1, total_bytes // int(parameters["message_bytes"]))
     return None
 
 
 def _setting(results: Results) -> int:
     """The number of messages that the study's environment sets; 0 for none or 'learned'."""
-    text = str(results.study.get("mpi", {}).get("environment", {}).get(MESSAGES_VARIABLE, ""))
+    text = str(results.study.get("mpi", {}).get("environment", {}).get(OWN_SETTINGS["messages"], ""))
     return int(text) if text.isdecimal() else 0
 
 

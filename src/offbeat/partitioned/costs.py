@@ -12,10 +12,9 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
+from offbeat.study.algorithm import LEARNED, OWN
 
 SINGLE = "single"
-OWN = "offbeat"
-LEARNED = "offbeat_learned"
 
 DEFAULT_MESSAGE_BYTES, MOST_MESSAGES = 2**20, 1024
 """As in ``native/partitioned/settings.c`` and ``layout.h``."""

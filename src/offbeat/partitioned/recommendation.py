@@ -18,8 +18,6 @@ from offbeat.errors import BadInput
 from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import (
     DEFAULT_MESSAGE_BYTES,
-    LEARNED,
-    OWN,
     SINGLE,
     approach_time_s,
     message_counts,
@@ -28,6 +26,7 @@ from offbeat.partitioned.fit import Z95, Fit, fit, fit_of, predicted_s
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.predictions import ReadySource
 from offbeat.platform.schema import PlatformFile
+from offbeat.study.algorithm import LEARNED, OWN
 
 MEASURED, MODEL, EXTRAPOLATED = "measured", "model", "extrapolated"
 

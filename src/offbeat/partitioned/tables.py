@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from offbeat.partitioned.costs import LEARNED, OWN, SINGLE
+from offbeat.partitioned.costs import SINGLE
 from offbeat.partitioned.fit import Fit
 from offbeat.partitioned.predictions import Prediction
 from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
+from offbeat.study.algorithm import LEARNED, OWN
 from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 HEADINGS = (

@@ -83,6 +83,18 @@ MEASURED = ("proved", "indistinguishable", "unproved")
 PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
 
 
+OWN, LEARNED = "offbeat", "offbeat_learned"
+"""The approaches of partitioned sends by offbeat's own library; the second learns the number of messages."""
+
+OWN_SETTINGS = {
+    "message_bytes": "OFFBEAT_PARTITIONED_MESSAGE_BYTES",
+    "messages": "OFFBEAT_PARTITIONED_MESSAGES",
+    "lanes": "OFFBEAT_PARTITIONED_LANES",
+    "progress_thread": "OFFBEAT_PARTITIONED_PROGRESS_THREAD",
+}
+"""Parameters of the approach ``offbeat``, as in ``offbeat(messages=32)`` → the variable that sets each."""
+
+
 def split_name(name: str) -> tuple[str, dict[str, str]]:
     """``chain(fanout=4, segment=65536)`` → ``chain`` and its parameters.
 
