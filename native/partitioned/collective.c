@@ -49,10 +49,9 @@ int offbeat_partitioned_collective_allocate(offbeat_partitioned_request *request
     of->requests = malloc((size_t)of->capacity * sizeof(MPI_Request));
     of->purposes = malloc((size_t)of->capacity * sizeof *of->purposes);
     of->indices = malloc((size_t)of->capacity * sizeof *of->indices);
-    free(request->statuses);
-    request->statuses = malloc((size_t)of->capacity * sizeof *request->statuses);
+    of->statuses = request->statuses = malloc((size_t)of->capacity * sizeof *of->statuses);
     if (of->steps == NULL || of->requests == NULL || of->purposes == NULL || of->indices == NULL ||
-        request->statuses == NULL)
+        of->statuses == NULL)
         return MPI_ERR_NO_MEM;
     return MPI_SUCCESS;
 }
@@ -65,6 +64,7 @@ void offbeat_partitioned_collective_free(collective *of) {
     free(of->requests);
     free(of->purposes);
     free(of->indices);
+    free(of->statuses);
     free(of);
 }
 

@@ -46,8 +46,9 @@ typedef struct offbeat_partitioned_collective {
     int finished;                    /**< messages whose result is here */
     int active;                      /**< entries of the following arrays that are in use */
     MPI_Request *requests;
-    int *purposes; /**< message and part of each request */
-    int *indices;  /**< for MPI_Testsome */
+    int *purposes;        /**< message and part of each request */
+    int *indices;         /**< for MPI_Testsome */
+    MPI_Status *statuses; /**< also those of the request */
     int capacity;
     atomic_uint news;   /**< number of groups that became ready, over all iterations */
     unsigned news_seen; /**< that were looked at */

@@ -72,10 +72,11 @@ static int distribute(offbeat_partitioned_comm *root, int source, const int64_t 
     return MPI_SUCCESS;
 }
 
-/* Only the holder of matching_lock receives on this communicator: what it has probed is what it receives. */
-static int take_arrived(offbeat_partitioned_comm *root) {
+/* Takes setups up to the one for a receive. Only the holder of matching_lock receives on this communicator:
+ * what it has probed is what it receives. */
+static int take_arrived(offbeat_partitioned_comm *root, const offbeat_partitioned_request *receive) {
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
-    for (;;) {
+    while (!atomic_load_explicit(&receive->has_setup, memory_order_relaxed)) {
         int has_arrived = 0;
         MPI_Status status;
         int rc = PMPI_Iprobe(MPI_ANY_SOURCE, 0, root->setup, &has_arrived, &status);
@@ -88,6 +89,7 @@ static int take_arrived(offbeat_partitioned_comm *root) {
         if (rc != MPI_SUCCESS)
             return rc;
     }
+    return MPI_SUCCESS;
 }
 
 int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive) {
@@ -95,7 +97,7 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive) {
     if (atomic_load_explicit(&receive->has_setup, memory_order_acquire) ||
         pthread_mutex_trylock(&root->matching_lock) != 0)
         return MPI_SUCCESS;
-    int rc = take_arrived(root);
+    int rc = take_arrived(root, receive);
     pthread_mutex_unlock(&root->matching_lock);
     return rc;
 }

@@ -14,8 +14,9 @@
 /** Lists a new receive, which may match a setup that arrived before. Local. */
 void offbeat_partitioned_matching_add(offbeat_partitioned_request *receive);
 
-/** Takes the setups that arrived. Afterwards, receive->has_setup says whether one is for this receive; if
- * another thread is taking setups, it may not say so yet. @return an MPI error code */
+/** Takes the setups that arrived, up to the one for this receive. Afterwards, receive->has_setup says whether
+ * one is for this receive; if another thread is taking setups, it may not say so yet. @return an MPI error
+ * code */
 int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive);
 
 /** Gives up a receive whose setup did not arrive. */

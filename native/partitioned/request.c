@@ -50,36 +50,49 @@ static int message_at(const offbeat_partitioned_request *request, int64_t byte) 
 
 static void map_partitions(offbeat_partitioned_request *request) {
     const int64_t bytes = request->count * request->element_bytes;
+    const int is_single = request->messages == 1; /* the usual case needs no divisions */
     for (int i = 0; i < request->partitions; i++) {
-        request->first_of[i] = message_at(request, i * bytes);
-        request->last_of[i] = bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
+        request->first_of[i] = is_single ? 0 : message_at(request, i * bytes);
+        request->last_of[i] =
+            is_single || bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
     }
     request->mapped_messages = request->messages;
 }
 
-/* Memory on a boundary of cache lines, so that counters of different messages share none. */
-static void *allocate_lines(size_t bytes) {
-    const size_t line = _Alignof(offbeat_partitioned_message);
-    return aligned_alloc(line, (bytes + line - 1) / line * line);
+/* Takes `bytes` of a block of memory; of a block that is NULL, only counts them. */
+static void *take(char *block, size_t *used, size_t bytes) {
+    void *place = block == NULL ? NULL : block + *used;
+    *used += bytes;
+    return place;
+}
+
+/* Divides a block among what depends on the number of messages, in the order of falling alignment. @return
+ * the bytes of the block */
+static size_t divide(offbeat_partitioned_request *request, char *block) {
+    const size_t most = (size_t)request->most_messages, partitions = (size_t)request->partitions;
+    size_t used = 0;
+    request->message = take(block, &used, most * sizeof *request->message);
+    request->statuses = take(block, &used, (most + 1) * sizeof *request->statuses);
+    request->requests = take(block, &used, (most + 1) * sizeof *request->requests);
+    request->indices = take(block, &used, (most + 1) * sizeof *request->indices);
+    request->first_of = take(block, &used, partitions * sizeof *request->first_of);
+    request->last_of = take(block, &used, partitions * sizeof *request->last_of);
+    return used;
 }
 
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) {
-    const size_t most = (size_t)request->most_messages;
-    request->message = allocate_lines(most * sizeof *request->message);
-    request->requests = malloc((most + 1) * sizeof(MPI_Request));
-    request->first_of = malloc(((size_t)request->partitions + 1) * sizeof *request->first_of);
-    request->last_of = malloc(((size_t)request->partitions + 1) * sizeof *request->last_of);
-    request->statuses = malloc((most + 1) * sizeof *request->statuses);
-    request->indices = malloc((most + 1) * sizeof *request->indices);
-    if (request->message == NULL || request->requests == NULL || request->first_of == NULL ||
-        request->last_of == NULL || request->statuses == NULL || request->indices == NULL)
+    /* On a boundary of cache lines, so that counters of different messages share none. */
+    const size_t line = _Alignof(offbeat_partitioned_message);
+    request->block = aligned_alloc(line, (divide(request, NULL) + line - 1) / line * line);
+    if (request->block == NULL)
         return MPI_ERR_NO_MEM;
-    for (size_t i = 0; i < most; i++) {
+    divide(request, request->block);
+    for (int i = 0; i < request->most_messages; i++) {
         atomic_init(&request->message[i].missing, 0);
         atomic_init(&request->message[i].stamp, 0);
         atomic_init(&request->message[i].thread, NULL);
     }
-    for (size_t i = 0; i <= most; i++)
+    for (int i = 0; i <= request->most_messages; i++)
         request->requests[i] = MPI_REQUEST_NULL;
     request->messages = offbeat_partitioned_plan_messages(&request->plan, 0);
     map_partitions(request);
@@ -114,12 +127,7 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
         offbeat_partitioned_comm_release(comm);
     }
     offbeat_partitioned_collective_free(request->collective);
-    free(request->first_of);
-    free(request->last_of);
-    free(request->message);
-    free(request->requests);
-    free(request->statuses);
-    free(request->indices);
+    free(request->block);
     free(request->ready);
     free(request->staging);
     free(request->drain);

@@ -82,6 +82,7 @@ struct offbeat_partitioned_request {
     int messages;            /**< of this iteration */
     int has_announcement;    /**< one more message */
     int mapped_messages;     /**< the number of messages that first_of and last_of are valid for */
+    void *block;             /**< the memory of the following arrays */
     int *first_of, *last_of; /**< messages that hold data of each own partition; a send has one for each */
     offbeat_partitioned_message *message;
     MPI_Request *requests; /**< one a message, and one for the announcement */
