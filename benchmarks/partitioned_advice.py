@@ -18,8 +18,14 @@ which the measured time of the recommended way is within 10% of the shortest mea
 - within the noise: the recommended way's interval begins below 1.1 times the upper end of the best way's.
 
 Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
-file (model alone), beside always sending in the same way. Other programs on the machine make the measurements
-useless: threads are preempted, and blocks take seconds instead of milliseconds.
+file (model alone), beside always sending in the same way.
+
+The last two lines show what the noise allows. Both are strict shares by the times of one half of each case's
+blocks: of the recommended way, and of the way that was fastest in the other half of the blocks. The latter is
+what a user gets who measures, takes the fastest way, and measures again.
+
+Other programs on the machine make the measurements useless: threads are preempted, and blocks take seconds
+instead of milliseconds.
 """
 
 from __future__ import annotations
@@ -40,6 +46,8 @@ from offbeat.partitioned.costs import Costs, approach_time_s
 from offbeat.partitioned.fit import fit
 from offbeat.partitioned.recommendation import Adviser, Message
 from offbeat.pattern.shapes import delays
+from offbeat.results.blocks import hodges_lehmann
+from offbeat.results.read import read_study
 
 WITHIN = 1.1
 SEEDS = (1, 2, 3)
@@ -150,6 +158,10 @@ def recommended(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
     return measured[min(options, key=lambda way: options[way].time_s)]
 
 
+Judged = tuple[Cell, list[Cell]]
+"""The cell of a recommended way, and the cells of all ways for its message."""
+
+
 def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
     """Strictly within 10% of the best; whether the best is distinguishable; within the noise."""
     by_time = sorted(cells, key=lambda cell: cell.time_s)
@@ -159,50 +171,89 @@ def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
     return is_within, is_distinct, is_within or chosen.low_s <= WITHIN * best.high_s
 
 
-def judge(measured: Measured) -> tuple[list[tuple[bool, bool, bool]], list[tuple[bool, bool, bool]]]:
-    """The counts of every cell, each recommended from the other half, over all divisions: from results, and
-    from a platform file."""
+def by_message(measured: Measured) -> list[list[Cell]]:
     messages: dict[tuple[object, ...], list[Cell]] = {}
     for cell in measured.cells:
         messages.setdefault(cell.message, []).append(cell)
-    from_results, from_platform = [], []
+    return list(messages.values())
+
+
+def judge(measured: Measured) -> tuple[list[Judged], list[Judged]]:
+    """Recommendations for every cell from the other half, over all divisions: from results, and from a
+    platform file."""
+    messages = by_message(measured)
+    from_results: list[Judged] = []
+    from_platform: list[Judged] = []
     for seed in SEEDS:
         order = np.random.default_rng(seed).permutation(len(messages))
-        listed = [list(messages.values())[place] for place in order]
+        listed = [messages[place] for place in order]
         halves = listed[::2], listed[1::2]
         for own, other in (halves, halves[::-1]):
             known = replace(measured, cells=[cell for cells in own for cell in cells])
             fits = fit(known)
             for cells_known, judged in ((known, from_results), (None, from_platform)):
                 adviser = Adviser(fits, cells_known, measured.noise_s, measured.source)
-                judged += [counts(recommended(adviser, cells), cells) for cells in other]
+                judged += [(recommended(adviser, cells), cells) for cells in other]
     return from_results, from_platform
 
 
-def line(what: str, judged: Sequence[tuple[bool, bool, bool]]) -> str:
-    strict, distinct, noise = np.array(judged, dtype=bool).T
+def half_times(directories: Sequence[Path]) -> dict[tuple[object, ...], tuple[float, float]]:
+    """Key of each cell → its times by the blocks with even and by those with odd numbers."""
+    times: dict[tuple[object, ...], tuple[float, float]] = {}
+    for setting, directory in zip(STUDIES, directories, strict=True):
+        results = read_study(directory)
+        blocks = results.repetitions.filter("valid").group_by("case", "block").median()
+        by_case: dict[str, tuple[list[float], list[float]]] = {}
+        for case, block, time_s in blocks.select("case", "block", "last_delay_s").iter_rows():
+            by_case.setdefault(case, ([], []))[block % 2].append(time_s)
+        for row in results.cases.iter_rows(named=True):
+            key = (
+                row["algorithm"],
+                setting,
+                *(row[name] for name in ("bytes", "partitions", "threads", "pattern")),
+            )
+            if row["case"] in by_case:
+                even, odd = map(hodges_lehmann, by_case[row["case"]])
+                times[key] = (even, odd)
+    return times
+
+
+def key_of(cell: Cell) -> tuple[object, ...]:
+    return cell.approach, cell.setting, *cell.message
+
+
+def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tuple[float, float]]) -> None:
+    """Print how often ways are within 10% of the best, if half of the blocks are the judge."""
+    advised, measured = [], []
+    for chosen, cells in judged:
+        keys = [key_of(cell) for cell in cells]
+        for judge, other in ((0, 1), (1, 0)):
+            limit_s = WITHIN * min(times[key][judge] for key in keys)
+            advised.append(times[key_of(chosen)][judge] <= limit_s)
+            measured.append(times[min(keys, key=lambda key: times[key][other])][judge] <= limit_s)
+    print(f"  {'recommended, by half of the blocks':<34} {100 * np.mean(advised):5.0f}%")
+    print(f"  {'fastest in the other half':<34} {100 * np.mean(measured):5.0f}%")
+
+
+def line(what: str, judged: Sequence[Judged]) -> str:
+    strict, distinct, noise = np.array([counts(*one) for one in judged], dtype=bool).T
     share = f"{100 * strict[distinct].mean():3.0f}% of {distinct.mean():.0%}" if distinct.any() else "none"
     return f"  {what:<34} {100 * strict.mean():5.0f}%   {share:>14}   {100 * noise.mean():5.0f}%"
 
 
-def report(measured: Measured) -> None:
+def report(measured: Measured, directories: Sequence[Path] = ()) -> None:
     """Print the shares, by source of the recommendation, and for single approaches."""
-    messages: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in measured.cells:
-        messages.setdefault(cell.message, []).append(cell)
+    messages = by_message(measured)
     print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
     from_results, from_platform = judge(measured)
     print(line("recommended from results", from_results))
     print(line("recommended from a platform file", from_platform))
     for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
-        own = [
-            counts(cell, cells)
-            for cells in messages.values()
-            for cell in cells
-            if (cell.approach, cell.setting) == way
-        ]
+        own = [(cell, cells) for cells in messages for cell in cells if (cell.approach, cell.setting) == way]
         print(line(f"always {way[0]}{f', {way[1]} messages' if way[1] else ''}", own))
+    if directories:
+        report_halves(from_results, half_times(directories))
 
 
 def main(library: str, folder: str = "", repetitions: str = "20", tolerance: str = "20 us") -> None:
@@ -211,7 +262,7 @@ def main(library: str, folder: str = "", repetitions: str = "20", tolerance: str
             report(made_up())
         else:
             directories = measure(library, Path(folder or scratch), int(repetitions), tolerance)
-            report(read_measured(directories))
+            report(read_measured(directories), directories)
 
 
 if __name__ == "__main__":
