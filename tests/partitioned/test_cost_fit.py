@@ -144,23 +144,24 @@ def test_too_few_cells_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "setting", "modelled"),
+    ("name", "messages", "modelled"),
     [
-        ("offbeat", 0, ("offbeat", 0)),
-        ("offbeat", 4, ("offbeat", 4)),
-        ("offbeat(messages=32)", 4, ("offbeat", 32)),
-        ("offbeat(messages=learned)", 4, ("offbeat_learned", 0)),
-        ("offbeat(message_bytes=4096)", 0, ("offbeat", 4)),
-        ("offbeat(message_bytes=1000000)", 0, ("offbeat", 1)),
-        ("offbeat(lanes=2)", 0, None),
-        ("offbeat(messages=2, lanes=2)", 0, None),
-        ("many", 0, ("many", 0)),
+        ("offbeat", "", ("offbeat", 0)),
+        ("offbeat", "4", ("offbeat", 4)),
+        ("offbeat", "learned", ("offbeat_learned", 0)),
+        ("offbeat(messages=32)", "4", ("offbeat", 32)),
+        ("offbeat(messages=learned)", "4", ("offbeat_learned", 0)),
+        ("offbeat(message_bytes=4096)", "", ("offbeat", 4)),
+        ("offbeat(message_bytes=1000000)", "", ("offbeat", 1)),
+        ("offbeat(lanes=2)", "", None),
+        ("offbeat(messages=2, lanes=2)", "", None),
+        ("many", "4", ("many", 0)),
     ],
 )
 def test_a_measured_approach_with_settings_is_that_of_the_model(
-    name: str, setting: int, modelled: tuple[str, int] | None
+    name: str, messages: str, modelled: tuple[str, int] | None
 ) -> None:
-    assert modelled_approach(name, 16384, setting) == modelled
+    assert modelled_approach(name, 16384, messages) == modelled
 
 
 def test_a_directory_without_results_is_refused(tmp_path: Path) -> None:

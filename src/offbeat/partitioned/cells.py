@@ -102,9 +102,10 @@ def _cells(results: Results) -> Iterable[Cell]:
     if cases.is_empty():
         return
     ready_s = _ready_s(results)
-    setting = _setting(results)
+    environment = results.study.get("mpi", {}).get("environment", {})
+    messages = str(environment.get(OWN_SETTINGS["messages"], ""))
     for row in cases.iter_rows(named=True):
-        modelled = modelled_approach(row["algorithm"], row["bytes"], setting)
+        modelled = modelled_approach(row["algorithm"], row["bytes"], messages)
         if modelled and row["case"] in ready_s:
             yield Cell(
                 approach=modelled[0],
@@ -119,27 +120,23 @@ def _cells(results: Results) -> Iterable[Cell]:
             )
 
 
-def modelled_approach(name: str, total_bytes: int, setting: int) -> tuple[str, int] | None:
+def modelled_approach(name: str, total_bytes: int, messages: str) -> tuple[str, int] | None:
     """The approach and the number of messages that the model knows a measured algorithm by.
 
-    ``offbeat(messages=32)`` is ``offbeat`` with 32 messages, whatever the study's environment sets. None for
-    settings that the model does not have, such as lanes.
+    ``messages`` is the number that the study's environment sets, 'learned', or empty; a parameter such as in
+    ``offbeat(messages=32)`` goes first. None for settings that the model does not have, such as lanes.
     """
     approach, parameters = split_name(name)
+    if approach == OWN and not parameters and messages:
+        parameters = {"messages": messages}
     if not parameters:
-        return approach, setting
+        return approach, 0
     if set(parameters) == {"messages"}:
         count = parameters["messages"]
         return (OWN, int(count)) if count.isdecimal() else (LEARNED, 0)
     if set(parameters) == {"message_bytes"}:  # the library accepts positive numbers only
         return OWN, max(1, total_bytes // int(parameters["message_bytes"]))
     return None
-
-
-def _setting(results: Results) -> int:
-    """The number of messages that the study's environment sets; 0 for none or 'learned'."""
-    text = str(results.study.get("mpi", {}).get("environment", {}).get(OWN_SETTINGS["messages"], ""))
-    return int(text) if text.isdecimal() else 0
 
 
 def _ready_s(results: Results) -> dict[str, Times]:

@@ -6,12 +6,14 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.results.schema import CASES
+from offbeat.study.schema import SkewPolicy
 from offbeat.units import parse_size, parse_time
 
 ALTERNATIVES = {
@@ -51,7 +53,7 @@ _MAX_COUNT = 2**63 - 1
 
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
-    "skew_policy": ("mean", "median", "fastest", "own", "fixed", "file", "replay", "none"),
+    "skew_policy": (*get_args(SkewPolicy), "file", "replay", "none"),
     "status": ("measured", "unfinished", "incomplete", "quarantined"),
     "proof": ("proved", "indistinguishable", "unproved"),
 }

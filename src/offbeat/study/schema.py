@@ -130,11 +130,14 @@ class PatternsSection(Section, frozen=True, kw_only=True):
     seed: Annotated[Seed, Meta(description="seed of the shapes random and noise")] = 1
 
 
+SkewPolicy = Literal["mean", "median", "fastest", "own", "fixed", "rate"]
+
+
 class SkewSection(Section, frozen=True, kw_only=True):
     """How large the largest delay of a pattern is."""
 
     policy: Annotated[
-        Literal["mean", "median", "fastest", "own", "fixed", "rate"],
+        SkewPolicy,
         Meta(
             description="mean: factor × the mean no-delay runtime over all algorithms of that collective and"
             " size, which one very slow algorithm dominates; median: factor × the median of"
