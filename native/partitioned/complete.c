@@ -27,11 +27,6 @@ static int rounds_before_yield(void) {
     return known;
 }
 
-int offbeat_partitioned_is_active(const offbeat_partitioned_request *request) {
-    return request != OFFBEAT_PREQUEST_NULL &&
-           atomic_load_explicit(&request->is_active, memory_order_acquire);
-}
-
 /* --- statuses --- */
 
 static void set_status(MPI_Status *status, int source, int tag, int64_t bytes) {

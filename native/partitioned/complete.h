@@ -5,9 +5,6 @@
 
 #include "partitioned/request.h"
 
-/** Whether the request was started and is not completed; 0 for OFFBEAT_PREQUEST_NULL. */
-int offbeat_partitioned_is_active(const offbeat_partitioned_request *request);
-
 /** Whether a request can be completed, without completing it. Inactive and null requests always can. */
 int offbeat_partitioned_can_complete(offbeat_partitioned_request *request);
 

@@ -18,7 +18,7 @@ static int rank, size, errors_handled;
 static int comms;         /* created and not freed */
 static int creates_left;  /* calls of MPI_Comm_create that succeed before one fails; -1: none fails */
 static int sends_left;    /* the same for MPI_Isend */
-static int fails_some;    /* MPI_Testsome reports an error in the next status */
+static int fails_test;    /* the next MPI_Test or MPI_Testsome that completes a request reports an error */
 static int fails_threads; /* pthread_create fails */
 
 int __real_PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
@@ -27,6 +27,8 @@ int __real_PMPI_Comm_free(MPI_Comm *);
 int __wrap_PMPI_Comm_free(MPI_Comm *);
 int __real_PMPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 int __wrap_PMPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+int __real_PMPI_Test(MPI_Request *, int *, MPI_Status *);
+int __wrap_PMPI_Test(MPI_Request *, int *, MPI_Status *);
 int __real_PMPI_Testsome(int, MPI_Request *, int *, int *, MPI_Status *);
 int __wrap_PMPI_Testsome(int, MPI_Request *, int *, int *, MPI_Status *);
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -50,14 +52,23 @@ int __wrap_PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest
     return rc == MPI_SUCCESS && sends_left-- == 0 ? MPI_ERR_INTERN : rc;
 }
 
+int __wrap_PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    const int is_null = *request == MPI_REQUEST_NULL;
+    int rc = __real_PMPI_Test(request, flag, status);
+    if (!fails_test || is_null || rc != MPI_SUCCESS || !*flag)
+        return rc;
+    fails_test = 0;
+    return MPI_ERR_TRUNCATE;
+}
+
 int __wrap_PMPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
                          MPI_Status *statuses) {
     int rc = __real_PMPI_Testsome(count, requests, completed, indices, statuses);
-    if (!fails_some || rc != MPI_SUCCESS || *completed <= 0)
+    if (!fails_test || rc != MPI_SUCCESS || *completed <= 0)
         return rc;
     for (int i = 0; i < *completed; i++)
         statuses[i].MPI_ERROR = i == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-    fails_some = 0;
+    fails_test = 0;
     return MPI_ERR_IN_STATUS;
 }
 
@@ -130,13 +141,18 @@ static int iterate(offbeat_prequest requests[2], int failing) {
     return failing == 0 ? sent : received;
 }
 
-static void errors_are_raised_once_with_their_class(MPI_Comm comm) {
+/* With one message, the library calls MPI_Test, and with several MPI_Testsome. */
+static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *messages) {
     int out[4] = {1, 2, 3, 4}, in[4] = {0};
     char words[MPI_MAX_ERROR_STRING];
     int length;
     offbeat_prequest requests[2];
-    offbeat_psend_init(out, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[0]);
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "offbeat_messages", messages);
+    offbeat_psend_init(out, 4, 1, MPI_INT, rank, 1, comm, info, &requests[0]);
     offbeat_precv_init(in, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[1]);
+    MPI_Info_free(&info);
     offbeat_pready(7, requests[0]); /* its sentence must not remain */
     mpi_assert_success(iterate(requests, -1), "the first iteration");
     sends_left = 0;
@@ -145,7 +161,7 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm) {
     MPI_Error_string(rc, words, &length);
     mpi_assert(strncmp(words, offbeat_partitioned_error(), 100) == 0, "The sentence is '%s'.",
                offbeat_partitioned_error());
-    fails_some = 1;
+    fails_test = 1;
     rc = iterate(requests, 1);
     mpi_assert(class_of(rc) == MPI_ERR_TRUNCATE, "A failed receive has the class %d.", class_of(rc));
     mpi_assert_success(iterate(requests, -1), "the next iteration");
@@ -187,7 +203,8 @@ int main(int argc, char **argv) {
         a_thread_that_cannot_begin_fails_on_all_processes(comm);
     mpi_assert_success(offbeat_partitioned_attach(comm, MPI_INFO_NULL), "offbeat_partitioned_attach");
     a_request_that_cannot_be_described_leaves_nothing(comm);
-    errors_are_raised_once_with_their_class(comm);
+    errors_are_raised_once_with_their_class(comm, "1");
+    errors_are_raised_once_with_their_class(comm, "4");
     an_info_key_wins_over_the_environment();
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);

@@ -183,10 +183,18 @@ static void finish(offbeat_partitioned_request *receive) {
     set_complete(receive);
 }
 
+/* Finds the messages that arrived. Of a single one, MPI_Test takes less time than MPI_Testsome. */
+static int find_arrived(offbeat_partitioned_request *receive, int expected, int *count) {
+    if (expected > 1)
+        return PMPI_Testsome(expected, receive->requests, count, receive->indices, receive->statuses);
+    receive->indices[0] = 0;
+    return PMPI_Test(receive->requests, count, MPI_STATUS_IGNORE);
+}
+
 static void test_messages(offbeat_partitioned_request *receive) {
     const int expected = receive->messages + receive->has_announcement;
     int count = 0;
-    int rc = PMPI_Testsome(expected, receive->requests, &count, receive->indices, receive->statuses);
+    int rc = find_arrived(receive, expected, &count);
     if (!offbeat_partitioned_note_failures(receive, rc, count == MPI_UNDEFINED ? 0 : count)) {
         give_up(receive);
         return;

@@ -137,6 +137,12 @@ static inline unsigned offbeat_partitioned_stamp(const offbeat_partitioned_reque
     return atomic_load_explicit(&request->stamp, memory_order_relaxed);
 }
 
+/** Whether a request was started and is not completed; 0 for OFFBEAT_PREQUEST_NULL. */
+static inline int offbeat_partitioned_is_active(const offbeat_partitioned_request *request) {
+    return request != OFFBEAT_PREQUEST_NULL &&
+           atomic_load_explicit(&request->is_active, memory_order_acquire);
+}
+
 /** Whether all data of the current iteration was sent or received. */
 static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_request *request) {
     return atomic_load_explicit(&request->complete, memory_order_acquire) ==
