@@ -5,6 +5,7 @@
 #include "partitioned/collective.h"
 #include "partitioned/matching.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -59,21 +60,23 @@ static void map_partitions(offbeat_partitioned_request *request) {
     request->mapped_messages = request->messages;
 }
 
-/* Takes `bytes` of a block of memory; of a block that is NULL, only counts them. */
+/* Takes `bytes` of a block of memory, up to a boundary for any type; of a block that is NULL, only counts
+ * them. */
 static void *take(char *block, size_t *used, size_t bytes) {
+    const size_t boundary = _Alignof(max_align_t);
     void *place = block == NULL ? NULL : block + *used;
-    *used += bytes;
+    *used += (bytes + boundary - 1) / boundary * boundary;
     return place;
 }
 
-/* Divides a block among what depends on the number of messages, in the order of falling alignment. @return
- * the bytes of the block */
+/* Divides a block among the arrays whose length depends on the number of messages. @return the bytes of the
+ * block */
 static size_t divide(offbeat_partitioned_request *request, char *block) {
     const size_t most = (size_t)request->most_messages, partitions = (size_t)request->partitions;
     size_t used = 0;
     request->message = take(block, &used, most * sizeof *request->message);
     request->statuses = take(block, &used, (most + 1) * sizeof *request->statuses);
-    request->requests = take(block, &used, (most + 1) * sizeof *request->requests);
+    request->requests = take(block, &used, (most + 1) * sizeof(MPI_Request));
     request->indices = take(block, &used, (most + 1) * sizeof *request->indices);
     request->first_of = take(block, &used, partitions * sizeof *request->first_of);
     request->last_of = take(block, &used, partitions * sizeof *request->last_of);
