@@ -38,6 +38,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import polars as pl
 from msgspec.structs import replace
 from studies import write_study
 
@@ -202,9 +203,10 @@ def half_times(directories: Sequence[Path]) -> dict[tuple[object, ...], tuple[fl
     times: dict[tuple[object, ...], tuple[float, float]] = {}
     for setting, directory in zip(STUDIES, directories, strict=True):
         results = read_study(directory)
-        blocks = results.repetitions.filter("valid").group_by("case", "block").median()
+        delay = pl.col("last_delay_s").median()
+        blocks = results.repetitions.filter("valid").group_by("case", "block").agg(delay)
         by_case: dict[str, tuple[list[float], list[float]]] = {}
-        for case, block, time_s in blocks.select("case", "block", "last_delay_s").iter_rows():
+        for case, block, time_s in blocks.iter_rows():
             by_case.setdefault(case, ([], []))[block % 2].append(time_s)
         for row in results.cases.iter_rows(named=True):
             key = (
@@ -212,9 +214,9 @@ def half_times(directories: Sequence[Path]) -> dict[tuple[object, ...], tuple[fl
                 setting,
                 *(row[name] for name in ("bytes", "partitions", "threads", "pattern")),
             )
-            if row["case"] in by_case:
-                even, odd = map(hodges_lehmann, by_case[row["case"]])
-                times[key] = (even, odd)
+            even, odd = by_case.get(row["case"], ([], []))
+            if even and odd:
+                times[key] = (hodges_lehmann(even), hodges_lehmann(odd))
     return times
 
 
@@ -226,11 +228,13 @@ def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tupl
     """Print how often ways are within 10% of the best, if half of the blocks are the judge."""
     advised, measured = [], []
     for chosen, cells in judged:
-        keys = [key_of(cell) for cell in cells]
-        for judge, other in ((0, 1), (1, 0)):
-            limit_s = WITHIN * min(times[key][judge] for key in keys)
-            advised.append(times[key_of(chosen)][judge] <= limit_s)
-            measured.append(times[min(keys, key=lambda key: times[key][other])][judge] <= limit_s)
+        keys = [key_of(cell) for cell in cells if key_of(cell) in times]
+        if key_of(chosen) not in keys:
+            continue
+        for half, other in ((0, 1), (1, 0)):
+            limit_s = WITHIN * min(times[key][half] for key in keys)
+            advised.append(times[key_of(chosen)][half] <= limit_s)
+            measured.append(times[min(keys, key=lambda key: times[key][other])][half] <= limit_s)
     print(f"  {'recommended, by half of the blocks':<34} {100 * np.mean(advised):5.0f}%")
     print(f"  {'fastest in the other half':<34} {100 * np.mean(measured):5.0f}%")
 

@@ -48,7 +48,7 @@ typedef struct offbeat_partitioned_collective {
     MPI_Request *requests;
     int *purposes;        /**< message and part of each request */
     int *indices;         /**< for MPI_Testsome */
-    MPI_Status *statuses; /**< also those of the request */
+    MPI_Status *statuses; /**< request->statuses points to them, too */
     int capacity;
     atomic_uint news;   /**< number of groups that became ready, over all iterations */
     unsigned news_seen; /**< that were looked at */

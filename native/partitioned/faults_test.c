@@ -7,6 +7,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <offbeat/partitioned.h>
 
+#include "partitioned/request.h"
 #include "partitioned/settings.h"
 #include "testing/mpi_assert.h"
 
@@ -15,11 +16,11 @@
 #include <string.h>
 
 static int rank, size, errors_handled;
-static int comms;         /* created and not freed */
-static int creates_left;  /* calls of MPI_Comm_create that succeed before one fails; -1: none fails */
-static int sends_left;    /* the same for MPI_Isend */
-static int fails_test;    /* the next MPI_Test or MPI_Testsome that completes a request reports an error */
-static int fails_threads; /* pthread_create fails */
+static int comms;        /* created and not freed */
+static int creates_left; /* calls of MPI_Comm_create that succeed before one fails; -1: none fails */
+static int sends_left;   /* the same for MPI_Isend */
+static const MPI_Request *fails_at; /* the requests of which the next that completes reports an error */
+static int fails_threads;           /* pthread_create fails */
 
 int __real_PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
 int __wrap_PMPI_Comm_create(MPI_Comm, MPI_Group, MPI_Comm *);
@@ -55,20 +56,20 @@ int __wrap_PMPI_Isend(const void *buffer, int count, MPI_Datatype type, int dest
 int __wrap_PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     const int is_null = *request == MPI_REQUEST_NULL;
     int rc = __real_PMPI_Test(request, flag, status);
-    if (!fails_test || is_null || rc != MPI_SUCCESS || !*flag)
+    if (request != fails_at || is_null || rc != MPI_SUCCESS || !*flag)
         return rc;
-    fails_test = 0;
+    fails_at = NULL;
     return MPI_ERR_TRUNCATE;
 }
 
 int __wrap_PMPI_Testsome(int count, MPI_Request *requests, int *completed, int *indices,
                          MPI_Status *statuses) {
     int rc = __real_PMPI_Testsome(count, requests, completed, indices, statuses);
-    if (!fails_test || rc != MPI_SUCCESS || *completed <= 0)
+    if (requests != fails_at || rc != MPI_SUCCESS || *completed <= 0)
         return rc;
     for (int i = 0; i < *completed; i++)
         statuses[i].MPI_ERROR = i == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-    fails_test = 0;
+    fails_at = NULL;
     return MPI_ERR_IN_STATUS;
 }
 
@@ -161,7 +162,7 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *m
     MPI_Error_string(rc, words, &length);
     mpi_assert(strncmp(words, offbeat_partitioned_error(), 100) == 0, "The sentence is '%s'.",
                offbeat_partitioned_error());
-    fails_test = 1;
+    fails_at = requests[1]->requests;
     rc = iterate(requests, 1);
     mpi_assert(class_of(rc) == MPI_ERR_TRUNCATE, "A failed receive has the class %d.", class_of(rc));
     mpi_assert_success(iterate(requests, -1), "the next iteration");

@@ -188,7 +188,13 @@ static int find_arrived(offbeat_partitioned_request *receive, int expected, int 
     if (expected > 1)
         return PMPI_Testsome(expected, receive->requests, count, receive->indices, receive->statuses);
     receive->indices[0] = 0;
-    return PMPI_Test(receive->requests, count, MPI_STATUS_IGNORE);
+    int rc = PMPI_Test(receive->requests, count, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS || receive->requests[0] != MPI_REQUEST_NULL)
+        return rc;
+    /* The message ended with an error, which MPI_Testsome would report in its status. */
+    offbeat_partitioned_note_failure(receive, rc);
+    *count = 1;
+    return MPI_SUCCESS;
 }
 
 static void test_messages(offbeat_partitioned_request *receive) {

@@ -78,11 +78,11 @@ struct offbeat_partitioned_request {
 
     /* The current iteration: set by start, or when a receive is matched. */
     atomic_int is_active;
-    atomic_uint stamp;       /**< number of starts */
-    int messages;            /**< of this iteration */
-    int has_announcement;    /**< one more message */
-    int mapped_messages;     /**< the number of messages that first_of and last_of are valid for */
-    void *block;             /**< the memory of the following arrays */
+    atomic_uint stamp;    /**< number of starts */
+    int messages;         /**< of this iteration */
+    int has_announcement; /**< one more message */
+    int mapped_messages;  /**< the number of messages that first_of and last_of are valid for */
+    void *block;          /**< the memory of the following arrays; but a collective has statuses of its own */
     int *first_of, *last_of; /**< messages that hold data of each own partition; a send has one for each */
     offbeat_partitioned_message *message;
     MPI_Request *requests; /**< one a message, and one for the announcement */
@@ -163,9 +163,9 @@ enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
 /** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
 void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
 
-/** Records an error of MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first error in
- * them is recorded. @param statuses number of statuses that MPI set @return whether MPI completed the
- * requests anyway */
+/** Records an error of MPI_Test, MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first
+ * error in them is recorded. @param statuses number of statuses that MPI set @return whether MPI completed
+ * the requests anyway */
 int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses);
 
 /** Ends a receive: cancels it, or waits for it if it is matched. Does nothing for MPI_REQUEST_NULL. */

@@ -7,7 +7,8 @@
  * tracer's wrappers, or directly to the program's MPI library. So no MPI library is loaded into a process
  * that did not load it itself. Trampolines must not depend on the handle types of an MPI library: they pass
  * on machine words, as many as the longest of these functions has arguments. With optimised tail calls they
- * are jumps, which leave registers, stack and return address as they are.
+ * are jumps. Those of MPI names leave registers, stack and return address as they are; those of PMPI names
+ * may load the words of the arguments and store them where they were.
  */
 #include "trace/loaded_objects.h"
 #include "trace/thread_state.h"
@@ -18,7 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Thread_local offbeat_tracer_thread offbeat_tracer_this_thread;
+/* The compiler does not take the model of the declaration. With another model each access is a call, around
+ * which the trampolines would save their arguments. */
+_Thread_local offbeat_tracer_thread offbeat_tracer_this_thread __attribute__((tls_model("initial-exec")));
 
 typedef uintptr_t word;
 
@@ -72,13 +75,7 @@ static function *resolve_first_call(const trampoline *called, const void *caller
     abort();
 }
 
-/* Whether a call by a PMPI name is recorded; -1 for a caller in code that was not scanned. One function for
- * all trampolines, which would otherwise be larger by a third and take longer to compile. */
-static __attribute__((noinline)) int is_known_program_call(const void *caller) {
-    return offbeat_tracer_this_thread.depth > 0 ? 0 : offbeat_tracer_is_program_code(caller);
-}
-
-/* The same after scanning the code that was loaded since. */
+/* Whether a call by a PMPI name is recorded; scans the code that was loaded since. */
 static int is_program_call(const void *caller) {
     offbeat_tracer_scan_code(offbeat_tracer_is_loaded(caller));
     return offbeat_tracer_is_program_code(caller) > 0;
@@ -118,8 +115,10 @@ static int is_program_call(const void *caller) {
         return TARGET(symbol)(ARGUMENTS);                                                                    \
     }                                                                                                        \
     word pmpi(PARAMETERS) {                                                                                  \
-        const int is_program = is_known_program_call(__builtin_return_address(0));                           \
-        return (is_program > 0 ? TARGET(symbol) : is_program == 0 ? TARGET(pmpi) : scan_##pmpi)(ARGUMENTS);  \
+        const int is_program = offbeat_tracer_is_program_code(__builtin_return_address(0));                  \
+        if (offbeat_tracer_this_thread.depth > 0 || is_program == 0)                                         \
+            return TARGET(pmpi)(ARGUMENTS);                                                                  \
+        return (is_program > 0 ? TARGET(symbol) : scan_##pmpi)(ARGUMENTS);                                   \
     }
 
 #define TRAMPOLINES(name, lower)                                                                             \

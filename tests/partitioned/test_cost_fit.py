@@ -144,7 +144,7 @@ def test_too_few_cells_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "messages", "modelled"),
+    ("name", "environment", "modelled"),
     [
         ("offbeat", "", ("offbeat", 0)),
         ("offbeat", "4", ("offbeat", 4)),
@@ -152,6 +152,10 @@ def test_too_few_cells_are_refused() -> None:
         ("offbeat(messages=32)", "4", ("offbeat", 32)),
         ("offbeat(messages=learned)", "4", ("offbeat_learned", 0)),
         ("offbeat(message_bytes=4096)", "", ("offbeat", 4)),
+        ("offbeat(message_bytes=5000)", "", ("offbeat", 2)),
+        ("offbeat(message_bytes=4096)", "3", ("offbeat", 3)),
+        ("offbeat(message_bytes=0)", "", None),
+        ("offbeat(messages=many)", "", None),
         ("offbeat(message_bytes=1000000)", "", ("offbeat", 1)),
         ("offbeat(lanes=2)", "", None),
         ("offbeat(messages=2, lanes=2)", "", None),
@@ -159,9 +163,9 @@ def test_too_few_cells_are_refused() -> None:
     ],
 )
 def test_a_measured_approach_with_settings_is_that_of_the_model(
-    name: str, messages: str, modelled: tuple[str, int] | None
+    name: str, environment: str, modelled: tuple[str, int] | None
 ) -> None:
-    assert modelled_approach(name, 16384, messages) == modelled
+    assert modelled_approach(name, 16384, 4, environment) == modelled
 
 
 def test_a_directory_without_results_is_refused(tmp_path: Path) -> None:

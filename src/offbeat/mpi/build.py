@@ -243,7 +243,7 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
 
 @contextlib.contextmanager
 def exclusive(lock: Path) -> Iterator[None]:
-    """Wait until no other process builds the same program; without file locks the move is still atomic."""
+    """Wait until no other process holds a lock; does nothing where files cannot be locked."""
     with lock.open("w") as file:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)

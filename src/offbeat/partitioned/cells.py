@@ -10,6 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.partitioned.costs import messages_of_bytes
 from offbeat.partitioned.model import Times
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.read import Results, read_study
@@ -102,10 +103,10 @@ def _cells(results: Results) -> Iterable[Cell]:
     if cases.is_empty():
         return
     ready_s = _ready_s(results)
-    environment = results.study.get("mpi", {}).get("environment", {})
-    messages = str(environment.get(OWN_SETTINGS["messages"], ""))
+    variables = results.study.get("mpi", {}).get("environment", {})
+    environment = str(variables.get(OWN_SETTINGS["messages"], ""))
     for row in cases.iter_rows(named=True):
-        modelled = modelled_approach(row["algorithm"], row["bytes"], messages)
+        modelled = modelled_approach(row["algorithm"], row["bytes"], row["partitions"], environment)
         if modelled and row["case"] in ready_s:
             yield Cell(
                 approach=modelled[0],
@@ -120,23 +121,30 @@ def _cells(results: Results) -> Iterable[Cell]:
             )
 
 
-def modelled_approach(name: str, total_bytes: int, messages: str) -> tuple[str, int] | None:
+def modelled_approach(
+    name: str, total_bytes: int, partitions: int, environment: str
+) -> tuple[str, int] | None:
     """The approach and the number of messages that the model knows a measured algorithm by.
 
-    ``messages`` is the number that the study's environment sets, 'learned', or empty; a parameter such as in
-    ``offbeat(messages=32)`` goes first. None for settings that the model does not have, such as lanes.
+    ``environment`` is the number of messages that the study's environment sets, 'learned', or empty. As in
+    the library, a parameter ``messages`` takes precedence over it, and it over ``message_bytes``. None for
+    settings that the model does not have, such as lanes.
     """
     approach, parameters = split_name(name)
-    if approach == OWN and not parameters and messages:
-        parameters = {"messages": messages}
+    if approach == OWN and environment and "messages" not in parameters:
+        parameters = {key: text for key, text in parameters.items() if key != "message_bytes"}
+        parameters["messages"] = environment
     if not parameters:
         return approach, 0
-    if set(parameters) == {"messages"}:
-        count = parameters["messages"]
-        return (OWN, int(count)) if count.isdecimal() else (LEARNED, 0)
-    if set(parameters) == {"message_bytes"}:  # the library accepts positive numbers only
-        return OWN, max(1, total_bytes // int(parameters["message_bytes"]))
-    return None
+    ((key, text), *others) = parameters.items()
+    if others or key not in ("messages", "message_bytes"):
+        return None
+    if key == "messages" and text == "learned":
+        return LEARNED, 0
+    if not text.isdecimal() or not int(text):  # the library accepts positive numbers only
+        return None
+    count = int(text) if key == "messages" else messages_of_bytes(partitions, total_bytes, int(text))
+    return OWN, count
 
 
 def _ready_s(results: Results) -> dict[str, Times]:

@@ -43,6 +43,14 @@ class Costs(Struct, frozen=True, kw_only=True):
     rendezvous_progress: float
 
 
+def messages_of_bytes(partitions: int, total_bytes: int, message_bytes: int) -> int:
+    """The largest number of messages of at least ``message_bytes`` each (``native/partitioned/layout.c``)."""
+    partition_bytes = total_bytes // partitions if partitions else 0
+    if not partition_bytes:
+        return 1
+    return max(1, min(partitions // -(-message_bytes // partition_bytes), MOST_MESSAGES))
+
+
 def message_counts(approach: str, partitions: int, total_bytes: int, setting: int = 0) -> list[int]:
     """The numbers of messages that an approach may use; several where it learns which is the fastest.
 
@@ -52,7 +60,8 @@ def message_counts(approach: str, partitions: int, total_bytes: int, setting: in
     if approach == SINGLE:
         return [1]
     if approach == OWN:
-        return [max(1, min(setting or total_bytes // DEFAULT_MESSAGE_BYTES, most))]
+        default = messages_of_bytes(partitions, total_bytes, DEFAULT_MESSAGE_BYTES)
+        return [max(1, min(setting or default, most))]
     if approach == LEARNED:
         root = int(np.cbrt(most) + 1e-9)
         return sorted({1, root, min(root**2, most), most})

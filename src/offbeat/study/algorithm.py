@@ -80,9 +80,6 @@ class Algorithm(Struct, frozen=True, kw_only=True):
 MEASURED = ("proved", "indistinguishable", "unproved")
 """Statuses of a verdict with which an algorithm is measured, from strongest to weakest proof."""
 
-PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
-
-
 OWN, LEARNED = "offbeat", "offbeat_learned"
 """The approaches of partitioned sends by offbeat's own library; the second learns the number of messages."""
 
@@ -93,6 +90,8 @@ OWN_SETTINGS = {
     "progress_thread": "OFFBEAT_PARTITIONED_PROGRESS_THREAD",
 }
 """Parameters of the approach ``offbeat``, as in ``offbeat(messages=32)`` → the variable that sets each."""
+
+PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
 
 
 def split_name(name: str) -> tuple[str, dict[str, str]]:
