@@ -182,7 +182,6 @@ static double run(program *p, subject *s) {
     snprintf(timeout_error, sizeof timeout_error,
              "stencil: rank %d: the way %s did not end an iteration within %ld s\n", p->rank, s->way->name,
              p->options.timeout_s);
-    signal(SIGALRM, end_after_timeout);
     block_heat(&p->block);
     MPI_Barrier(p->grid);
     double begin = MPI_Wtime();
@@ -358,6 +357,7 @@ int main(int argc, char **argv) {
     if (!error) {
         p.shares_cores = threads_share_cores(&p);
         compute_sequentially(&p);
+        signal(SIGALRM, end_after_timeout);
         run_all(&p);
         if (p.rank == 0)
             print_table(&p);

@@ -43,7 +43,8 @@ void offbeat_partitioned_cancel(MPI_Request *receive) {
 
 /* The message that holds a byte of the whole send buffer. */
 static int message_at(const offbeat_partitioned_request *request, int64_t byte) {
-    if (request->sender_partitions == 0 || request->sender_partition_bytes == 0)
+    /* The usual case of a single message needs no division. */
+    if (request->messages == 1 || request->sender_partitions == 0 || request->sender_partition_bytes == 0)
         return 0;
     return offbeat_partitioned_message_of(request->sender_partitions, request->messages,
                                           (int)(byte / request->sender_partition_bytes));
@@ -51,11 +52,9 @@ static int message_at(const offbeat_partitioned_request *request, int64_t byte) 
 
 static void map_partitions(offbeat_partitioned_request *request) {
     const int64_t bytes = request->count * request->element_bytes;
-    const int is_single = request->messages == 1; /* the usual case needs no divisions */
     for (int i = 0; i < request->partitions; i++) {
-        request->first_of[i] = is_single ? 0 : message_at(request, i * bytes);
-        request->last_of[i] =
-            is_single || bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
+        request->first_of[i] = message_at(request, i * bytes);
+        request->last_of[i] = bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
     }
     request->mapped_messages = request->messages;
 }

@@ -1,4 +1,4 @@
-"""Names in program files and of call sites: symbols, lines of inlined functions, damaged files."""
+"""Names in program files and of call sites: symbols, inlined functions, long names, damaged files."""
 
 from __future__ import annotations
 
