@@ -33,7 +33,7 @@ accepts its name. `offbeat platform init --from NAME` writes a copy that you can
 
 def page() -> str:
     """The whole page."""
-    lines = [show.summary(machine.load(name)) for name in presets.names()]
+    lines = [show.summary(machine.load(name)) for name in presets.PRESETS.names()]
     rows = [(code(name), *others) for name, *others in lines]
     listed = table(("name", "nodes × cores", "joined by", "source"), rows)
     units = {

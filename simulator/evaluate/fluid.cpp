@@ -12,20 +12,13 @@ using schedule::Target;
 
 namespace {
 
-/** Changes within this time are simultaneous, up to rounding. */
-constexpr double instant_s = 1e-13;
-
-/** A message whose latency ends within this time after another event starts its transfer at that event's
- * time: SimGrid's time precision. It keeps ranks synchronised that differ only by rounding. */
-constexpr double together_s = 1e-9;
-
-/** Over the first solves_until_largest_tolerance computations of rates in a run, the tolerance grows by
- * largest_growth times itself. */
-constexpr double solves_until_largest_tolerance = 50'000;
-constexpr double largest_growth = 1.5;
-
-/** Marks a post among the entries of waiting_for_rank_. */
+/** Mark posts, and the work of ranks, among the entries of waiting_for_rank_. */
 constexpr uint32_t post_bit = 1U << 31U;
+constexpr uint32_t work_bit = 1U << 30U;
+
+/** The parts of a message's state. */
+constexpr uint32_t receive_posted = 1;
+constexpr uint32_t one_ahead = 2;
 
 bool later(const TimedEntry &a, const TimedEntry &b) {
     return a.time > b.time;
@@ -36,17 +29,42 @@ bool later(const TimedEntry &a, const TimedEntry &b) {
 Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
              std::span<const SizeCosts> costs, double bytes_per_element, double tolerance)
     : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
-      bytes_per_element_(bytes_per_element), tolerance_(tolerance),
+      bytes_per_element_(bytes_per_element),
       posts_or_work_take_time_(message_costs.send_overhead_s > 0 || !graph.work.empty()),
       message_state_(graph.messages.size()), completions_(graph.queues()),
-      busy_until_s_(static_cast<size_t>(graph.p)), ranks_by_arrival_(static_cast<size_t>(graph.p)),
-      shares_(traffic), pair_transfers_(traffic.node_pairs.size()), pair_end_s_(traffic.node_pairs.size()),
-      messages_on_links_(costs.size()) {
+      busy_until_s_(static_cast<size_t>(graph.p)),
+      exit_(graph.exit.begin(), graph.exit.begin() + std::min<std::ptrdiff_t>(graph.p, std::ssize(graph.exit))),
+      ranks_by_arrival_(static_cast<size_t>(graph.p)), links_(traffic, costs, tolerance) {
     create_delay_queues();
+}
+
+Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
+             std::span<const SizeCosts> costs, double tolerance, Course &course, NodeMemory *memory)
+    : Fluid(graph, traffic, message_costs, costs, 1, tolerance) {
+    course_ = &course;
+    memory_ = memory;
+    create_delay_queues();
+    reset();
+    arrived_ = ranks_by_arrival_.size();
+    exit_.resize(ranks_by_arrival_.size());
+    std::vector<uint32_t> queues(graph.entry.size() + 1);
+    for (size_t queue = 0; queue < graph.queues(); ++queue) {
+        const uint32_t vertex = graph.pops[graph.first_pop[queue]];
+        const auto after = std::ranges::upper_bound(graph.entry, vertex);
+        ++queues[static_cast<size_t>(after - graph.entry.begin())];
+    }
+    std::partial_sum(queues.begin(), queues.end(), queues.begin());
+    first_queue_ = std::move(queues);
+    for (uint32_t rank = 0; rank < ranks_by_arrival_.size(); ++rank)
+        leave(rank);
+    fire_ready();
 }
 
 /** Messages with the same fixed delay leave in the order in which they enter: one queue per delay. */
 void Fluid::create_delay_queues() {
+    delay_s_.clear();
+    intra_node_queue_.clear();
+    latency_queue_.clear();
     const auto queue_of = [&](double delay, size_t first) {
         size_t queue = first;
         while (queue < delay_s_.size() && delay_s_[queue] != delay)
@@ -55,9 +73,17 @@ void Fluid::create_delay_queues() {
             delay_s_.push_back(delay);
         return static_cast<uint32_t>(queue);
     };
-    for (const SizeCosts &cost : costs_)
-        intra_node_queue_.push_back(queue_of(cost.inside_latency_s + cost.inside_transfer_s, 0));
+    const auto shares_memory = [&](size_t size) {
+        return memory_ != nullptr && memory_->class_of_size[size] != no_class;
+    };
+    intra_node_queue_.resize(costs_.size());
+    for (size_t size = 0; size < costs_.size(); ++size)
+        if (!shares_memory(size))
+            intra_node_queue_[size] = queue_of(costs_[size].inside_latency_s + costs_[size].inside_transfer_s, 0);
     first_latency_queue_ = delay_s_.size();
+    for (size_t size = 0; size < costs_.size(); ++size)
+        if (shares_memory(size))
+            intra_node_queue_[size] = queue_of(costs_[size].inside_latency_s, first_latency_queue_);
     for (const SizeCosts &cost : costs_)
         for (const double latency_s : traffic_.latencies_s)
             latency_queue_.push_back(queue_of(cost.latency_factor * latency_s, first_latency_queue_));
@@ -70,21 +96,12 @@ void Fluid::reset() {
     std::ranges::fill(message_state_, 0);
     std::ranges::fill(completions_, 0);
     std::ranges::fill(busy_until_s_, 0);
-    std::ranges::fill(messages_on_links_, 0);
     ready_vertices_.clear();
     waiting_for_rank_.clear();
     for (OrderedQueue &queue : delay_queues_)
         queue.clear();
-    for (PairTransfers &pair : pair_transfers_) {
-        pair.moved_bytes = 0;
-        pair.ends.clear();
-    }
-    shares_.reset();
-    pair_end_s_.reset();
+    links_.reset();
     arrived_ = exited_ = 0;
-    solve_at_s_ = never;
-    window_s_ = instant_s;
-    solve_count_ = 0;
 }
 
 void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
@@ -95,6 +112,20 @@ void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
     std::ranges::stable_sort(ranks_by_arrival_, {}, [&](uint32_t rank) { return arrivals_s[rank]; });
     while (process_next_event()) {
     }
+    check_exits();
+}
+
+bool Fluid::proceed(uint64_t events) {
+    for (const uint64_t end = events_ + events; events_ < end; ++events_) {
+        if (!process_next_event()) {
+            check_exits();
+            return false;
+        }
+    }
+    return true;
+}
+
+void Fluid::check_exits() const {
     if (exited_ != static_cast<size_t>(graph_.p))
         throw std::logic_error("only " + std::to_string(exited_) + " of " + std::to_string(graph_.p) +
                                " ranks leave: the others wait for each other");
@@ -116,13 +147,14 @@ double Fluid::next_delay(size_t &queue) const {
 [[gnu::flatten]] bool Fluid::process_next_event() {
     size_t queue = 0;
     const double delayed = next_delay(queue);
-    const double ended = pair_end_s_.first_time();
+    const double ended = links_.first_end_s();
+    const double worked = memory_ != nullptr ? memory_->domains.first_end_s() : never;
     const double arrives =
         arrived_ < ranks_by_arrival_.size() ? arrivals_s_[ranks_by_arrival_[arrived_]] : never;
     const double freed = waiting_for_rank_.empty() ? never : waiting_for_rank_.front().time;
-    const double next = std::min({delayed, ended, arrives, freed});
-    if (next > solve_at_s_) {
-        solve();
+    const double next = std::min({delayed, ended, worked, arrives, freed});
+    if (next > links_.solve_at_s()) {
+        now_s_ = links_.solve();
         return true;
     }
     if (next == never)
@@ -132,23 +164,35 @@ double Fluid::next_delay(size_t &queue) const {
         now_s_ = next;
     if (next == delayed) {
         process_delayed(queue);
+    } else if (next == worked) {
+        memory_->domains.end_due(now_s_, [&](uint32_t flow_class, uint32_t id) {
+            if (memory_->domains.flow_class(flow_class).is_message)
+                deliver(id);
+            else
+                leave(id);
+        });
     } else if (next == ended) {
-        do
-            end_transfers(pair_end_s_.first_id());
-        while (pair_end_s_.first_time() == now_s_);
+        links_.end_due(now_s_, [&](uint32_t message) { deliver(message); });
     } else if (next == arrives) {
         ready_vertices_.push_back(graph_.entry[ranks_by_arrival_[arrived_++]]);
     } else {
-        const uint32_t id = waiting_for_rank_.front().id;
-        std::ranges::pop_heap(waiting_for_rank_, later);
-        waiting_for_rank_.pop_back();
-        if (id & post_bit)
-            post(graph_.posts[id & ~post_bit]);
-        else
-            start_vertex(id);
+        process_waiting();
     }
     fire_ready();
     return true;
+}
+
+/** A rank has become free for the first of the vertices, posts and work that wait for theirs. */
+void Fluid::process_waiting() {
+    const uint32_t id = waiting_for_rank_.front().id;
+    std::ranges::pop_heap(waiting_for_rank_, later);
+    waiting_for_rank_.pop_back();
+    if (id & post_bit)
+        post(graph_.posts[id & ~post_bit]);
+    else if (id & work_bit)
+        begin_traffic(id & ~work_bit);
+    else
+        start_vertex(id);
 }
 
 /** Processes all messages of a queue that are due at this time. */
@@ -230,10 +274,49 @@ void Fluid::start_vertex(uint32_t vertex) {
     const uint32_t last_next = graph_.first_next[vertex + 1];
     for (uint32_t i = first_next; i < last_next; ++i)
         signal(graph_.next[i]);
-    if (first == last && first_next == last_next && graph_.exit[graph_.rank[vertex]] == vertex) {
-        exits_s_[graph_.rank[vertex]] = now_s_;
+    if (first == last && first_next == last_next && exit_[graph_.rank[vertex]] == vertex)
+        leave(graph_.rank[vertex]);
+}
+
+/** A rank leaves its segment or has done its work: it is done, or begins its next step. */
+void Fluid::leave(uint32_t rank) {
+    const schedule::Step *const step = course_ != nullptr ? course_->next_step(rank, now_s_) : nullptr;
+    if (step == nullptr) {
+        if (course_ == nullptr)
+            exits_s_[rank] = now_s_;
         ++exited_;
+    } else if (step->segment == schedule::no_segment) {
+        begin_work(rank);
+    } else {
+        enter(rank, step->segment);
     }
+}
+
+void Fluid::enter(uint32_t rank, uint32_t segment) {
+    const size_t place = static_cast<size_t>(segment) * ranks_by_arrival_.size() + rank;
+    for (size_t vertex = graph_.entry[place]; vertex < graph_.vertices_end(place); ++vertex)
+        pending_dependencies_[vertex] = graph_.needs[vertex];
+    for (size_t queue = first_queue_[place]; queue < first_queue_[place + 1]; ++queue)
+        completions_[queue] = 0;
+    exit_[rank] = graph_.exit[place];
+    ready_vertices_.push_back(graph_.entry[place]);
+}
+
+void Fluid::begin_work(uint32_t rank) {
+    const double free_s = std::max(now_s_, busy_until_s_[rank]) + course_->seconds_before_traffic(rank);
+    if (free_s > now_s_ || course_->work(rank).bytes[rank] <= 0)
+        wait_for_rank(free_s, rank | work_bit);
+    else
+        begin_traffic(rank);
+}
+
+void Fluid::begin_traffic(uint32_t rank) {
+    const schedule::Work &work = course_->work(rank);
+    if (work.bytes[rank] > 0)
+        memory_->domains.start(memory_->domain_of_rank[rank], work.flow_class[rank], work.bytes[rank], rank,
+                               now_s_);
+    else
+        leave(rank);
 }
 
 /** Each send occupies its rank for some time; later posts of the vertex wait for it. */
@@ -259,24 +342,31 @@ void Fluid::post(uint32_t post) {
 void Fluid::post_send(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
     const SizeCosts &cost = costs_[route.size];
-    uint8_t &state = message_state_[message];
-    state |= send_posted;
-    if (cost.eager || (state & receive_posted))
+    uint32_t &state = message_state_[message];
+    if (cost.eager) {
         start_latency(message);
+    } else if (state & receive_posted) {
+        state &= ~receive_posted;
+        start_latency(message);
+    } else {
+        state += one_ahead;
+    }
     if (cost.detached)
         signal(route.sender_target);
 }
 
 void Fluid::post_receive(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
-    uint8_t &state = message_state_[message];
-    state |= receive_posted;
-    if (!(state & send_posted))
+    uint32_t &state = message_state_[message];
+    if (state < one_ahead) {
+        state |= receive_posted;
         return;
-    if (!costs_[route.size].eager)
-        start_latency(message);
-    else if (state & delivered)
+    }
+    state -= one_ahead;
+    if (costs_[route.size].eager)
         signal(route.receiver_target);
+    else
+        start_latency(message);
 }
 
 /** The message leaves its sender: its transfer starts after the latency of the route; inside a node, the
@@ -298,121 +388,28 @@ void Fluid::enqueue(uint32_t message, uint32_t queue) {
 
 /** The latency of the message's route is over: its transfer starts. */
 void Fluid::start_transfer(uint32_t message) {
-    const uint32_t node_pair = traffic_.message_routes[message].node_pair;
-    const uint32_t size = traffic_.message_routes[message].size;
-    PairTransfers &pair = pair_transfers_[node_pair];
-    if (shares_.flows(node_pair) == 0) {
-        pair.moved_bytes = 0;
-        pair.updated_s = now_s_;
+    const MessageRoute &route = traffic_.message_routes[message];
+    if (route.node_pair != intra_node) {
+        links_.start(message, now_s_);
+        return;
     }
-    const double moved = pair.moved_bytes + shares_.rate(node_pair) * (now_s_ - pair.updated_s);
-    pair.ends.push(moved + costs_[size].work, message);
-    if (pair.ends.first_id() == message && shares_.rate(node_pair) > 0)
-        schedule_end(node_pair); // it ends before the others, and the rate may not change
-    ++messages_on_links_[size];
-    shares_.add_flow(node_pair);
-    note_change();
-}
-
-/** The flows have changed: rates are computed again at the end of the window that the first change opens. */
-void Fluid::note_change() {
-    if (solve_at_s_ == never) {
-        solve_at_s_ = now_s_ + window_s_;
-        first_change_s_ = now_s_;
-        changes_ = changes_after_first_s_ = 0;
-    }
-    last_change_s_ = now_s_;
-    changes_ += 1;
-    changes_after_first_s_ += now_s_ - first_change_s_;
-}
-
-/** Ends all transfers of the node pair that are complete by now. */
-void Fluid::end_transfers(uint32_t node_pair) {
-    PairTransfers &pair = pair_transfers_[node_pair];
-    const double moved = pair.moved_bytes + shares_.rate(node_pair) * (now_s_ - pair.updated_s);
-    do {
-        const uint32_t message = pair.ends.first_id();
-        pair.ends.pop();
-        --messages_on_links_[traffic_.message_routes[message].size];
-        shares_.remove_flow(node_pair);
-        deliver(message);
-    } while (pair.ends.first_time() <= moved * (1 + 1e-12));
-    note_change();
-    schedule_end(node_pair);
-}
-
-/** Schedules the end of the node pair's first flow at the current rates. */
-void Fluid::schedule_end(uint32_t node_pair) {
-    const PairTransfers &pair = pair_transfers_[node_pair];
-    const double rate = shares_.rate(node_pair);
-    if (pair.ends.empty() || rate <= 0)
-        pair_end_s_.set(node_pair, never);
-    else
-        pair_end_s_.set(
-            node_pair, std::max(now_s_, pair.updated_s + (pair.ends.first_time() - pair.moved_bytes) / rate));
+    const uint32_t domain = memory_->domain_of_rank[graph_.messages[message].target];
+    memory_->domains.start(domain, memory_->class_of_size[route.size], costs_[route.size].inside_bytes,
+                           message, now_s_);
 }
 
 void Fluid::deliver(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
-    uint8_t &state = message_state_[message];
-    state |= delivered;
-    if (state & receive_posted)
+    const SizeCosts &cost = costs_[route.size];
+    uint32_t &state = message_state_[message];
+    if (!cost.eager || (state & receive_posted)) {
+        state &= ~receive_posted;
         signal(route.receiver_target);
-    if (!costs_[route.size].detached)
+    } else {
+        state += one_ahead;
+    }
+    if (!cost.detached)
         signal(route.sender_target);
-}
-
-/** Rates change at the last event that changed the flows. A node pair that was idle before is credited with
- * what it would have moved since its first flow started. */
-void Fluid::solve() {
-    ++solve_count_;
-    now_s_ = last_change_s_;
-    solve_at_s_ = never;
-    const auto node_pairs = shares_.solve();
-    const double mean_change = first_change_s_ + changes_after_first_s_ / changes_;
-    const bool many = node_pairs.size() * 4 > pair_end_s_.size();
-    double throughput = 0;
-    double flows = 0;
-    for (const uint32_t node_pair : node_pairs) {
-        PairTransfers &pair = pair_transfers_[node_pair];
-        const double before = shares_.rate(node_pair);
-        const double after = shares_.new_rate(node_pair);
-        throughput += after * shares_.flows(node_pair);
-        flows += shares_.flows(node_pair);
-        if (before == after)
-            continue;
-        const double changed = before > 0 ? std::max(pair.updated_s, mean_change) : pair.updated_s;
-        pair.moved_bytes += before * (changed - pair.updated_s) + after * (now_s_ - changed);
-        pair.updated_s = now_s_;
-        shares_.accept(node_pair);
-        const double ends = std::max(now_s_, now_s_ + (pair.ends.first_time() - pair.moved_bytes) / after);
-        if (many)
-            pair_end_s_.put(node_pair, ends);
-        else
-            pair_end_s_.set(node_pair, ends);
-    }
-    if (many)
-        pair_end_s_.rebuild();
-    if (tolerance_ > 0 && throughput > 0)
-        window_s_ = std::max(together_s, tolerance_factor() * tolerance_ * mean_work() * flows / throughput);
-}
-
-/** If rates are computed very often, more changes take effect together. */
-double Fluid::tolerance_factor() const {
-    return 1 +
-           largest_growth * std::min(1.0, static_cast<double>(solve_count_) / solves_until_largest_tolerance);
-}
-
-/** The mean work of the messages on links, so that a few small messages among large ones do not reduce the
- * tolerance. */
-double Fluid::mean_work() const {
-    double work = 0;
-    double messages = 0;
-    for (size_t size = 0; size < messages_on_links_.size(); ++size) {
-        work += messages_on_links_[size] * costs_[size].work;
-        messages += messages_on_links_[size];
-    }
-    return messages > 0 ? work / messages : 0;
 }
 
 } // namespace offbeat::evaluate

@@ -97,8 +97,12 @@ std::vector<SizeCosts> costs_by_size(const schedule::Graph &graph, const platfor
         const platform::Loopback &inside = network.loopback;
         cost.inside_latency_s = inside.latency_s * inside.latency_factor.at(carried);
         cost.inside_transfer_s = carried / inside.bandwidth_factor.at(carried) / inside.bandwidth;
-        cost.eager = !size.synchronous && bytes < costs.eager_below_bytes;
-        cost.detached = !size.synchronous && (cost.eager || bytes < costs.detached_below_bytes);
+        cost.inside_bytes = carried;
+        cost.inside_rate = inside.bandwidth * inside.bandwidth_factor.at(carried);
+        const bool buffered = size.send == schedule::Kind::buffered_send;
+        const bool by_size = size.send == schedule::Kind::send;
+        cost.eager = buffered || (by_size && bytes < costs.eager_below_bytes);
+        cost.detached = cost.eager || (by_size && bytes < costs.detached_below_bytes);
         all.push_back(cost);
     }
     return all;

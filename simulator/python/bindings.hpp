@@ -67,5 +67,7 @@ void bind_check(nanobind::module_ &module);
 void bind_network(nanobind::module_ &module);
 /** Schedule, evaluate() */
 void bind_evaluate(nanobind::module_ &module);
+/** exchange(), ProgramRun */
+void bind_program_run(nanobind::module_ &module);
 
 } // namespace offbeat::python

@@ -8,4 +8,5 @@ NB_MODULE(_simulator, module) {
     offbeat::python::bind_check(module);
     offbeat::python::bind_network(module);
     offbeat::python::bind_evaluate(module);
+    offbeat::python::bind_program_run(module);
 }

@@ -71,6 +71,8 @@ std::string describe(const Operation &operation) {
         return "a send to " + peer + tag;
     case Kind::synchronous_send:
         return "a synchronous send to " + peer + tag;
+    case Kind::buffered_send:
+        return "a buffered send to " + peer + tag;
     case Kind::receive:
         return "a receive from " + peer + tag;
     case Kind::reduce:

@@ -87,7 +87,7 @@ void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32
                 // `next` is the operation until add_needs() determines its completion target.
                 side.push_back({receives ? peer : self, receives ? self : peer, operation.tag,
                                 static_cast<uint32_t>(graph_.posts.size()), order[at],
-                                size_class({operation.length, operation.kind == Kind::synchronous_send})});
+                                size_class({operation.length, receives ? Kind::send : operation.kind})});
                 graph_.posts.push_back(0);
             } else if (local_work_ && operation.length > 0) {
                 if (graph_.posts.size() > graph_.first_post.back())
@@ -261,6 +261,75 @@ Graph GraphBuilder::build() {
     graph_.first_next.push_back(static_cast<uint32_t>(graph_.next.size()));
     match();
     return std::move(graph_);
+}
+
+namespace {
+
+/** Adds numbers, each increased by an offset. */
+void append_shifted(std::vector<uint32_t> &whole, const std::vector<uint32_t> &part, size_t offset) {
+    whole.reserve(whole.size() + part.size());
+    for (const uint32_t number : part)
+        whole.push_back(number + static_cast<uint32_t>(offset));
+}
+
+/** As append_shifted, for offsets of items: the end of the earlier items is the start of the added ones. */
+void append_offsets(std::vector<uint32_t> &whole, const std::vector<uint32_t> &part) {
+    const uint32_t offset = whole.empty() ? 0 : whole.back();
+    if (!whole.empty())
+        whole.pop_back();
+    append_shifted(whole, part, offset);
+}
+
+void check_pops(const Graph &segment) {
+    std::vector<uint32_t> completions(segment.queues());
+    const auto count = [&](Target target) {
+        if (target != no_target && (target & queue_bit) != 0)
+            ++completions[target & ~queue_bit];
+    };
+    for (const Message &message : segment.messages) {
+        count(message.sender_target);
+        count(message.receiver_target);
+    }
+    for (size_t queue = 0; queue < segment.queues(); ++queue)
+        if (completions[queue] != segment.first_pop[queue + 1] - segment.first_pop[queue])
+            throw std::logic_error("a completion queue has completions that no vertex waits for");
+}
+
+} // namespace
+
+void append(Graph &whole, const Graph &segment, int64_t element_bytes) {
+    if (whole.entry.empty())
+        whole.p = segment.p;
+    if (whole.p != segment.p)
+        throw std::logic_error("segments have different numbers of ranks");
+    check_pops(segment);
+    const size_t vertices = whole.vertices();
+    const size_t messages = whole.messages.size();
+    const size_t sizes = whole.sizes.size();
+    const size_t queues = whole.queues();
+    const auto shifted = [&](Target target) {
+        if (target == no_target)
+            return target;
+        return static_cast<Target>(target + ((target & queue_bit) != 0 ? queues : vertices));
+    };
+    for (const Message &message : segment.messages)
+        whole.messages.push_back({message.source, message.target, message.size + static_cast<uint32_t>(sizes),
+                                  shifted(message.sender_target), shifted(message.receiver_target)});
+    for (const MessageSize &size : segment.sizes)
+        whole.sizes.push_back({size.elements * element_bytes, size.send});
+    append_offsets(whole.first_post, segment.first_post);
+    append_shifted(whole.posts, segment.posts, 2 * messages);
+    append_offsets(whole.first_next, segment.first_next);
+    append_shifted(whole.next, segment.next, vertices);
+    append_shifted(whole.entry, segment.entry, vertices);
+    append_shifted(whole.exit, segment.exit, vertices);
+    append_offsets(whole.first_pop, segment.first_pop);
+    append_shifted(whole.pops, segment.pops, vertices);
+    append_shifted(whole.rank, segment.rank, 0);
+    append_shifted(whole.needs, segment.needs, 0);
+    for (const LocalWork &work : segment.work)
+        whole.work.push_back({work.reduced * element_bytes, work.copied * element_bytes, work.received});
+    whole.chains = whole.chains && segment.chains;
 }
 
 } // namespace offbeat::schedule

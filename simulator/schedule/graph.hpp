@@ -29,7 +29,7 @@ struct Message {
 /** The cost of a message depends only on this and on the ranks. */
 struct MessageSize {
     int64_t elements = 0;
-    bool synchronous = false; /**< completes only when it is received, and is never eager */
+    Kind send = Kind::send; /**< a kind of send */
     bool operator==(const MessageSize &) const = default;
 };
 
@@ -46,6 +46,7 @@ inline bool is_send(uint32_t post) {
 }
 
 /** Posts of vertex j: posts[first_post[j]] up to first_post[j + 1]; likewise the vertices that wait for it.
+ * A graph has one segment, or several, which a rank executes one at a time (see append()).
  */
 struct Graph {
     int p = 0;
@@ -58,8 +59,8 @@ struct Graph {
     std::vector<uint32_t> first_next; /**< per vertex, and one more */
     std::vector<uint32_t> next;       /**< vertices */
     std::vector<LocalWork> work;      /**< per vertex; empty unless the builder keeps it */
-    std::vector<uint32_t> entry;      /**< per rank: its first vertex */
-    std::vector<uint32_t> exit;       /**< per rank: its last vertex */
+    std::vector<uint32_t> entry;      /**< per segment and rank: its first vertex */
+    std::vector<uint32_t> exit;       /**< per segment and rank: its last vertex */
     std::vector<uint32_t> first_pop;  /**< per completion queue, and one more */
     std::vector<uint32_t> pops;       /**< vertices that pop a queue, in their order */
     bool chains = true;               /**< the vertices of each rank are a chain without branches */
@@ -70,8 +71,21 @@ struct Graph {
     [[nodiscard]] size_t queues() const {
         return first_pop.empty() ? 0 : first_pop.size() - 1;
     }
+    [[nodiscard]] size_t segments() const {
+        return entry.size() / static_cast<size_t>(p);
+    }
+    /** The end of the vertices of a segment and rank, which are consecutive from entry[segment_rank] on.
+     * @param segment_rank  segment × p + rank */
+    [[nodiscard]] size_t vertices_end(size_t segment_rank) const {
+        return segment_rank + 1 < entry.size() ? entry[segment_rank + 1] : vertices();
+    }
     [[nodiscard]] size_t memory_bytes() const;
 };
+
+/** Adds a graph as a further segment. Sizes and local work become bytes: an element of the added graph is one
+ * byte of the whole. std::logic_error if the numbers of ranks differ, or if the segment has completion queues
+ * with more completions than pops: they would count for the next execution of the segment. */
+void append(Graph &whole, const Graph &segment, int64_t element_bytes);
 
 /** Builds a graph rank by rank, in ascending order; programs need not be kept. */
 class GraphBuilder {

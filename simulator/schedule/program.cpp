@@ -58,6 +58,10 @@ Request Rank::issend(int to, Pieces data, int tag) {
     return message(Kind::synchronous_send, to, data, tag);
 }
 
+Request Rank::ibsend(int to, Pieces data, int tag) {
+    return message(Kind::buffered_send, to, data, tag);
+}
+
 Request Rank::irecv(int from, Pieces into, int tag) {
     return message(Kind::receive, from, into, tag);
 }

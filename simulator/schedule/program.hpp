@@ -56,7 +56,7 @@ class Pieces {
     size_t count_;
 };
 
-enum class Kind : uint8_t { send, synchronous_send, receive, reduce, copy };
+enum class Kind : uint8_t { send, synchronous_send, buffered_send, receive, reduce, copy };
 
 /** The order in which a local reduction combines, which matters if the operation does not commute. */
 enum class Order : uint8_t {
@@ -118,7 +118,7 @@ struct Program {
 };
 
 inline bool is_send(const Operation &operation) {
-    return operation.kind == Kind::send || operation.kind == Kind::synchronous_send;
+    return operation.kind <= Kind::buffered_send;
 }
 inline bool is_message(const Operation &operation) {
     return is_send(operation) || operation.kind == Kind::receive;
@@ -149,6 +149,8 @@ class Rank {
     Request isend(int to, Pieces data, int tag = 0);
     /** Completes only when its receive does, at any size (MPI_Issend). */
     Request issend(int to, Pieces data, int tag = 0);
+    /** Is complete at once, at any size, and leaves without waiting for its receive (MPI_Ibsend). */
+    Request ibsend(int to, Pieces data, int tag = 0);
     Request irecv(int from, Pieces into, int tag = 0);
     void send(int to, Pieces data, int tag = 0);
     void ssend(int to, Pieces data, int tag = 0);

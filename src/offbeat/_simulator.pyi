@@ -66,6 +66,58 @@ def evaluate(
     tolerance: float = ...,
 ) -> tuple[NDArray[np.float64], list[str]]: ...
 
+def exchange(
+    p: int,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    bytes: NDArray[np.int64],
+    sends: str = "nonblocking",
+    local_work: bool = False,
+) -> Schedule: ...
+
+class Memory:
+    def __init__(
+        self,
+        domain_of_rank: NDArray[np.uint32],
+        *,
+        bandwidth: float,
+        message_bandwidth: float,
+        message_traffic: float,
+        work_rates: Sequence[float],
+    ) -> None: ...
+
+class ProgramRun:
+    def __init__(
+        self,
+        network: Network,
+        segments: Sequence[tuple[Schedule, int]],
+        *,
+        iterations: int,
+        steps: Sequence[tuple[int, int, int]],
+        works: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]],
+        noise_rank: NDArray[np.uint32],
+        noise_iteration: NDArray[np.uint32],
+        noise_step: NDArray[np.uint32],
+        noise_s: NDArray[np.float64],
+        memory: Memory | None = None,
+        record_iterations: bool = True,
+        detailed: tuple[int, int] = (0, 0),
+        tolerance: float = 0.0,
+    ) -> None: ...
+    def proceed(self, events: int) -> bool: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def messages(self) -> int: ...
+    @property
+    def completed(self) -> int: ...
+    @property
+    def iteration_end_s(self) -> NDArray[np.float64]: ...
+    @property
+    def communication_s(self) -> NDArray[np.float32]: ...
+    @property
+    def step_begin_s(self) -> NDArray[np.float64]: ...
+
 # The arguments of preview and messages are those of a Schedule.
 def preview(*call: Any) -> tuple[str, int]: ...
 

@@ -102,7 +102,7 @@ def test_every_key_of_a_platform_and_every_built_in_platform_is_on_its_page() ->
     tables = set(re.findall(r"^## \[+(\w+)\]+$", text("platform.md"), flags=re.MULTILINE))
     for title, keys in FORM.sections().items():
         assert set(keys) <= set(rows) | tables, title
-    assert set(presets.names()) <= set(rows)
+    assert set(presets.PRESETS.names()) <= set(rows)
     assert all(rows.values()), "a key without a meaning"
 
 

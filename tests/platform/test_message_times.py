@@ -57,7 +57,7 @@ def farthest(platform: machine.Platform) -> list[tuple[int, object]]:
     return listed
 
 
-@pytest.mark.parametrize("name", [*presets.names(), "calibrated"])
+@pytest.mark.parametrize("name", [*presets.PRESETS.names(), "calibrated"])
 @pytest.mark.parametrize("size", SIZES)
 def test_one_message_takes_what_the_simulator_says(name: str, size: int) -> None:
     platform = machine.loads(CALIBRATED, "x.toml") if name == "calibrated" else machine.load(name)

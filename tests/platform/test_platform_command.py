@@ -20,10 +20,10 @@ def run(*arguments: str) -> Result:
 
 def test_list_names_every_built_in_platform() -> None:
     output = run("list").stdout
-    assert all(f"\n{name}" in output for name in presets.names())
+    assert all(f"\n{name}" in output for name in presets.PRESETS.names())
 
 
-@pytest.mark.parametrize("name", presets.names())
+@pytest.mark.parametrize("name", presets.PRESETS.names())
 def test_show_prints_the_properties_of_a_platform(name: str) -> None:
     output = run("show", name).stdout
     assert f"{name}\n" in output and "inside a node" in output and "over 2 links" in output

@@ -33,7 +33,7 @@ def list_platforms() -> None:
     from offbeat.table import FittedTable
 
     table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
-    for name in presets.names():
+    for name in presets.PRESETS.names():
         table.add_row(*show.summary(machine.load(name)))
     Console(highlight=False).print(table)
 
@@ -86,7 +86,7 @@ def init_platform(
     from offbeat.atomic_write import write_new
     from offbeat.platform import machine, template
 
-    text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
+    text = machine.load(str(presets.PRESETS.path_of(preset))).text if preset else template.template()
     write_new(path, text, "the platform file", force=force)
     print(f"wrote {path}; see what it comes to with 'offbeat platform show {shlex.quote(str(path))}'")
 

@@ -11,7 +11,7 @@ from typing import Any
 from offbeat.platform.topologies import TOPOLOGIES
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
 from offbeat.toml.text import Key
-from offbeat.units import counted, format_size
+from offbeat.units import counted, format_bandwidth, format_size
 
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"
 
@@ -25,6 +25,7 @@ def check(tree: Tree, raw: Tree, faults: Faults) -> None:
         if tree[section] is not INVALID:
             _check_factors(tree[section], section, faults)
     _check_links(tree, faults)
+    _check_memory(tree, raw, faults)
     _check_topology(tree, raw, faults)
     _check_approaches(tree["partitioned"], faults)
     if tree["ranks"] is not INVALID:
@@ -38,6 +39,22 @@ def _check_links(tree: Tree, faults: Faults) -> None:
     several = tree["nodes"] is not INVALID and tree["nodes"] > 1
     if several and link is not INVALID and link["bandwidth"] == 0:
         faults.add(("link", "bandwidth"), ZERO)
+
+
+def _check_memory(tree: Tree, raw: Tree, faults: Faults) -> None:
+    memory, cores = tree["memory"], tree["cores"]
+    if memory is INVALID or not raw.get("memory"):
+        return
+    domains, bandwidth, core = (memory[key] for key in ("domains", "bandwidth", "core_bandwidth"))
+    for key in ("bandwidth", "core_bandwidth"):
+        if memory[key] == 0:
+            faults.add(("memory", key), ZERO.replace("10 Gbit/s", "80 GB/s"))
+    if INVALID not in (bandwidth, core) and core > bandwidth > 0:
+        sentence = f"a core draws {format_bandwidth(core)}, and its domain gives {format_bandwidth(bandwidth)}"
+        faults.add(("memory", "core_bandwidth"), f"{sentence}; write at most the bandwidth of the domain")
+    if INVALID not in (domains, cores) and cores % domains:
+        sentence = f"{counted(cores, 'core')} cannot be divided evenly among {domains} domains"
+        faults.add(("memory", "domains"), f"{sentence}; write a number that divides the cores")
 
 
 def _check_factors(section: Tree, name: str, faults: Faults) -> None:

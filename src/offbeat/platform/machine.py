@@ -74,6 +74,19 @@ class Platform(Struct, frozen=True, kw_only=True):
             )
         return placed
 
+    def domain_of_rank(self, node_of_rank: Nodes) -> Nodes:
+        """The memory domain of each rank (p,) int32, counted over all nodes.
+
+        The ranks of a node occupy its cores in their order, one each; further ranks begin at the first core
+        again.
+        """
+        domains, cores = self.file.memory.domains, self.file.cores
+        order = np.argsort(node_of_rank, kind="stable")
+        ordered = node_of_rank[order]
+        core = np.empty_like(node_of_rank)
+        core[order] = (np.arange(len(ordered)) - np.searchsorted(ordered, ordered)) % cores
+        return node_of_rank * domains + core * domains // cores
+
     def network(
         self, p: int, *, nodes: int = 0, ppn: int = 0, node_of_rank: Sequence[int] | Nodes | None = None
     ) -> _simulator.Network:
@@ -132,10 +145,7 @@ def load(path_or_preset: Path | str) -> Platform:
     A word without a slash or a suffix is the name of a built-in platform. Raises :class:`BadInput` with a
     line for every fault.
     """
-    path = Path(path_or_preset)
-    name = str(path_or_preset)
-    if presets.is_preset_name(name) and not path.is_file():
-        path = presets.path_of(name)
+    path = presets.PRESETS.resolve(path_or_preset)
     remedy = "'offbeat platform init' writes one to start from"
     return loads(read_text(path, "the platform file", remedy), path)
 

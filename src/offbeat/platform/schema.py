@@ -49,6 +49,40 @@ class InsideSection(Section, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
+class MemorySection(Section, frozen=True, kw_only=True):
+    """The memory of a node, which the work of programs and their messages inside a node share."""
+
+    domains: Annotated[
+        Positive,
+        Meta(
+            description="ccNUMA domains of a node; each has the same number of consecutive cores and a memory"
+            " of its own"
+        ),
+    ] = 1
+    bandwidth: Annotated[
+        Rate,
+        Meta(description="bytes per second that the cores of a domain draw together; 0: not modelled"),
+    ] = 0.0
+    core_bandwidth: Annotated[
+        Rate, Meta(description="bytes per second that a core draws if the others of its domain are idle")
+    ] = 0.0
+    message_bandwidth: Annotated[
+        Rate,
+        Meta(
+            description="bytes per second of all messages that the ranks of a domain receive from their own"
+            " node, together; 0: each has the bandwidth of [inside], whatever the others do"
+        ),
+    ] = 0.0
+    message_traffic: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="memory traffic for each byte of a message inside a node, in bytes; it is drawn from"
+            " the domain of the receiver",
+        ),
+    ] = 0.0
+
+
 class FatTreeSection(Section, frozen=True, kw_only=True):
     """The switches of a fat tree: leaves below spines, or with leaves_per_pod pods of them below cores."""
 
@@ -234,6 +268,10 @@ class PlatformFile(Section, frozen=True, kw_only=True):
     )
     nodes: Annotated[Positive, Meta(description="number of nodes")]
     cores: Annotated[Positive, Meta(description="cores of a node")]
+    flop_rate: Annotated[
+        float,
+        Meta(ge=0, description="floating-point operations per second of a core, for programs; 0: unknown"),
+    ] = 0.0
     reverse_share: Annotated[
         float,
         Meta(
@@ -245,6 +283,7 @@ class PlatformFile(Section, frozen=True, kw_only=True):
     ] = 0.0
     link: LinkSection = LinkSection()
     inside: InsideSection
+    memory: MemorySection = MemorySection()
     messages: MessagesSection = MessagesSection()
     fat_tree: FatTreeSection = FatTreeSection()
     dragonfly: DragonflySection = DragonflySection()

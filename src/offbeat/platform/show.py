@@ -45,8 +45,10 @@ def facts(platform: Platform) -> list[tuple[str, str]]:
         if messages.flow_bandwidth:
             listed.append(("a single message", f"at most {format_bandwidth(messages.flow_bandwidth)}"))
     alone = f"{format_bandwidth(file.inside.bandwidth)}, {format_time(file.inside.latency)}, no contention"
+    listed.append(("inside a node", alone))
+    if file.memory.bandwidth:
+        listed += [("memory", memory_text(file)), ("messages in programs", shared_messages_text(file))]
     listed += [
-        ("inside a node", alone),
         ("eager", _below(messages.eager_below, "leave when they are sent", "no message leaves")),
         ("detached", _below(messages.detached_below, "do not block their sender", "no sender continues")),
         ("overheads", _overheads(file)),
@@ -88,6 +90,24 @@ def route(platform: Platform, source: int, target: int) -> tuple[float, list[lis
         [f"link {link}", format_bandwidth(bandwidths[link]), f"{100 * weight:g}%"] for link, weight in hops
     ]
     return latency_s, rows
+
+
+def memory_text(file: PlatformFile) -> str:
+    """The memory domains as a phrase."""
+    memory = file.memory
+    domains = f"{counted(memory.domains, 'domain')} of {format_bandwidth(memory.bandwidth)} for each node"
+    return f"{domains}, of which one core draws {format_bandwidth(memory.core_bandwidth)}"
+
+
+def shared_messages_text(file: PlatformFile) -> str:
+    """How the messages inside a node contend in programs of many iterations, as a phrase."""
+    memory = file.memory
+    shared = "do not contend"
+    if memory.message_bandwidth:
+        shared = f"share {format_bandwidth(memory.message_bandwidth)} in the domain of their receivers"
+    if not memory.message_traffic:
+        return f"inside a node they {shared}; they draw nothing from the memory"
+    return f"inside a node they {shared}; they draw {memory.message_traffic:g} B from the memory for each byte"
 
 
 def _ranks(file: PlatformFile) -> str:

@@ -31,6 +31,12 @@ WRITTEN: dict[str, Any] = {
 
 EXAMPLES: dict[str, Any] = {
     "source": "measured by hand",
+    "flop_rate": 2e10,
+    "memory.domains": 4,
+    "memory.bandwidth": "80 GB/s",
+    "memory.core_bandwidth": "13 GB/s",
+    "memory.message_bandwidth": "7 GB/s",
+    "memory.message_traffic": 2.0,
     "inside.from_sizes": [0, "4 KiB"],
     "inside.latency_factors": [1.0, 1.5],
     "inside.bandwidth_factors": [0.7, 1.0],

@@ -87,13 +87,23 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
     The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
     algorithm = named(job.collective, job.family, job.algorithm)
+    elements = job.bytes // job.element_bytes
+    return call_refusal(
+        algorithm, job.root, elements, job.element_bytes, job.node_of_rank.tolist(), memory_bytes
+    )
+
+
+def call_refusal(
+    algorithm: SimulatedAlgorithm,
+    root: int,
+    elements: int,
+    element_bytes: int,
+    node_of_rank: list[int],
+    memory_bytes: float,
+) -> str:
+    """As :func:`refusal`, for a call that is given by its arguments."""
     reason, messages = _simulator.preview(
-        *algorithm.identity,
-        job.p,
-        job.root,
-        job.bytes // job.element_bytes,
-        job.element_bytes,
-        job.node_of_rank.tolist(),
+        *algorithm.identity, len(node_of_rank), root, elements, element_bytes, node_of_rank
     )
     needed_bytes = messages * BYTES_PER_MESSAGE
     if not reason and needed_bytes > memory_bytes:

@@ -13,7 +13,6 @@ from typing import Any
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_PROCESSES
-from offbeat.platform import presets
 from offbeat.platform.machine import load
 from offbeat.study.check_collectives import check_collectives, check_process_memory, check_processes
 from offbeat.study.check_partitioned import check_partitioned
@@ -21,6 +20,7 @@ from offbeat.study.check_patterns import check_patterns, check_skew, key_of_poli
 from offbeat.study.placement import placements
 from offbeat.study.schema import SIMULATING
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
+from offbeat.toml.presets import is_name
 from offbeat.toml.text import Key
 
 CASE_LIMIT = "OFFBEAT_CASE_LIMIT"
@@ -165,6 +165,6 @@ def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
 
 def platform_source(name: str, base: Path) -> Path | str:
     """The file of a platform, relative to ``base``, or the name of a built-in platform."""
-    if presets.is_preset_name(name) and not (base / name).is_file():
+    if is_name(name) and not (base / name).is_file():
         return name
     return base / name

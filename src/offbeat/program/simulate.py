@@ -1,0 +1,179 @@
+"""The simulation of a program: when every rank ends each of its iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from offbeat import _simulator
+from offbeat.errors import BadInput
+from offbeat.platform.machine import Platform
+from offbeat.program.load import Program
+from offbeat.program.schema import PhaseSection
+from offbeat.program.steps import Steps, steps_of
+
+EVENTS_AT_ONCE = 200_000
+"""Between two reports of progress: some tenths of a second."""
+
+MAX_RECORDED = 2 * 10**9
+"""Iterations of ranks that a run records at most: their times take 12 bytes each."""
+
+Progress = Callable[[int, int], None]
+"""Called with the completed iterations of all ranks, and their total."""
+
+
+class Simulated(Struct, kw_only=True, eq=False):
+    """A simulated run of a program.
+
+    ``iteration_end_s`` is (iterations, p): when each rank ended each iteration; all begin at 0.
+    ``communication_s`` (iterations, p) is the time that it spent in messages and collectives. ``domain`` is
+    the memory domain of each rank (p,). ``phase_begin_s`` (detailed iterations, p, phases) says when each
+    phase began, from iteration ``first_detailed`` on, counted from 0; NaN where it was not executed.
+    """
+
+    program: Program
+    platform: Platform
+    domain: NDArray[np.int32]
+    iteration_end_s: NDArray[np.float64]
+    communication_s: NDArray[np.float32]
+    phase_begin_s: NDArray[np.float64]
+    first_detailed: int
+    events: int
+
+    @property
+    def p(self) -> int:
+        """Number of ranks."""
+        return self.iteration_end_s.shape[1]
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations."""
+        return len(self.iteration_end_s)
+
+    def iteration_s(self) -> NDArray[np.float64]:
+        """How long each rank took for each iteration, (iterations, p)."""
+        return np.diff(self.iteration_end_s, axis=0, prepend=0.0)
+
+    def mean_iteration_s(self) -> float:
+        """The mean time of an iteration, over all of them and over ranks."""
+        return float(self.iteration_end_s[-1].mean()) / self.iterations
+
+
+class Run(Struct, kw_only=True, eq=False):
+    """A run that has not begun: what is simulated, and on which ranks."""
+
+    program: Program
+    platform: Platform
+    node_of_rank: NDArray[np.int32]
+    steps: Steps
+    detailed: tuple[int, int] = (0, 0)
+
+    def simulate(self, on_progress: Progress | None = None) -> Simulated:
+        """Simulate all iterations. Raises :class:`BadInput` if the ranks wait for each other forever."""
+        file, p = self.program.file, len(self.node_of_rank)
+        domain = self.platform.domain_of_rank(self.node_of_rank)
+        run = _simulator.ProgramRun(
+            self.platform.network(p, node_of_rank=self.node_of_rank),
+            self.steps.segments,
+            iterations=file.iterations,
+            steps=self.steps.steps,
+            works=self.steps.works,
+            memory=self._memory(domain),
+            detailed=self.detailed,
+            **self.steps.noise,
+        )
+        try:
+            while run.proceed(EVENTS_AT_ONCE):
+                if on_progress is not None:
+                    on_progress(run.completed, file.iterations * p)
+        except RuntimeError as error:
+            raise BadInput(f"{self.program.path}: {error}") from None
+        first, end = (min(bound, file.iterations) for bound in self.detailed)
+        begins = run.step_begin_s.reshape(end - first, p, len(self.steps.steps))
+        return Simulated(
+            program=self.program,
+            platform=self.platform,
+            domain=domain,
+            iteration_end_s=run.iteration_end_s.reshape(file.iterations, p),
+            communication_s=run.communication_s.reshape(file.iterations, p),
+            phase_begin_s=begins[:, :, self.steps.step_of_phase],
+            first_detailed=first,
+            events=run.events,
+        )
+
+    def _memory(self, domain: NDArray[np.int32]) -> _simulator.Memory | None:
+        memory = self.platform.file.memory
+        if not memory.bandwidth:
+            return None
+        return _simulator.Memory(
+            domain.astype(np.uint32),
+            bandwidth=memory.bandwidth,
+            message_bandwidth=memory.message_bandwidth,
+            message_traffic=memory.message_traffic,
+            work_rates=self.steps.work_rates,
+        )
+
+
+def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] = (0, 0)) -> Run:
+    """Check a program against a platform, and build what is simulated.
+
+    ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last.
+    Raises :class:`BadInput` for what the platform cannot execute.
+    """
+    file = program.file
+    if file.ranks * file.iterations > MAX_RECORDED:
+        raise BadInput(
+            f"{program.path}: {file.ranks} ranks × {file.iterations} iterations are more than"
+            f" {MAX_RECORDED}; take fewer of either"
+        )
+    node_of_rank = platform.node_of_rank(file.ranks)
+    return Run(
+        program=program,
+        platform=platform,
+        node_of_rank=node_of_rank,
+        steps=steps_of(program, platform, node_of_rank),
+        detailed=detailed,
+    )
+
+
+class Lockstep(Struct, frozen=True, kw_only=True):
+    """The time of an iteration if all ranks began each phase together: the composite time.
+
+    ``phase_s`` holds the time of each phase alone, whose part of an iteration is divided by its ``every``.
+    """
+
+    phases: list[PhaseSection]
+    phase_s: list[float]
+
+    def _sum_s(self, *kinds: str) -> float:
+        both = zip(self.phases, self.phase_s, strict=True)
+        return sum(seconds / phase.every for phase, seconds in both if phase.kind in kinds)
+
+    @property
+    def iteration_s(self) -> float:
+        """The whole iteration."""
+        return self._sum_s("work", "exchange", "collective")
+
+    @property
+    def work_s(self) -> float:
+        """Work alone: no iteration can be faster, however well its communication is hidden."""
+        return self._sum_s("work")
+
+    @property
+    def communication_ratio(self) -> float:
+        """Communication over work: the paper's communication-to-execution ratio (CER)."""
+        return self._sum_s("exchange", "collective") / self.work_s if self.work_s else np.inf
+
+
+def lockstep(program: Program, platform: Platform) -> Lockstep:
+    """The time of each phase of a program if all ranks begin it together, without noise."""
+    phases = program.file.phase
+    return Lockstep(phases=phases, phase_s=[_alone_s(program, platform, phase) for phase in phases])
+
+
+def _alone_s(program: Program, platform: Platform, phase: PhaseSection) -> float:
+    alone = program.with_phases([structs.replace(phase, every=1)]).resized(iterations=1)
+    return float(prepare(alone, platform).simulate().iteration_end_s.max())
