@@ -22,6 +22,7 @@ VERBS = {
     "pattern": "Make, show and check arrival patterns.",
     "platform": "List, show, write and calibrate simulated machines.",
     "algorithm": "List, draw and prove the algorithms of the simulator.",
+    "program": "Describe and simulate programs of many iterations.",
     "clock": "Check how well processes start together on this machine.",
     "trace": "Record a program's collectives; see where the time goes.",
     "run": "Measure or simulate a study, or resume it.",

@@ -47,7 +47,7 @@ def facts(platform: Platform) -> list[tuple[str, str]]:
     alone = f"{format_bandwidth(file.inside.bandwidth)}, {format_time(file.inside.latency)}, no contention"
     listed.append(("inside a node", alone))
     if file.memory.bandwidth:
-        listed += [("memory", memory_text(file)), ("messages in programs", shared_messages_text(file))]
+        listed += [("memory", memory_text(file)), ("in programs", shared_messages_text(file))]
     listed += [
         ("eager", _below(messages.eager_below, "leave when they are sent", "no message leaves")),
         ("detached", _below(messages.detached_below, "do not block their sender", "no sender continues")),
@@ -100,14 +100,13 @@ def memory_text(file: PlatformFile) -> str:
 
 
 def shared_messages_text(file: PlatformFile) -> str:
-    """How the messages inside a node contend in programs of many iterations, as a phrase."""
+    """How messages inside a node contend in programs of many iterations, as a phrase."""
     memory = file.memory
     shared = "do not contend"
     if memory.message_bandwidth:
         shared = f"share {format_bandwidth(memory.message_bandwidth)} in the domain of their receivers"
-    if not memory.message_traffic:
-        return f"inside a node they {shared}; they draw nothing from the memory"
-    return f"inside a node they {shared}; they draw {memory.message_traffic:g} B from the memory for each byte"
+    drawn = f"{memory.message_traffic:g} B from the memory for each byte" if memory.message_traffic else ""
+    return f"messages inside a node {shared} and draw {drawn or 'nothing from the memory'}"
 
 
 def _ranks(file: PlatformFile) -> str:

@@ -75,7 +75,7 @@ class PhaseSection(Section, frozen=True, kw_only=True):
         list[Positive],
         Meta(
             description="with neighbours = 'grid' or 'box': ranks along each dimension, the last one varies"
-            " fastest with the rank; 0 dimensions: three of about the same length"
+            " fastest with the rank; without it there are three dimensions of about the same length"
         ),
     ] = field(default_factory=list)
     periodic: Annotated[

@@ -1,0 +1,128 @@
+"""What a simulated program shows: its speed against lockstep, its communication, how far its ranks part."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.platform.show import shared_messages_text
+from offbeat.program.simulate import Lockstep, Simulated
+from offbeat.units import counted, format_time
+
+
+class Speed(Struct, frozen=True, kw_only=True):
+    """The mean time of an iteration, and how many iterations there are in a second, in all and per rank.
+
+    The rate per rank divides by the number of ranks, as the paper on asynchronous execution does.
+    """
+
+    what: str
+    iteration_s: float
+    per_second: float
+    per_second_and_rank: float
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """A simulated program in numbers; times in seconds.
+
+    ``faster`` is how much shorter the simulated iterations are than those in lockstep, as a fraction of the
+    simulated time; ``most_faster`` is the same if all communication were hidden. Skews are the time from the
+    first to the last rank that ends an iteration, within a memory domain and over all ranks: means over the
+    second half of the iterations.
+    """
+
+    program: str
+    platform: str
+    ranks: int
+    iterations: int
+    simulated: Speed
+    lockstep: Speed
+    work: Speed
+    faster: float
+    most_faster: float
+    communication_ratio: float
+    communication_share: float
+    lockstep_communication_share: float
+    skew_in_domains_s: float
+    skew_s: float
+    events: int
+
+
+def summarise(run: Simulated, composite: Lockstep) -> Summary:
+    """The summary of a run; ``composite`` is the program in lockstep on the same platform."""
+    iteration_s = run.mean_iteration_s()
+    inside_s, across_s = skews(run)
+    half = run.iterations // 2
+    return Summary(
+        program=run.program.name,
+        platform=run.platform.name,
+        ranks=run.p,
+        iterations=run.iterations,
+        simulated=speed("simulated", iteration_s, run.p),
+        lockstep=speed("in lockstep", composite.iteration_s, run.p),
+        work=speed("work alone", composite.work_s, run.p),
+        faster=_gain(composite.iteration_s, iteration_s),
+        most_faster=_gain(composite.iteration_s, composite.work_s),
+        communication_ratio=composite.communication_ratio,
+        communication_share=float(run.communication_s.mean(dtype=np.float64)) / iteration_s
+        if iteration_s
+        else 0.0,
+        lockstep_communication_share=1 - composite.work_s / composite.iteration_s
+        if composite.iteration_s
+        else 0.0,
+        skew_in_domains_s=float(inside_s[half:].mean()),
+        skew_s=float(across_s[half:].mean()),
+        events=run.events,
+    )
+
+
+def speed(what: str, iteration_s: float, ranks: int) -> Speed:
+    """The rates that belong to a time of an iteration; infinite if it is 0."""
+    per_second = 1 / iteration_s if iteration_s else np.inf
+    return Speed(
+        what=what,
+        iteration_s=iteration_s,
+        per_second=per_second,
+        per_second_and_rank=per_second / ranks,
+    )
+
+
+def _gain(before_s: float, after_s: float) -> float:
+    return before_s / after_s - 1 if after_s else np.inf
+
+
+def skews(run: Simulated) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The skew of each iteration within memory domains (mean over domains) and over all ranks, in seconds."""
+    order = np.argsort(run.domain, kind="stable")
+    starts = np.flatnonzero(np.diff(run.domain[order], prepend=-1))
+    inside, across = [], []
+    for ends_s in run.iteration_end_s:
+        ordered = ends_s[order]
+        spread = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
+        inside.append(spread.mean())
+        across.append(np.ptp(ends_s))
+    return np.array(inside), np.array(across)
+
+
+def sentences(run: Simulated, summary: Summary) -> list[str]:
+    """What the numbers mean, and which assumptions they rest on."""
+    percent = 100 * summary.faster
+    against = "faster" if percent >= 0 else "slower"
+    lines = [
+        f"An iteration is {abs(percent):.1f}% {against} than in lockstep; if all communication were hidden,"
+        f" it would be {100 * summary.most_faster:.1f}% faster."
+        if np.isfinite(summary.most_faster)
+        else "The program has no work, so that there is nothing to hide communication behind.",
+        f"Ranks spend {100 * summary.communication_share:.1f}% of their time in communication (waiting"
+        f" included), in lockstep {100 * summary.lockstep_communication_share:.1f}%.",
+        f"From the first to the last rank that ends an iteration: {format_time(summary.skew_in_domains_s)}"
+        f" within a memory domain, {format_time(summary.skew_s)} over all ranks (means over the second half).",
+    ]
+    memory = run.platform.file.memory
+    if memory.bandwidth:
+        domains = counted(int(run.domain.max()) + 1, "memory domain")
+        lines.append(f"Model: {domains}; {shared_messages_text(run.platform.file)}.")
+    else:
+        lines.append("Model: no memory domains; messages inside a node do not contend.")
+    return lines
