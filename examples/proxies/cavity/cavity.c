@@ -61,6 +61,11 @@ static double mass_error(const run *r, double density_differences) {
     return fabs(density_differences - r->mass_before) / ((double)cells[X] * cells[Y] * cells[Z]);
 }
 
+/* The larger of two errors; not a number if one is, as in an unstable flow. */
+static double worse(double one, double other) {
+    return isnan(one) || one > other ? one : other;
+}
+
 /* @return the largest mass error that was found by the collective checks */
 static double iterate(run *r) {
     const int collective_step = r->settings->collective_step;
@@ -75,7 +80,7 @@ static double iterate(run *r) {
         lattice_wrap(&r->lattice);
         if (is_checked) {
             timing_enter(&r->timing, COLLECTIVE);
-            worst = fmax(worst, mass_error(r, sum_of_all(mass)));
+            worst = worse(worst, mass_error(r, sum_of_all(mass)));
             timing_enter(&r->timing, COMPUTATION);
         }
         lattice_advance(&r->lattice);
@@ -134,7 +139,7 @@ static void free_tables(report *out) {
 static int print_run(run *r, double worst_checked) {
     const settings *s = r->settings;
     const double largest_error = 1e-12, sites = (double)s->cells[X] * s->cells[Y] * s->cells[Z];
-    const double error = fmax(worst_checked, mass_error(r, sum_of_all(lattice_mass(&r->lattice))));
+    const double error = worse(worst_checked, mass_error(r, sum_of_all(lattice_mass(&r->lattice))));
     report out = {.rate_unit = "MLUP/s",
                   .work = sites * s->steps / 1e6,
                   .checksum = checksum_of_all(lattice_checksum(&r->lattice)),

@@ -24,7 +24,7 @@ static int read_number(const option *o, const char *text, char *why, size_t byte
     const int is_whole = o->kind == OPTION_INTEGER;
     if (end == text || *end != '\0' || errno != 0 || !(number >= o->lowest && number <= o->highest) ||
         (is_whole && number != floor(number))) {
-        snprintf(why, bytes, "%s must be a %snumber from %g to %g, not '%.40s'", o->name,
+        snprintf(why, bytes, "%s must be a %snumber from %.15g to %.15g, not '%.40s'", o->name,
                  is_whole ? "whole " : "", o->lowest, o->highest, text);
         return -1;
     }

@@ -60,6 +60,8 @@ void block_free(block *b) {
 
 void block_exchange(const block *b, double *groups, size_t distance) {
     MPI_Request requests[2 * DIMENSIONS * SIDES];
+    MPI_Status
+        statuses[2 * DIMENSIONS * SIDES]; /* GCC takes MPICH's MPI_STATUSES_IGNORE for an array, and warns */
     int count = 0;
     for (int d = X; d <= Z; d++)
         for (int side = LOW; side <= HIGH; side++)
@@ -69,7 +71,7 @@ void block_exchange(const block *b, double *groups, size_t distance) {
         for (int side = LOW; side <= HIGH; side++)
             MPI_Isend(groups + (size_t)d * distance, 1, b->sent[d][side], b->neighbour[d][side], 2 * d + side,
                       b->comm, &requests[count++]);
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(count, requests, statuses);
 }
 
 /* Of one field. */
