@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec import Struct
-from proxy_program import SPREAD, built, built_for
+from proxy_program import SPREAD, Proxy, built, built_for
 
 from offbeat.mpi.installation import Installation
 
@@ -109,6 +110,13 @@ def test_a_periodic_span_of_any_length_gives_the_two_dimensional_flow(
         assert thick[line][column] == pytest.approx(thin[line][column], rel=0, abs=1e-12)
 
 
+def processor_time_s(cavity: Proxy, *options: str) -> float:
+    """Of a run of one process, which other programs on the machine hardly change."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    cavity.result(1, *options)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
 def test_more_work_raises_the_arithmetic_and_leaves_the_result(some_mpi_installation: Installation) -> None:
     cavity = built(some_mpi_installation, "cavity")
     options = ("--nx=9", "--ny=8", "--nz=7", "--steps=20")
@@ -117,6 +125,8 @@ def test_more_work_raises_the_arithmetic_and_leaves_the_result(some_mpi_installa
     assert heavy["flop_per_site"] == 13 * light["flop_per_site"]
     assert light["flop_per_byte"] < 1
     assert heavy["flop_per_byte"] > 11
+    larger = ("--nx=32", "--ny=32", "--nz=32", "--steps=20")
+    assert processor_time_s(cavity, *larger, "--work=40") > 2 * processor_time_s(cavity, *larger)
 
 
 def test_a_flow_that_is_too_fast_for_its_cells_is_not_called_verified(

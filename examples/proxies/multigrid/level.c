@@ -91,8 +91,10 @@ void level_exchange(level *l, double *vector, timing *t) {
     }
     for (int i = 0; i < l->peers; i++) {
         const peer *to = &l->peer[i];
+        timing_enter(t, COMPUTATION);
         for (int k = 0; k < to->count; k++)
             l->sent[k] = vector[to->sent[k]];
+        timing_enter(t, HALO_EXCHANGE);
         MPI_Send(l->sent, to->count, MPI_DOUBLE, to->rank, to->tag, l->comm);
     }
     for (int i = 0; i < l->peers; i++)
