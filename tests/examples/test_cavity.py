@@ -125,8 +125,8 @@ def test_more_work_raises_the_arithmetic_and_leaves_the_result(some_mpi_installa
     assert heavy["flop_per_site"] == 13 * light["flop_per_site"]
     assert light["flop_per_byte"] < 1
     assert heavy["flop_per_byte"] > 11
-    larger = ("--nx=32", "--ny=32", "--nz=32", "--steps=20")
-    assert processor_time_s(cavity, *larger, "--work=40") > 2 * processor_time_s(cavity, *larger)
+    larger = ("--nx=24", "--ny=24", "--nz=24", "--steps=20")
+    assert processor_time_s(cavity, *larger, "--work=60") > 2 * processor_time_s(cavity, *larger)
 
 
 def test_a_flow_that_is_too_fast_for_its_cells_is_not_called_verified(
