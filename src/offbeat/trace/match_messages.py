@@ -5,12 +5,18 @@ with one tag, the k-th that was sent is received by the k-th receive that was po
 wildcard has the source and the tag that its status states. Partitioned communication matches by its
 initialisations alone, and only with itself.
 
-The rule needs every message: where sampling or a full disk left some out, later ones of the same kind match
-wrongly.
+All files are read side by side, one time window after another, so that memory holds the messages in flight
+and not the whole trace. A send or a receive, an *end* of a message, waits for its partner once its position
+among all with the same key is known: when it is complete, and so is every earlier one of its rank that may
+have the same key.
+
+The rule needs every message. Where a window or a pause left some out, the next recorded one states how many
+(``skipped``), and these are counted; after a full disk or the byte limit no message is recorded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,177 +24,460 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.communicators import Communicators
-from offbeat.trace.event_batches import Columns
-from offbeat.trace.rank_file import RankFile
-from offbeat.trace.read import Trace
+from offbeat.trace.lane_windows import Columns, LaneReader, part_records, windows
+from offbeat.trace.message_batches import MessageBatch, MessageReader
+from offbeat.trace.read import Progress, Trace
 
-_KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
+MOST_MESSAGES = 2_000_000
+"""Limit of messages that are read at once, over all ranks, unless there are so many that each has only a few."""
+
+MOST_OPEN = 2_000_000
+"""Limit of ends that wait for their completion, and of those that wait for a partner; beyond it the oldest
+half is given up."""
+
+_BEFORE_ALL = -(2**62)
+"""Posted before every time of a trace."""
 
 
-class Posts(Columns, eq=False):
-    """Sends or receives of all ranks, (n,) each; those of a rank are in the order in which it posted them.
+class Ends(Columns, eq=False):
+    """Sends or receives, (n,) each; times are on the shared clock.
 
-    ``communicator`` is an index into the trace's communicators; ``source`` and ``destination`` are world
-    ranks. ``file`` is an index into the trace's files, and ``entry`` one into :func:`read_messages` of that
-    file: the blocking call, the issue, the start, or the initialisation of partitioned communication.
+    ``posted_ns`` and ``posted_until_ns`` are the times of the call that posted the message (a blocking call,
+    MPI_Isend, MPI_Start), ``enter_ns`` and ``exit_ns`` those of the call that completed it: for a blocking
+    call the same. ``call`` is the number of the completing call, -1 if there is none. ``issued_by`` is the
+    index of the function that posted it. ``source`` and ``destination`` are world ranks. ``order`` is the
+    position among the rank's posts; of ends whose post was not recorded, before all others.
     """
 
+    file: NDArray[np.int64]
+    is_send: NDArray[np.bool_]
     communicator: NDArray[np.int64]
     source: NDArray[np.int64]
     destination: NDArray[np.int64]
     tag: NDArray[np.int64]
-    is_partitioned: NDArray[np.int64]
-    file: NDArray[np.int64]
-    entry: NDArray[np.int64]
+    is_partitioned: NDArray[np.bool_]
+    skipped: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    flags: NDArray[np.uint16]
+    request: NDArray[np.int64]
+    round: NDArray[np.int64]
+    issued_by: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+    is_wildcard: NDArray[np.bool_]
+    order: NDArray[np.int64]
+    posted_ns: NDArray[np.int64]
+    posted_until_ns: NDArray[np.int64]
+    call: NDArray[np.int64]
+    enter_ns: NDArray[np.int64]
+    exit_ns: NDArray[np.int64]
+    bound_ns: NDArray[np.float32]
 
-    @property
-    def keys(self) -> NDArray[np.int64]:
-        """What sends and receives must share to match, (n, 5)."""
-        return np.stack([getattr(self, name) for name in _KEY], axis=1)
+    def columns(self, *names: str) -> list[NDArray[np.int64]]:
+        """Some columns as integers."""
+        return [getattr(self, name).astype(np.int64) for name in names]
+
+
+_KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
+"""What a send and a receive must share to match."""
 
 
 class MatchedMessages(Struct, kw_only=True, eq=False):
-    """Sends, receives, and the pairs of them: ``send[i]`` and ``receive[i]`` are indices into both.
+    """What one time window added: ``sends[i]`` was received by ``receives[i]``.
 
-    ``unresolved`` is the number of receives with a wildcard whose completion is not in the trace.
+    ``batches`` are the messages that were read. ``alone`` are ends without a partner in the trace, and those
+    that were cancelled, failed, or have MPI_PROC_NULL as peer. Every completed end is in one of the three
+    exactly once.
     """
 
-    sends: Posts
-    receives: Posts
+    batches: list[MessageBatch]
+    sends: Ends
+    receives: Ends
+    alone: Ends
+
+
+class MessageCounts(Struct):
+    """Counts over a whole read: messages; those that cannot be read; pairs; receives with a wildcard that no
+    status resolved; ends whose peer was not traced; whose partner is not in the trace though its rank is; and
+    ends that were given up because of :data:`MOST_OPEN`.
+    """
+
+    messages: int = 0
+    invalid: int = 0
+    pairs: int = 0
+    unresolved: int = 0
+    not_traced: int = 0
+    without_partner: int = 0
+    given_up: int = 0
+
+
+class MessageMatcher:
+    """Reads the messages of a trace once from start to end, and matches them."""
+
+    def __init__(
+        self, trace: Trace, *, most_messages: int = MOST_MESSAGES, on_progress: Progress | None = None
+    ) -> None:
+        self._on_progress, self._total = on_progress, trace.most_messages
+        self.counts = MessageCounts()
+        self._lanes: list[LaneReader[MessageBatch]] = []
+        self._last_exit_ns: dict[int, int] = {}
+        self._rank_of = np.array([file.header.rank for file in trace.files])
+        self._is_traced = np.zeros(trace.size + 1, np.bool_)
+        self._posts = np.zeros(len(trace.files), np.int64)
+        part = part_records(sum(len(file.message_lanes) for file in trace.files), most_messages)
+        for number, file in enumerate(trace.files):
+            if trace.clocks.of_file[number] is None:
+                continue
+            self._is_traced[file.header.rank] = True
+            for pages in file.message_lanes.values():
+                reader = MessageReader(trace, number, len(self._lanes))
+                self._lanes.append(
+                    LaneReader(
+                        number,
+                        pages,
+                        read=file.messages,
+                        convert=_Converter(self, reader),
+                        records_a_page=form.MESSAGES_A_PAGE,
+                        part_records=part,
+                    )
+                )
+
+    def last_exit_ns(self, number: int) -> int:
+        """The latest exit in a file so far, on the shared clock; the smallest integer if there is none."""
+        return self._last_exit_ns.get(number, int(np.iinfo(np.int64).min))
+
+    def batches(self) -> Iterator[MatchedMessages]:
+        """Every message of the trace once."""
+        unfinished, sends, receives = _no_ends(), _no_ends(), _no_ends()
+        for window in windows(self._lanes):
+            batch = MessageBatch.concatenate(window)
+            active = {lane.number for lane in self._lanes if lane.has_unread or lane.count}
+            ready, unfinished = self._ready(batch, unfinished, active)
+            matchable, alone = self._matchable(ready)
+            new_sends = matchable.select(matchable.is_send)
+            new_receives = matchable.select(~matchable.is_send)
+            matched, sends, receives, unmatched = self._match(
+                Ends.concatenate([sends, new_sends]), Ends.concatenate([receives, new_receives])
+            )
+            yield MatchedMessages(
+                batches=window,
+                sends=matched[0],
+                receives=matched[1],
+                alone=Ends.concatenate([alone, unmatched]),
+            )
+        rest = Ends.concatenate([sends, receives])
+        self.counts.without_partner += len(rest)
+        yield MatchedMessages(batches=[], sends=_no_ends(), receives=_no_ends(), alone=rest)
+
+    def converted(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
+        """A part of a lane; counts it."""
+        invalid = reader.invalid
+        batch = reader.batch(messages)
+        self.counts.messages += len(messages)
+        self.counts.invalid += reader.invalid - invalid
+        if len(batch):
+            number = int(batch.file[0])
+            self._last_exit_ns[number] = max(self.last_exit_ns(number), int(batch.exit_ns.max()))
+        if self._on_progress:
+            self._on_progress(self.counts.messages, self._total)
+        return batch
+
+    def _ready(self, batch: MessageBatch, unfinished: Ends, active: set[int]) -> tuple[Ends, Ends]:
+        """The ends whose position is known, and the others; both with what completed them."""
+        ends = Ends.concatenate([unfinished, self._posted(batch)])
+        ends, orphans = _completed(ends, self._completions(batch))
+        ends = Ends.concatenate([orphans, ends])
+        is_last = ~np.isin(ends.file, list(active))
+        ends.is_open[is_last] = False
+        if np.count_nonzero(ends.is_open) > MOST_OPEN:
+            self._give_up_open(ends)
+        is_held = _is_held(ends)
+        return ends.select(~is_held), ends.select(is_held)
+
+    def _give_up_open(self, ends: Ends) -> None:
+        """Do not wait any longer for the completions of the older half."""
+        is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
+        self.counts.given_up += int(np.count_nonzero(is_old))
+        ends.is_open[is_old] = False
+
+    def _posted(self, batch: MessageBatch) -> Ends:
+        """The ends that calls of a batch posted."""
+        kind, phase = batch.kind, batch.phase
+        is_partitioned = (kind == form.PARTITIONED_SEND) | (kind == form.PARTITIONED_RECEIVE)
+        is_transfer = (kind == form.SEND) | (kind == form.RECEIVE)
+        is_blocking = is_transfer & (phase == form.CALL) & (batch.request == 0)
+        is_posted = is_blocking | is_transfer & ((phase == form.ISSUE) | (phase == form.START))
+        is_posted |= is_partitioned & (phase == form.CALL)
+        at = np.flatnonzero(is_posted)
+        at = at[np.lexsort([batch.enter_ns[at], batch.file[at]])]
+        posted = batch.select(at)
+        has_failed = (posted.flags & form.FAILED) != 0
+        is_complete = is_blocking[at] | is_partitioned[at] | has_failed
+        ends = self._ends(posted)
+        ends.is_partitioned, ends.is_open = is_partitioned[at], ~is_complete
+        ends.call = np.where(is_blocking[at], posted.call, -1)
+        ends.order = self._numbered(posted.file)
+        return ends
+
+    def _numbered(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of each post of its file, of posts that are sorted by file."""
+        places, starts, counts = np.unique(files, return_index=True, return_counts=True)
+        numbers = np.arange(len(files)) - np.repeat(starts, counts) + np.repeat(self._posts[places], counts)
+        self._posts[places] += counts
+        return np.asarray(numbers)
+
+    def _completions(self, batch: MessageBatch) -> Ends:
+        """The completions in a batch as ends that were posted before all others, by their requests."""
+        is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
+        done = batch.select(np.flatnonzero(is_transfer & (batch.phase == form.COMPLETION)))
+        ends = self._ends(done)
+        ends.call = done.call
+        ends.order = _BEFORE_ALL + done.request
+        ends.posted_ns = ends.posted_until_ns = np.full(len(done), _BEFORE_ALL)
+        return ends.select(np.argsort(ends.order, kind="stable"))
+
+    def _ends(self, batch: MessageBatch) -> Ends:
+        own = self._rank_of[batch.file].astype(np.int64)
+        return Ends(
+            file=batch.file,
+            is_send=batch.is_send,
+            communicator=batch.communicator,
+            source=np.where(batch.is_send, own, batch.peer),
+            destination=np.where(batch.is_send, batch.peer, own),
+            tag=batch.tag,
+            is_partitioned=np.zeros(len(batch), np.bool_),
+            skipped=batch.skipped,
+            bytes=batch.bytes,
+            flags=batch.flags,
+            request=batch.request,
+            round=batch.round,
+            issued_by=batch.issued_by,
+            is_open=np.zeros(len(batch), np.bool_),
+            is_wildcard=batch.is_wildcard,
+            order=np.zeros(len(batch), np.int64),
+            posted_ns=batch.enter_ns,
+            posted_until_ns=batch.exit_ns,
+            call=np.full(len(batch), -1),
+            enter_ns=batch.enter_ns,
+            exit_ns=batch.exit_ns,
+            bound_ns=batch.bound_ns,
+        )
+
+    def _matchable(self, ready: Ends) -> tuple[Ends, Ends]:
+        """The ends that may have a partner in the trace, and the others."""
+        happens = (ready.flags & (form.FAILED | form.CANCELLED)) == 0
+        peer = np.where(ready.is_send, ready.destination, ready.source)
+        is_unresolved = happens & ready.is_wildcard
+        is_not_traced = happens & (peer >= 0) & ~self._is_traced[np.minimum(peer, len(self._is_traced) - 1)]
+        self.counts.unresolved += int(np.count_nonzero(is_unresolved))
+        self.counts.not_traced += int(np.count_nonzero(is_not_traced & ~is_unresolved))
+        is_matchable = happens & ~is_unresolved & ~is_not_traced & (peer >= 0)
+        return ready.select(is_matchable), ready.select(~is_matchable)
+
+    def _match(self, sends: Ends, receives: Ends) -> tuple[tuple[Ends, Ends], Ends, Ends, Ends]:
+        """Pairs, the sends and the receives that wait for their partners, and those without one."""
+        found = match(sends.columns(*_KEY), receives.columns(*_KEY), sends.skipped, receives.skipped)
+        self.counts.pairs += len(found.send)
+        matched = (sends.select(found.send), receives.select(found.receive))
+        waiting, lonely = [], []
+        for ends, at, skipped, gone in (
+            (sends, found.waiting_sends, found.skipped_sends, found.alone_sends),
+            (receives, found.waiting_receives, found.skipped_receives, found.alone_receives),
+        ):
+            waits = ends.select(at)
+            waits.skipped = skipped
+            alone = ends.select(gone)
+            self.counts.without_partner += len(alone)
+            if len(waits) > MOST_OPEN:
+                is_old = waits.posted_ns <= np.median(waits.posted_ns)
+                self.counts.given_up += int(np.count_nonzero(is_old))
+                alone = Ends.concatenate([alone, waits.select(is_old)])
+                waits = waits.select(~is_old)
+            waiting.append(waits)
+            lonely.append(alone)
+        return matched, waiting[0], waiting[1], Ends.concatenate(lonely)
+
+
+class _Converter:
+    """Makes batches of one lane's messages."""
+
+    def __init__(self, matcher: MessageMatcher, reader: MessageReader) -> None:
+        self._matcher, self._reader = matcher, reader
+
+    def __call__(self, messages: NDArray[Any]) -> MessageBatch:
+        return self._matcher.converted(self._reader, messages)
+
+
+def _no_ends() -> Ends:
+    """No ends, of the types of all columns."""
+    types = {name: annotation for name, annotation in Ends.__annotations__.items()}
+    dtypes = {"bool_": np.bool_, "uint16": np.uint16, "float32": np.float32}
+    return Ends(
+        **{
+            name: np.empty(0, next((one for text, one in dtypes.items() if text in annotation), np.int64))
+            for name, annotation in types.items()
+        }
+    )
+
+
+def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
+    """The ends with what their completions state, and the completions of posts that are not recorded."""
+    if not len(completions):
+        return ends, completions
+    waiting = np.flatnonzero(ends.is_open)
+    key = ("file", "request", "round")
+    both = zip(ends.select(waiting).columns(*key), completions.columns(*key), strict=True)
+    numbers = numbered([np.concatenate(columns) for columns in both])
+    of_ends, of_completions = numbers[: len(waiting)], numbers[len(waiting) :]
+    _, at_end, at_completion = np.intersect1d(of_ends, of_completions, return_indices=True)
+    at, done = waiting[at_end], completions.select(at_completion)
+    ends = ends.select(slice(None))
+    for name in ("source", "destination", "tag", "is_wildcard", "call", "enter_ns", "exit_ns", "bytes"):
+        column = getattr(ends, name).copy()
+        column[at] = getattr(done, name)
+        setattr(ends, name, column)
+    ends.flags = ends.flags.copy()
+    ends.flags[at] |= done.flags & (form.FAILED | form.CANCELLED)
+    ends.skipped = ends.skipped.copy()
+    ends.skipped[at] += done.skipped
+    ends.is_open = ends.is_open.copy()
+    ends.is_open[at] = False
+    is_orphan = np.ones(len(completions), np.bool_)
+    is_orphan[at_completion] = False
+    return ends, completions.select(is_orphan)
+
+
+def _is_held(ends: Ends) -> NDArray[np.bool_]:
+    """Which ends are open, or come after an open one of the same rank that may have the same key, (n,)."""
+    is_held = ends.is_open.copy()
+    if not is_held.any():
+        return is_held
+    _hold_behind_wildcards(ends, is_held)
+    group = numbered(ends.columns("file", "is_send", *_KEY))
+    order = np.lexsort([ends.order, group])
+    is_start = _starts(group[order])
+    held = np.cumsum(is_held[order])
+    before = np.concatenate([[0], held])[np.flatnonzero(is_start)]
+    is_held[order] = held > before[np.cumsum(is_start) - 1]
+    return is_held
+
+
+def _hold_behind_wildcards(ends: Ends, is_held: NDArray[np.bool_]) -> None:
+    """Also hold receives that were posted after an open receive with a wildcard that may take their message."""
+    is_open = ends.is_open & ends.is_wildcard & ~ends.is_send
+    if not is_open.any():
+        return
+    receives = np.flatnonzero(~ends.is_send & ~ends.is_partitioned & ~is_open)
+    waiting, stated = ends.select(is_open), ends.select(receives)
+    is_any_source, is_any_tag = waiting.source < 0, waiting.tag < 0
+    for any_source, any_tag in ((True, False), (False, True), (True, True)):
+        kind = waiting.select((is_any_source == any_source) & (is_any_tag == any_tag))
+        if not len(kind):
+            continue
+        columns = [*zip(kind.columns("file", "communicator"), stated.columns("file", "communicator"), strict=True)]
+        columns += [] if any_source else [(kind.source, stated.source)]
+        columns += [] if any_tag else [(kind.tag, stated.tag)]
+        numbers = numbered([np.concatenate(pair) for pair in columns])
+        first = np.full(int(numbers.max()) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, numbers[: len(kind)], kind.order)
+        is_held[receives[stated.order > first[numbers[len(kind) :]]]] = True
+
+
+def numbered(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """A number for each row of a table, (n,), given its columns: equal for equal rows, from 0."""
+    packed, size = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        low = int(column.min(initial=0))
+        span = int(column.max(initial=0)) - low + 1
+        if size * span >= 2**62:
+            packed = np.unique(packed, return_inverse=True)[1].reshape(-1)
+            size = int(packed.max(initial=0)) + 1
+        packed = packed * span + (column - low)
+        size *= span
+    return np.unique(packed, return_inverse=True)[1].reshape(-1)
+
+
+class Matches(Struct, kw_only=True, eq=False):
+    """Indices into sends and receives: the pairs, those that wait for a partner with how many are missing
+    before each (``skipped_sends``, ``skipped_receives``), and those whose partner is missing."""
+
     send: NDArray[np.int64]
     receive: NDArray[np.int64]
-    unresolved: int
-
-
-def match_messages(trace: Trace) -> MatchedMessages:
-    """Match all messages of a trace; they are all in memory."""
-    sends, receives, unresolved = [], [], 0
-    for number, file in enumerate(trace.files):
-        posts, is_send, without_status = _posts(trace.communicators, number, file)
-        sends.append(posts.select(is_send))
-        receives.append(posts.select(~is_send))
-        unresolved += without_status
-    all_sends, all_receives = Posts.concatenate(sends), Posts.concatenate(receives)
-    send, receive = match(all_sends.keys, all_receives.keys)
-    return MatchedMessages(
-        sends=all_sends, receives=all_receives, send=send, receive=receive, unresolved=unresolved
-    )
+    waiting_sends: NDArray[np.int64]
+    skipped_sends: NDArray[np.int64]
+    alone_sends: NDArray[np.int64]
+    waiting_receives: NDArray[np.int64]
+    skipped_receives: NDArray[np.int64]
+    alone_receives: NDArray[np.int64]
 
 
 def match(
-    sends: NDArray[np.int64], receives: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the k-th rows of equal keys in two tables, (n, columns) and (m, columns), by sends."""
-    _, numbers = np.unique(np.concatenate([sends, receives]), axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
-    of_sends, of_receives = numbers[: len(sends)], numbers[len(sends) :]
-    most = max(len(sends), len(receives), 1)
-    _, send, receive = np.intersect1d(
-        of_sends * most + _occurrence(of_sends),
-        of_receives * most + _occurrence(of_receives),
-        assume_unique=True,
-        return_indices=True,
-    )
+    sends: Sequence[NDArray[np.int64]],
+    receives: Sequence[NDArray[np.int64]],
+    skipped_sends: NDArray[np.int64] | None = None,
+    skipped_receives: NDArray[np.int64] | None = None,
+) -> Matches:
+    """Match the k-th rows of equal keys in two tables, given by the columns of the keys, in order of sends.
+
+    ``skipped`` is the number of rows with the same key that are missing before each row. Where the rows of
+    one table go on beyond those of the other, they wait.
+    """
+    numbers = numbered([np.concatenate(pair) for pair in zip(sends, receives, strict=True)])
+    count = len(sends[0])
+    keys = (numbers[:count], numbers[count:])
+    skipped = [
+        np.zeros(len(key), np.int64) if given is None else given
+        for key, given in zip(keys, (skipped_sends, skipped_receives), strict=True)
+    ]
+    places = [_positions(key, gaps) for key, gaps in zip(keys, skipped, strict=True)]
+    dense = numbered([numbers, np.concatenate(places)])
+    _, send, receive = np.intersect1d(dense[:count], dense[count:], assume_unique=True, return_indices=True)
     order = np.argsort(send)
-    return send[order], receive[order]
-
-
-def _occurrence(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal numbers precede each, (n,)."""
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(numbers)]
-    place = np.arange(len(numbers))
-    occurrence = np.empty(len(numbers), np.int64)
-    occurrence[order] = place - np.maximum.accumulate(np.where(is_first, place, 0))
-    return occurrence
-
-
-def read_messages(file: RankFile) -> NDArray[Any]:
-    """All messages of a file, lane after lane."""
-    parts = [file.messages(pages) for _, pages in sorted(file.message_lanes.items())]
-    return np.concatenate([np.empty(0, form.MESSAGE), *parts])
-
-
-def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[Posts, NDArray[np.bool_], int]:
-    """The sends and receives that a rank posted, which of them are sends, and how many are unresolved."""
-    messages = read_messages(file)
-    kind, phase = messages["kind"], messages["flags"] & form.PHASE
-    is_partitioned = (kind == form.PARTITIONED_SEND) | (kind == form.PARTITIONED_RECEIVE)
-    is_posted = (phase == form.ISSUE) | (phase == form.START) | (messages["request"] == 0)
-    is_posted = np.where(is_partitioned, phase == form.CALL, is_posted & (phase != form.COMPLETION))
-    is_posted &= is_partitioned | (kind == form.SEND) | (kind == form.RECEIVE)
-    entries = np.flatnonzero(is_posted)
-    entries = entries[np.argsort(messages["enter_ns"][entries], kind="stable")]
-    stated = _with_status(messages, entries)
-    communicator, peer = _peers(communicators, file, stated)
-    own_rank = np.full(len(stated), file.header.rank)
-    is_send = (stated["kind"] == form.SEND) | (stated["kind"] == form.PARTITIONED_SEND)
-    posts = Posts(
-        communicator=communicator,
-        source=np.where(is_send, own_rank, peer),
-        destination=np.where(is_send, peer, own_rank),
-        tag=stated["tag"].astype(np.int64),
-        is_partitioned=is_partitioned[entries].astype(np.int64),
-        file=np.full(len(stated), number),
-        entry=entries,
+    ends = [np.zeros(int(numbers.max(initial=-1)) + 1, np.int64) for _ in keys]  # positions that exist
+    for end, key, place in zip(ends, keys, places, strict=True):
+        np.maximum.at(end, key, place + 1)
+    waits_s, gaps_s, alone_s = _left(keys[0], places[0], skipped[0], ends[1], send)
+    waits_r, gaps_r, alone_r = _left(keys[1], places[1], skipped[1], ends[0], receive)
+    return Matches(
+        send=send[order],
+        receive=receive[order],
+        waiting_sends=waits_s,
+        skipped_sends=gaps_s,
+        alone_sends=alone_s,
+        waiting_receives=waits_r,
+        skipped_receives=gaps_r,
+        alone_receives=alone_r,
     )
-    happens = (stated["flags"] & (form.FAILED | form.CANCELLED)) == 0
-    is_unresolved = (stated["peer"] == form.UNKNOWN) | (stated["tag"] == form.UNKNOWN)
-    is_matchable = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
-    return posts.select(is_matchable), is_send[is_matchable], int(np.count_nonzero(happens & is_unresolved))
 
 
-def _with_status(messages: NDArray[Any], entries: NDArray[np.int64]) -> NDArray[Any]:
-    """The posted messages with what their completions state: peer, tag, and whether they were cancelled."""
-    stated = messages[entries]
-    done = np.flatnonzero((messages["flags"] & form.PHASE) == form.COMPLETION)
-    requests = _request(messages[done])
-    order = np.argsort(requests, kind="stable")
-    if not len(done):
-        return stated
-    requests, done = requests[order], done[order]
-    at = np.minimum(np.searchsorted(requests, _request(stated)), len(done) - 1)
-    is_done = (requests[at] == _request(stated)) & (stated["request"] != 0)
-    completion = messages[done[at]]
-    for name in ("peer", "tag"):
-        stated[name] = np.where(is_done, completion[name], stated[name])
-    stated["flags"] |= np.where(is_done, completion["flags"] & (form.FAILED | form.CANCELLED), 0)
-    return stated
+def _left(
+    keys: NDArray[np.int64],
+    places: NDArray[np.int64],
+    skipped: NDArray[np.int64],
+    other_end: NDArray[np.int64],
+    matched: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of one table that wait, how many are missing before each, and those without a partner."""
+    is_left = np.ones(len(keys), np.bool_)
+    is_left[matched] = False
+    is_beyond = places >= other_end[keys] if len(keys) else is_left
+    waits = np.flatnonzero(is_left & is_beyond)
+    beyond = places[waits] - other_end[keys[waits]]
+    return waits, np.minimum(skipped[waits], beyond), np.flatnonzero(is_left & ~is_beyond)
 
 
-def _request(messages: NDArray[Any]) -> NDArray[np.uint64]:
-    """Request and round as one number, (n,)."""
-    return messages["request"].astype(np.uint64) << np.uint64(32) | messages["round"].astype(np.uint64)
+def _positions(keys: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The position of each row among those with its key, (n,), including the missing ones before it."""
+    order = np.argsort(keys, kind="stable")
+    taken = np.cumsum(skipped[order] + 1)
+    starts = _starts(keys[order])
+    before = (taken - skipped[order] - 1)[np.flatnonzero(starts)]
+    positions = np.empty(len(keys), np.int64)
+    positions[order] = taken - 1 - before[np.cumsum(starts) - 1] if len(keys) else taken
+    return positions
 
 
-def _peers(
-    communicators: Communicators, file: RankFile, stated: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The index of each message's communicator and the world rank of its peer; -1 if there is none."""
-    indices = communicators.index_of_ids(file)
-    communicator = indices[np.minimum(stated["communicator"], len(indices) - 1)].astype(np.int64)
-    ids, place = np.unique(stated["communicator"], return_inverse=True)
-    groups = [_peer_group(communicators, indices, file, one) for one in ids.tolist()]
-    sizes = np.array([len(group) for group in groups], np.int64)
-    at = (np.cumsum(sizes) - sizes)[place] + stated["peer"]
-    has_peer = (stated["peer"] >= 0) & (stated["peer"] < sizes[place])
-    world = np.full(len(stated), -1, np.int64)
-    world[has_peer] = np.concatenate([np.empty(0, np.int32), *groups])[at[has_peer]]
-    return communicator, world
-
-
-def _peer_group(
-    communicators: Communicators, indices: NDArray[np.int32], file: RankFile, number: int
-) -> NDArray[np.int32]:
-    """The world ranks of the group that peers on a communicator of this file belong to."""
-    defined = file.definitions.communicators.get(number)
-    if defined is None:
-        return np.empty(0, np.int32)
-    members = communicators.all[indices[number]].members
-    if not defined.remote_size:
-        return members
-    # The members are those of both groups; this process's group comes first or last.
-    is_first = 0 <= defined.rank < len(members) and members[defined.rank] == file.header.rank
-    return members[defined.size :] if is_first else members[: defined.remote_size]
+def _starts(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which numbers differ from the one before, (n,)."""
+    differs = np.ones(len(numbers), np.bool_)
+    differs[1:] = numbers[1:] != numbers[:-1]
+    return differs

@@ -58,9 +58,23 @@ class Trace:
         return sum(file.record_pages for file in self.files) * form.RECORDS_A_PAGE
 
     @property
+    def most_messages(self) -> int:
+        """Upper limit of the number of messages, for progress."""
+        return sum(file.message_pages for file in self.files) * form.MESSAGES_A_PAGE
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether point-to-point calls were recorded, even if there were none."""
+        return any(file.header.has_messages for file in self.files)
+
+    @property
     def every(self) -> int:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.every for file in self.files), 1)
+
+    def function_number(self, name: str) -> int:
+        """Index into :attr:`functions`; -1 if no file defines the function."""
+        return self._function_numbers.get(name, -1)
 
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
         """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids and behind."""
