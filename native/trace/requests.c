@@ -202,13 +202,22 @@ static int class_of(int code, const MPI_Status *status) {
     return class;
 }
 
+/* Whether MPI_Isendrecv sets its status: MPICH 4 and 5 and Intel MPI leave it as it was. Then the source and
+ * the tag are those of the call, and a wildcard remains unresolved. */
+#ifdef OPEN_MPI
+enum { EXCHANGES_HAVE_STATUS = 1 };
+#else
+enum { EXCHANGES_HAVE_STATUS = 0 };
+#endif
+
 /* Writes the completion of a request, and frees it unless it is persistent. */
 static void finish(offbeat_tracer_completion *completion, offbeat_tracer_request *request,
                    const MPI_Status *status, int is_failed) {
     if (request->is_message && request->is_active) {
+        const int has_status = request->other == NULL || EXCHANGES_HAVE_STATUS;
         if (request->other != NULL)
             complete_message(completion, request->other, NULL, is_failed);
-        complete_message(completion, request, status, is_failed);
+        complete_message(completion, request, has_status ? status : NULL, is_failed);
     } else if (request->is_active && request->is_recorded) {
         write_record(completion, request, OFFBEAT_TRACE_COMPLETION, is_failed);
     }

@@ -187,17 +187,13 @@ class MessageMatcher:
         ends, orphans = _completed(ends, self._completions(batch))
         ends = Ends.concatenate([orphans, ends])
         is_last = ~np.isin(ends.file, list(active))
-        ends.is_open[is_last] = False
         if np.count_nonzero(ends.is_open) > MOST_OPEN:
-            self._give_up_open(ends)
+            is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
+            self.counts.given_up += int(np.count_nonzero(is_old))
+            is_last |= is_old
+        _close(ends, is_last)
         is_held = _is_held(ends)
         return ends.select(~is_held), ends.select(is_held)
-
-    def _give_up_open(self, ends: Ends) -> None:
-        """Do not wait any longer for the completions of the older half."""
-        is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
-        self.counts.given_up += int(np.count_nonzero(is_old))
-        ends.is_open[is_old] = False
 
     def _posted(self, batch: MessageBatch) -> Ends:
         """The ends that calls of a batch posted."""
@@ -344,6 +340,20 @@ def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
     is_orphan = np.ones(len(completions), np.bool_)
     is_orphan[at_completion] = False
     return ends, completions.select(is_orphan)
+
+
+def _close(ends: Ends, is_last: NDArray[np.bool_]) -> None:
+    """Do not wait any longer for the completions of some ends.
+
+    A receive behind a wildcard without a status counts as unresolved as well: which message it takes depends
+    on the one before.
+    """
+    is_behind = np.zeros(len(ends), np.bool_)
+    closed = ends.select(slice(None))
+    closed.is_open = ends.is_open & is_last
+    _hold_behind_wildcards(closed, is_behind)
+    ends.is_wildcard[is_behind] = True
+    ends.is_open[is_last] = False
 
 
 def _is_held(ends: Ends) -> NDArray[np.bool_]:
