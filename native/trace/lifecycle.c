@@ -265,9 +265,9 @@ static void control(int level) {
 }
 
 /* Recorded if calls are recorded before or after: the marks of a pause are its begin and its end. */
-void offbeat_tracer_pcontrol(int level, uint16_t flags, offbeat_tracer_caller caller) {
+void offbeat_tracer_pcontrol_enter(int level, uint16_t flags, offbeat_tracer_caller caller) {
     offbeat_tracer_thread *thread = &offbeat_tracer_this_thread;
-    if (offbeat_tracer_state.clock == NULL || thread->depth > 0)
+    if (thread->depth++ > 0 || offbeat_tracer_state.clock == NULL)
         return;
     const int64_t enter_ns = offbeat_tracer_timestamp_ns(&thread->timestamps);
     const int was_recorded = offbeat_tracer_in_window(enter_ns);

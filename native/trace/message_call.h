@@ -132,9 +132,14 @@ void offbeat_tracer_message_write_call(const offbeat_tracer_message_call *call, 
 /** A call that found nothing: joins the OFFBEAT_TRACE_POLL before it, or begins one. */
 void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call);
 
-/** MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the clocks; every
+/** Enters MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the clocks; every
  * call is recorded as a mark. lifecycle.c. @param flags OFFBEAT_TRACE_FORTRAN or 0 */
-void offbeat_tracer_pcontrol(int level, uint16_t flags, offbeat_tracer_caller caller);
+void offbeat_tracer_pcontrol_enter(int level, uint16_t flags, offbeat_tracer_caller caller);
+
+/** Leaves MPI_Pcontrol, which in some Fortran libraries has called that of C. */
+static inline void offbeat_tracer_pcontrol_leave(void) {
+    offbeat_tracer_this_thread.depth--;
+}
 
 /* --- completions --- */
 

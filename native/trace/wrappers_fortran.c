@@ -147,8 +147,9 @@ BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbea
     EXPORTED void symbol(void *level);                                                                       \
     void symbol(void *level) {                                                                               \
         static offbeat_tracer_next_function next;                                                            \
-        offbeat_tracer_pcontrol(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                                                          \
+        offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                                                          \
         NEXT(symbol, (void *), (level));                                                                     \
+        offbeat_tracer_pcontrol_leave();                                                                     \
     }
 PCONTROL(mpi_pcontrol_)
 PCONTROL(mpi_pcontrol_f08_)
