@@ -23,7 +23,7 @@ EVENT: dict[str, Any] = {
     "type": "object",
     "required": ["ph", "name", "pid", "tid"],
     "properties": {
-        "ph": {"enum": ["X", "M", "b", "e"]},
+        "ph": {"enum": ["X", "M", "b", "e", "s", "f", "i"]},
         "name": {"type": "string", "minLength": 1},
         "cat": {"type": "string"},
         "pid": {"type": "integer"},
@@ -35,7 +35,7 @@ EVENT: dict[str, Any] = {
     },
     "allOf": [
         {"if": {"properties": {"ph": {"const": "X"}}}, "then": {"required": ["ts", "dur"]}},
-        {"if": {"properties": {"ph": {"enum": ["b", "e"]}}}, "then": {"required": ["ts", "id", "cat"]}},
+        {"if": {"properties": {"ph": {"enum": ["b", "e", "s", "f"]}}}, "then": {"required": ["ts", "id", "cat"]}},
         {
             "if": {"properties": {"ph": {"const": "M"}}},
             "then": {

@@ -345,7 +345,9 @@ def test_messages_do_not_change_the_summary_of_collectives(tmp_path: Path) -> No
     assert all(a.equals(b) for a, b in zip(pieces(without), pieces(including), strict=True))
     plain = [as_plain(summarise(trace)) for trace in (without, including)]
     for one in plain:
-        del one["directory"]
+        for name in ("directory", "has_messages", "message_records", "messages"):
+            del one[name]
+        one["words"] = [note for note in one["words"] if "partner" not in note]
     assert plain[0] == plain[1]
 
 

@@ -44,7 +44,7 @@ class Ends(Columns, eq=False):
 
     ``posted_ns`` and ``posted_until_ns`` are the times of the call that posted the message (a blocking call,
     MPI_Isend, MPI_Start), ``enter_ns`` and ``exit_ns`` those of the call that completed it: for a blocking
-    call the same. ``call`` is the number of the completing call, -1 if there is none. ``issued_by`` is the
+    call the same. ``lane`` is that of the post, or of a receive of the completion. ``call`` is the number of the completing call, -1 if there is none. ``issued_by`` is the
     index of the function that posted it. ``source`` and ``destination`` are world ranks. ``order`` is the
     position among the rank's posts; of ends whose post was not recorded, before all others.
     """
@@ -67,6 +67,7 @@ class Ends(Columns, eq=False):
     order: NDArray[np.int64]
     posted_ns: NDArray[np.int64]
     posted_until_ns: NDArray[np.int64]
+    lane: NDArray[np.int64]
     call: NDArray[np.int64]
     enter_ns: NDArray[np.int64]
     exit_ns: NDArray[np.int64]
@@ -128,8 +129,8 @@ class MessageMatcher:
             if trace.clocks.of_file[number] is None:
                 continue
             self._is_traced[file.header.rank] = True
-            for pages in file.message_lanes.values():
-                reader = MessageReader(trace, number, len(self._lanes))
+            for lane, pages in file.message_lanes.items():
+                reader = MessageReader(trace, number, lane, len(self._lanes))
                 self._lanes.append(
                     LaneReader(
                         number,
@@ -252,6 +253,7 @@ class MessageMatcher:
             order=np.zeros(len(batch), np.int64),
             posted_ns=batch.enter_ns,
             posted_until_ns=batch.exit_ns,
+            lane=batch.lane,
             call=np.full(len(batch), -1),
             enter_ns=batch.enter_ns,
             exit_ns=batch.exit_ns,
@@ -331,6 +333,8 @@ def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
         column = getattr(ends, name).copy()
         column[at] = getattr(done, name)
         setattr(ends, name, column)
+    ends.lane = ends.lane.copy()
+    ends.lane[at] = np.where(done.is_send, ends.lane[at], done.lane)
     ends.flags = ends.flags.copy()
     ends.flags[at] |= done.flags & (form.FAILED | form.CANCELLED)
     ends.skipped = ends.skipped.copy()

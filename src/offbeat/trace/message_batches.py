@@ -68,6 +68,7 @@ class MessageBatch(Columns, eq=False):
     """
 
     file: NDArray[np.int64] = _NO_NUMBERS
+    lane: NDArray[np.int64] = _NO_NUMBERS
     call: NDArray[np.int64] = _NO_NUMBERS
     calls: NDArray[np.int64] = _NO_NUMBERS
     kind: NDArray[np.uint16] = np.empty(0, np.uint16)
@@ -96,14 +97,15 @@ class MessageBatch(Columns, eq=False):
 
 
 class MessageReader:
-    """Converts the messages of one lane of a file, part by part."""
+    """Converts the messages of one lane of a file, part by part; ``place`` is different for each lane of the
+    trace."""
 
-    def __init__(self, trace: Trace, number: int, lane: int) -> None:
+    def __init__(self, trace: Trace, number: int, lane: int, place: int) -> None:
         file, clock = trace.files[number], trace.clocks.of_file[number]
         assert clock is not None
         self._number, self._clock = number, clock
         self._calls = CallTimes()
-        self._first_call = lane << _LANE_BITS
+        self._lane, self._first_call = lane, place << _LANE_BITS
         self._sites = trace.sites_of(file)
         self._functions = trace.function_numbers(file)
         self._completing = np.array(
@@ -146,6 +148,7 @@ class MessageReader:
         is_counted = is_first & ((flags & form.SHARED) == 0)
         return MessageBatch(
             file=np.full(len(messages), self._number),
+            lane=np.full(len(messages), self._lane),
             call=self._first_call + first_number + np.cumsum(is_first),
             calls=np.where(is_counted, np.where(kind == form.POLL, messages["partition"], 1), 0),
             kind=kind,

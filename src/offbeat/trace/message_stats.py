@@ -46,6 +46,11 @@ class MessageStats(Struct, kw_only=True):
     share: float
 
     @property
+    def transfer_s(self) -> float:
+        """The rest of the time of calls that completed messages."""
+        return self.spent_s - self.waited_s - self.unknown_s
+
+    @property
     def waited_s(self) -> float:
         """Time behind late senders and receivers."""
         return self.late_sender_s + self.late_receiver_s

@@ -6,6 +6,7 @@ on requests, and marks.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -158,6 +159,34 @@ def message_pieces(
             done += len(messages)
             if on_progress is not None:
                 on_progress(done, trace.most_messages)
+
+
+def rows_in_order(
+    trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of both tables, by rank, then lane, then in the order of exits; only messages have a ``kind``."""
+    done, most = 0, trace.most_records + trace.most_messages
+    for of_rank in _ranks(trace, ranks):
+        file = of_rank.file
+        for lane in sorted(file.lanes.keys() | file.message_lanes.keys()):
+            tables = (_record_rows(of_rank, lane), _message_rows(of_rank, lane))
+            for row in heapq.merge(*tables, key=lambda row: row["exit_ns"]):
+                yield row
+                done += 1
+                if on_progress is not None and done % form.RECORDS_A_PAGE == 0:
+                    on_progress(done, most)
+
+
+def _record_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
+    for _, pages in _parts({lane: of_rank.file.lanes.get(lane, np.empty(0, np.int64))}):
+        yield from of_rank.frame(lane, of_rank.file.records(pages)).iter_rows(named=True)
+
+
+def _message_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
+    calls = CallTimes()
+    for _, pages in _parts({lane: of_rank.file.message_lanes.get(lane, np.empty(0, np.int64))}):
+        messages = of_rank.file.messages(pages)
+        yield from of_rank.message_frame(lane, messages, calls).iter_rows(named=True)
 
 
 def _ranks(trace: Trace, ranks: Sequence[int] | None) -> Iterator[_OfRank]:
