@@ -122,4 +122,7 @@ if(OFFBEAT_BUILD_TESTING)
         target_link_libraries(${subject}_test PRIVATE Threads::Threads m)
         offbeat_test(${subject}_test 0)
     endforeach()
+    add_executable(request_table_test trace/request_table_test.c trace/request_table.c)
+    target_link_libraries(request_table_test PRIVATE offbeat_mpi Threads::Threads) # the types of handles
+    offbeat_test(request_table_test 0)
 endif()
