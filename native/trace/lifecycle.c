@@ -148,7 +148,7 @@ static void open_file(const run_info *run) {
     offbeat_tracer_set_window(run->start_ns);
     int thread_level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&thread_level);
-    offbeat_tracer_requests.is_shared_by_threads = thread_level == MPI_THREAD_MULTIPLE;
+    offbeat_tracer_requests_share(thread_level == MPI_THREAD_MULTIPLE);
     if (offbeat_tracer_communicators_init() == 0)
         atomic_store(&offbeat_tracer_is_tracing, 1);
     else

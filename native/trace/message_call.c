@@ -112,8 +112,7 @@ void offbeat_tracer_message_exchanged(const offbeat_tracer_message_call *call, i
 /* A request with the message of its issue, which gets a number; NULL if memory is exhausted. */
 static offbeat_tracer_request *request_of(const offbeat_tracer_message_call *call,
                                           offbeat_trace_message *message, int is_persistent) {
-    offbeat_tracer_request *request = offbeat_tracer_request_new();
-    message->request = offbeat_tracer_request_number();
+    offbeat_tracer_request *request = offbeat_tracer_request_new(&message->request);
     if (request == NULL)
         return NULL;
     request->is_message = 1;

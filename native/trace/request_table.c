@@ -5,12 +5,37 @@
 
 #include <stdlib.h>
 
+/* --- locks: only for processes with MPI_THREAD_MULTIPLE, as a lock takes a third of the time of a record --- */
+
+static int is_shared;
+
+void offbeat_tracer_requests_share(int is_shared_by_threads) {
+    is_shared = is_shared_by_threads;
+}
+
+static void lock(pthread_mutex_t *mutex) {
+    if (is_shared)
+        pthread_mutex_lock(mutex);
+}
+
+static void unlock(pthread_mutex_t *mutex) {
+    if (is_shared)
+        pthread_mutex_unlock(mutex);
+}
+
+/* Adds to a number that other threads read, and change only with the lock that is held. */
+static void add(_Atomic size_t *number, size_t value) {
+    atomic_store_explicit(number, atomic_load_explicit(number, memory_order_relaxed) + value,
+                          memory_order_relaxed);
+}
+
 /* --- memory --- */
 
 enum { REQUESTS_A_BLOCK = 64 };
 
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
 static offbeat_tracer_request *free_requests; /* linked by `next` */
+static uint32_t last_number;
 
 /* With the lock held: blocks are never freed. */
 static void allocate_block(void) {
@@ -21,29 +46,29 @@ static void allocate_block(void) {
     }
 }
 
-offbeat_tracer_request *offbeat_tracer_request_new(void) {
-    pthread_mutex_lock(&free_lock);
+offbeat_tracer_request *offbeat_tracer_request_new(uint32_t *number) {
+    lock(&free_lock);
     if (free_requests == NULL)
         allocate_block();
     offbeat_tracer_request *request = free_requests;
     if (request != NULL)
         free_requests = request->next;
-    pthread_mutex_unlock(&free_lock);
-    if (request != NULL)
-        *request = (offbeat_tracer_request){0};
+    *number = ++last_number;
+    unlock(&free_lock);
+    if (request == NULL)
+        return NULL;
+    request->is_persistent = request->is_active = request->is_cancelled = request->is_recorded = 0;
+    request->other = NULL;
+    request->newcomm = NULL;
+    request->newcomm_fortran = NULL;
     return request;
 }
 
 void offbeat_tracer_request_delete(offbeat_tracer_request *request) {
-    pthread_mutex_lock(&free_lock);
+    lock(&free_lock);
     request->next = free_requests;
     free_requests = request;
-    pthread_mutex_unlock(&free_lock);
-}
-
-uint32_t offbeat_tracer_request_number(void) {
-    static _Atomic uint32_t last;
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    unlock(&free_lock);
 }
 
 /* --- the table: a chain holds the oldest request of each of its handles --- */
@@ -84,9 +109,9 @@ static int grow(offbeat_tracer_request_table *table) {
 }
 
 void offbeat_tracer_request_insert(offbeat_tracer_request_table *table, offbeat_tracer_request *request) {
-    pthread_mutex_lock(&table->lock);
+    lock(&table->lock);
     if (table->count >= table->chain_count && !grow(table)) {
-        pthread_mutex_unlock(&table->lock);
+        unlock(&table->lock);
         offbeat_tracer_request_delete(request);
         return;
     }
@@ -99,8 +124,8 @@ void offbeat_tracer_request_insert(offbeat_tracer_request_table *table, offbeat_
     } else {
         *link = request;
     }
-    table->count++;
-    pthread_mutex_unlock(&table->lock);
+    add(&table->count, 1);
+    unlock(&table->lock);
 }
 
 /* Removes a request; `older` is the one before it of the same handle, NULL if it is the oldest. */
@@ -118,7 +143,7 @@ static void unlink_request(offbeat_tracer_request_table *table, offbeat_tracer_r
     } else {
         *link = oldest->next;
     }
-    table->count--;
+    add(&table->count, (size_t)-1);
 }
 
 static int64_t issue_ns(const offbeat_tracer_request *request) {
@@ -131,11 +156,8 @@ enum { MOST_OF_A_REUSED_HANDLE = 8 };
 /* Of the requests of a handle, the one before the one that was completed; NULL if that is the oldest. With
  * one thread an older request with the handle of a newer one is not complete yet, and both are alike. With
  * several, another thread may have completed the older one and not looked it up yet. */
-static offbeat_tracer_request *before_completed(const offbeat_tracer_request_table *table,
-                                                offbeat_tracer_request *oldest, int64_t enter_ns) {
+static offbeat_tracer_request *before_completed(offbeat_tracer_request *oldest, int64_t enter_ns) {
     offbeat_tracer_request *before = NULL;
-    if (!table->is_shared_by_threads)
-        return NULL;
     offbeat_tracer_request *at = oldest;
     for (int i = 0; at->younger != NULL && issue_ns(at->younger) < enter_ns; i++, at = at->younger) {
         if (i == MOST_OF_A_REUSED_HANDLE)
@@ -148,29 +170,29 @@ static offbeat_tracer_request *before_completed(const offbeat_tracer_request_tab
 offbeat_tracer_request *offbeat_tracer_request_take(offbeat_tracer_request_table *table, uintptr_t handle,
                                                     int64_t enter_ns) {
     offbeat_tracer_request *taken = NULL;
-    pthread_mutex_lock(&table->lock);
+    lock(&table->lock);
     if (table->count > 0) {
         offbeat_tracer_request **link = link_of(table, handle);
         if (*link != NULL) {
-            offbeat_tracer_request *before = before_completed(table, *link, enter_ns);
+            offbeat_tracer_request *before = is_shared ? before_completed(*link, enter_ns) : NULL;
             taken = before != NULL ? before->younger : *link;
             if (!taken->is_persistent)
                 unlink_request(table, link, before, taken);
         }
     }
-    pthread_mutex_unlock(&table->lock);
+    unlock(&table->lock);
     return taken;
 }
 
 offbeat_tracer_request *offbeat_tracer_request_find(offbeat_tracer_request_table *table, uintptr_t handle) {
-    pthread_mutex_lock(&table->lock);
+    lock(&table->lock);
     offbeat_tracer_request *found = table->count > 0 ? *link_of(table, handle) : NULL;
-    pthread_mutex_unlock(&table->lock);
+    unlock(&table->lock);
     return found;
 }
 
 void offbeat_tracer_request_remove(offbeat_tracer_request_table *table, offbeat_tracer_request *request) {
-    pthread_mutex_lock(&table->lock);
+    lock(&table->lock);
     offbeat_tracer_request **link = link_of(table, request->handle), *older = NULL, *at = *link;
     while (at != NULL && at != request) {
         older = at;
@@ -178,5 +200,5 @@ void offbeat_tracer_request_remove(offbeat_tracer_request_table *table, offbeat_
     }
     if (at != NULL)
         unlink_request(table, link, older, request);
-    pthread_mutex_unlock(&table->lock);
+    unlock(&table->lock);
 }

@@ -4,7 +4,8 @@
  * Tables of requests, from their issue to their completion, and of the messages that probes found, by handle.
  *
  * All functions take constant time, however many requests there are and however many share one handle: some
- * libraries use one handle for all requests that are complete from the start. They are thread-safe.
+ * libraries use one handle for all requests that are complete from the start. They are thread-safe if
+ * offbeat_tracer_requests_share was called with 1.
  */
 #ifndef OFFBEAT_TRACE_REQUEST_TABLE_H
 #define OFFBEAT_TRACE_REQUEST_TABLE_H
@@ -39,17 +40,18 @@ typedef struct offbeat_tracer_request_table {
     offbeat_tracer_request **chains;
     size_t chain_count;    /**< a power of two, or 0 */
     _Atomic size_t count; /**< of requests */
-    int is_shared_by_threads; /**< requests may be completed in another order than they were looked up in */
 } offbeat_tracer_request_table;
 
-/** Allocates a request, zero-initialised. @return NULL if memory is exhausted */
-offbeat_tracer_request *offbeat_tracer_request_new(void);
+/** Call it before every other function of this header. @param is_shared_by_threads whether several threads
+ * may call MPI at the same time; requests may then be looked up in another order than they were completed in */
+void offbeat_tracer_requests_share(int is_shared_by_threads);
+
+/** Allocates a request, without its union. @param[out] number the next number of a request in the file
+ * @return NULL if memory is exhausted */
+offbeat_tracer_request *offbeat_tracer_request_new(uint32_t *number);
 
 /** Frees a request, which is in no table any more. */
 void offbeat_tracer_request_delete(offbeat_tracer_request *request);
-
-/** The next number of a request in the file. */
-uint32_t offbeat_tracer_request_number(void);
 
 /** Adds a request; frees it if memory is exhausted. */
 void offbeat_tracer_request_insert(offbeat_tracer_request_table *table, offbeat_tracer_request *request);

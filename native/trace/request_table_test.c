@@ -10,7 +10,8 @@ static offbeat_tracer_request_table table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Adds a request that was issued at a time. */
 static offbeat_tracer_request *insert(uintptr_t handle, int64_t enter_ns) {
-    offbeat_tracer_request *request = offbeat_tracer_request_new();
+    uint32_t number;
+    offbeat_tracer_request *request = offbeat_tracer_request_new(&number);
     request->is_message = 1;
     request->handle = handle;
     request->message.enter_ns = enter_ns;
@@ -49,7 +50,7 @@ static void test_requests_of_one_handle_are_taken_in_their_order(void) {
 /* A thread completed the request of time 10 and has not looked it up when the library gives its handle to
  * another thread, whose request of time 30 is complete first. */
 static void test_threads_find_their_own_request_of_a_handle_used_again(void) {
-    table.is_shared_by_threads = 1;
+    offbeat_tracer_requests_share(1);
     insert(8, 10);
     insert(8, 30);
     test_assert(take(8, 40) == 30, "the second thread took the first one's request");
@@ -58,7 +59,7 @@ static void test_threads_find_their_own_request_of_a_handle_used_again(void) {
         insert(8, i);
     for (int64_t i = 0; i < MANY; i++)
         test_assert(take(8, MANY) >= 0, "request %lld is lost", (long long)i);
-    table.is_shared_by_threads = 0;
+    offbeat_tracer_requests_share(0);
 }
 
 static void test_a_persistent_request_stays_until_it_is_removed(void) {

@@ -12,32 +12,39 @@ static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 
 /* --- requests of collectives --- */
 
-static void add(MPI_Request handle, const offbeat_tracer_request *request) {
-    offbeat_tracer_request *added = handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new() : NULL;
-    if (added == NULL)
-        return;
-    *added = *request;
-    added->handle = (uintptr_t)handle;
-    offbeat_tracer_request_insert(table, added);
+/* A request of a collective, which is added to the table once it is set; NULL if memory is exhausted. */
+static offbeat_tracer_request *request_of(MPI_Request handle, const offbeat_trace_record *record) {
+    uint32_t number;
+    offbeat_tracer_request *request =
+        handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new(&number) : NULL;
+    if (request == NULL)
+        return NULL;
+    request->handle = (uintptr_t)handle;
+    request->is_message = 0;
+    request->record = *record;
+    return request;
 }
 
 void offbeat_tracer_request_add(MPI_Request request, const offbeat_trace_record *record, int is_persistent) {
-    const offbeat_tracer_request added = {.is_persistent = is_persistent != 0,
-                                          .is_active = !is_persistent,
-                                          .is_recorded = !is_persistent,
-                                          .record = *record};
-    add(request, &added);
+    offbeat_tracer_request *added = request_of(request, record);
+    if (added == NULL)
+        return;
+    added->is_persistent = is_persistent != 0;
+    added->is_active = added->is_recorded = !is_persistent;
+    offbeat_tracer_request_insert(table, added);
 }
 
 void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_trace_record *record,
                                             int is_recorded, const MPI_Comm *newcomm,
                                             const MPI_Fint *newcomm_fortran) {
-    const offbeat_tracer_request added = {.is_active = 1,
-                                          .is_recorded = is_recorded != 0,
-                                          .record = *record,
-                                          .newcomm = newcomm,
-                                          .newcomm_fortran = newcomm_fortran};
-    add(request, &added);
+    offbeat_tracer_request *added = request_of(request, record);
+    if (added == NULL)
+        return;
+    added->is_active = 1;
+    added->is_recorded = is_recorded != 0;
+    added->newcomm = newcomm;
+    added->newcomm_fortran = newcomm_fortran;
+    offbeat_tracer_request_insert(table, added);
 }
 
 /* --- completing and starting calls --- */
@@ -129,6 +136,13 @@ static void leave(const offbeat_tracer_completion *completion, int has_succeeded
     completion->thread->depth--;
 }
 
+/* Looked up once, for the first of several requests. */
+static uint64_t call_site(offbeat_tracer_completion *completion) {
+    if (!completion->has_written_records && !completion->has_written_messages)
+        completion->address = offbeat_tracer_call_site(completion->thread, completion->caller);
+    return completion->address;
+}
+
 /* Flags of a phase by this call, from those of the issue. */
 static uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags, uint16_t phase,
                             int is_failed) {
@@ -141,7 +155,7 @@ static void write_record(offbeat_tracer_completion *completion, const offbeat_tr
     offbeat_trace_record record = request->record;
     record.enter_ns = completion->enter_ns;
     record.exit_ns = completion->exit_ns;
-    record.address = offbeat_tracer_call_site(completion->thread, completion->caller);
+    record.address = call_site(completion);
     record.flags = phase_flags(completion, record.flags, phase, is_failed);
     if (completion->has_written_messages)
         record.flags |= OFFBEAT_TRACE_SHARED;
@@ -152,7 +166,7 @@ static void write_record(offbeat_tracer_completion *completion, const offbeat_tr
 static void write_message(offbeat_tracer_completion *completion, offbeat_trace_message *message) {
     message->enter_ns = completion->enter_ns;
     message->exit_ns = completion->exit_ns;
-    message->address = offbeat_tracer_call_site(completion->thread, completion->caller);
+    message->address = call_site(completion);
     if (completion->has_written_records)
         message->flags |= OFFBEAT_TRACE_SHARED;
     completion->has_written_messages = 1;

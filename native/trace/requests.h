@@ -27,6 +27,7 @@ typedef struct offbeat_tracer_completion {
     uint16_t flags;    /**< that are added to those of the issue */
     int has_messages;  /**< the call itself is recorded */
     int64_t enter_ns, exit_ns;
+    uint64_t address; /**< the call site in the file */
     int count; /**< of handles; 0: nothing is looked up */
     uintptr_t *handles;
     uintptr_t inline_handles[OFFBEAT_TRACER_INLINE_REQUESTS];
