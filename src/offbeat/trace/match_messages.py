@@ -265,7 +265,8 @@ class MessageMatcher:
         happens = (ready.flags & (form.FAILED | form.CANCELLED)) == 0
         peer = np.where(ready.is_send, ready.destination, ready.source)
         is_unresolved = happens & ready.is_wildcard
-        is_not_traced = happens & (peer >= 0) & ~self._is_traced[np.minimum(peer, len(self._is_traced) - 1)]
+        # The last entry, which is never set, is that of unknown ranks.
+        is_not_traced = happens & (peer != form.PEER_PROC_NULL) & ~self._is_traced[np.maximum(peer, -1)]
         self.counts.unresolved += int(np.count_nonzero(is_unresolved))
         self.counts.not_traced += int(np.count_nonzero(is_not_traced & ~is_unresolved))
         is_matchable = happens & ~is_unresolved & ~is_not_traced & (peer >= 0)

@@ -61,8 +61,8 @@ class MessageBatch(Columns, eq=False):
     ``file`` is an index into the trace's files. ``call`` is the number of the call, the same for all messages
     of a call; ``calls`` is the number of calls that a message stands for: in the first message of a call 1, or
     of a poll its calls, else 0. ``is_wildcard`` tells that the peer or the tag is not known. ``function`` is the index of the called function, which for completions is the completing one;
-    ``issued_by`` that of the issue. ``communicator`` is an index into the trace's communicators, ``source``
-    and ``destination`` are world ranks: -1 if there is none, or it is not known. ``is_send`` also holds for
+    ``issued_by`` that of the issue. ``communicator`` is an index into the trace's communicators, ``peer`` is
+    a world rank: -1 if it is not known, PEER_PROC_NULL if there is none. ``is_send`` also holds for
     partitioned sends. ``spent_ns`` is the time of the call, in its first message. ``bound_ns`` bounds the
     error of the times against other ranks.
     """
@@ -195,13 +195,14 @@ class _Peers:
     def of(
         self, messages: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Index of the communicator, world rank of the peer (-1: none or unknown), and whether both are
+        """Index of the communicator, world rank of the peer (as in :class:`MessageBatch`), and whether both are
         possible, (n,) each."""
         ids = np.minimum(messages["communicator"], len(self._indices) - 1)
         communicator = self._indices[ids].astype(np.int64)
         stated = messages["peer"].astype(np.int64)
         has_peer = (stated >= 0) & (stated < self._sizes[ids]) & (communicator >= 0)
         peer = np.where(has_peer, self._members[np.where(has_peer, self._starts[ids] + stated, -1)], -1)
+        peer[stated == form.PEER_PROC_NULL] = form.PEER_PROC_NULL
         is_possible = (communicator >= 0) & (has_peer | (stated == form.UNKNOWN) | (stated == form.PEER_PROC_NULL))
         return communicator, peer, is_possible | is_without_communicator(messages)
 

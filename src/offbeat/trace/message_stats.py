@@ -114,7 +114,7 @@ class MessageSums:
         is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
         is_done = is_transfer & (is_completion | (batch.phase == form.CALL) & (batch.request == 0))
         happened = is_done & ((batch.flags & (form.FAILED | form.CANCELLED)) == 0)
-        happened &= (batch.peer >= 0) | batch.is_wildcard  # not of MPI_PROC_NULL
+        happened &= batch.peer != form.PEER_PROC_NULL
         for name, values in (
             ("calls", batch.calls),
             ("failed", np.where((batch.flags & form.FAILED) != 0, batch.calls, 0)),

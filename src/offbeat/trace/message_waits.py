@@ -123,7 +123,7 @@ def _unknown(alone: Ends) -> NDArray[np.bool_]:
     """Which ends without a partner in the trace must have had one, (n,)."""
     peer = np.where(alone.is_send, alone.destination, alone.source)
     happens = (alone.flags & (form.FAILED | form.CANCELLED)) == 0
-    return np.asarray(happens & ((peer >= 0) | alone.is_wildcard))
+    return np.asarray(happens & (peer != form.PEER_PROC_NULL))
 
 
 def _known(
