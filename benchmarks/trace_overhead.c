@@ -1,10 +1,10 @@
 /*
- * Times MPI_Allreduce of 8 bytes, or messages of 8 bytes: batches of calls, which a tracer records, alternate with batches of
- * the MPI library's own function, which a tracer does not record; in one process, so that both use the same
- * cores and the same memory.
+ * Times MPI_Allreduce of 8 bytes, or messages of 8 bytes: batches of calls, which a tracer records, alternate
+ * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
+ * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS [messages]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or "alone"
- * (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
+ * Usage: trace_overhead BATCHES CALLS [messages]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or
+ * "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,7 +30,8 @@ typedef struct functions {
     int (*waitall)(int, MPI_Request *, MPI_Status *);
 } functions;
 
-static functions recorded = {MPI_Allreduce, MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall}, unrecorded;
+static functions recorded = {MPI_Allreduce, MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall},
+                 unrecorded;
 
 /* The library's own PMPI functions, because a tracer replaces the names PMPI_Allreduce and so on as well. */
 static void find_unrecorded(void) {

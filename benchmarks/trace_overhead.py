@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS] [messages]
 
-With ``messages``, point-to-point calls instead: a message of 8 bytes there and one back (MPI_Send and MPI_Recv)
-between two ranks; on one process alone MPI_Irecv, MPI_Isend and MPI_Waitall, which are four records.
+With ``messages``, point-to-point calls instead: a message of 8 bytes there and one back (MPI_Send and
+MPI_Recv) between two ranks; on one process alone MPI_Irecv, MPI_Isend and MPI_Waitall, which are four
+records.
 
 Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
 not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the
@@ -115,8 +116,8 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000", what: str
         pair_ns = by_library["tracer"]["pair"][:, 0] - by_library["tracer"]["pair"][:, 1]
         print(f"a blocking call takes {np.median(pair_ns) / 4:.0f} ns: there and back are four of them")
         print(
-            f"a nonblocking call or its wait takes {np.median(alone_ns) * records_alone / 3:.0f} ns; the limit"
-            f" is {np.median(limit_ns) / 3:.0f} ns"
+            f"a nonblocking call or its wait takes {np.median(alone_ns) * records_alone / 3:.0f} ns; the"
+            f" limit is {np.median(limit_ns) / 3:.0f} ns"
         )
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"

@@ -32,8 +32,7 @@ static int64_t now(void) {
         return code;                                                                                         \
     }
 
-LIMIT(Allreduce,
-      (const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),
+LIMIT(Allreduce, (const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),
       (sent, got, count, type, operation, comm))
 LIMIT(Send, (const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
       (sent, count, type, to, tag, comm))

@@ -5,9 +5,10 @@ Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER] [messages]
 Writes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes per record, into a temporary
 folder within FOLDER (default: that of the system). The trace has four call sites on MPI_COMM_WORLD and on
 rows of it; each rank is late by its own pattern and noise. 'offbeat trace summary' then reads the trace in a
-separate process. With "messages", each rank sends to its neighbour instead, again and again: MPI_Irecv with and
-without a wildcard, MPI_Isend and MPI_Waitall, which are four records of 64 bytes. Printed are records per second, the peak memory of that process, and whether every call was
-found. The trace is removed at the end, also if the benchmark is interrupted.
+separate process. With "messages", each rank sends to its neighbour instead, again and again: MPI_Irecv with
+and without a wildcard, MPI_Isend and MPI_Waitall, which are four records of 64 bytes. Printed are records
+per second, the peak memory of that process, and whether every call was found. The trace is removed at the
+end, also if the benchmark is interrupted.
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@
  * completion. A message that MPI_Mprobe or MPI_Improbe found is received by that call: it is the issue of a
  * receive, whose completion is MPI_Mrecv, or the completion of MPI_Imrecv. Before a message that states how
  * many others were not recorded (`partition`), that many are missing. A completion whose issue was not
- * recorded stands for the issue: it was posted before all recorded ones, and such completions are in the order
- * of their request numbers. Partitioned communication matches by its initialisations alone, apart from other messages; the
- * n-th starts of matching requests belong together.
+ * recorded stands for the issue: it was posted before all recorded ones, and such completions are in the
+ * order of their request numbers. Partitioned communication matches by its initialisations alone, apart from
+ * other messages; the n-th starts of matching requests belong together.
  *
  * **Times** are readings of this process's local clock in nanoseconds; those of records have an error of at
  * most `stamps_wrong_ns`, which is added to every bound. Clock points convert them: between two points the
@@ -208,9 +208,9 @@ enum {
     OFFBEAT_TRACE_READY = 5,               /**< MPI_Pready, MPI_Pready_range, MPI_Pready_list */
     OFFBEAT_TRACE_ARRIVED = 6,             /**< MPI_Parrived that returned true */
     OFFBEAT_TRACE_PROBE = 7,               /**< MPI_Probe, or MPI_Iprobe that found a message */
-    OFFBEAT_TRACE_REQUESTS = 8, /**< a call on requests for which nothing else was written: MPI_Wait of requests
-                                   of other kinds, of null or inactive requests; MPI_Cancel; MPI_Request_free;
-                                   and MPI_Mrecv of a message that was probed unrecorded */
+    OFFBEAT_TRACE_REQUESTS = 8, /**< a call on requests for which nothing else was written: MPI_Wait of
+                                   requests of other kinds, of null or inactive requests; MPI_Cancel;
+                                   MPI_Request_free; and MPI_Mrecv of a message that was probed unrecorded */
     OFFBEAT_TRACE_POLL = 9,     /**< consecutive calls that found nothing: MPI_Test* and MPI_I(m)probe */
     OFFBEAT_TRACE_MARK = 10     /**< MPI_Pcontrol */
 };

@@ -36,8 +36,7 @@ typedef struct offbeat_tracer_envelope {
 /** Whether this is the outermost wrapper of a process that records point-to-point calls; increments the
  * nesting depth. */
 OFFBEAT_TRACER_INLINE int offbeat_tracer_message_call_is_outermost(offbeat_tracer_thread *thread) {
-    return thread->depth++ == 0 &&
-           atomic_load_explicit(&offbeat_tracer_is_tracing, memory_order_relaxed) &&
+    return thread->depth++ == 0 && atomic_load_explicit(&offbeat_tracer_is_tracing, memory_order_relaxed) &&
            offbeat_tracer_state.config.has_messages;
 }
 
@@ -132,8 +131,8 @@ void offbeat_tracer_message_write_call(const offbeat_tracer_message_call *call, 
 /** A call that found nothing: joins the OFFBEAT_TRACE_POLL before it, or begins one. */
 void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call);
 
-/** Enters MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the clocks; every
- * call is recorded as a mark. lifecycle.c. @param flags OFFBEAT_TRACE_FORTRAN or 0 */
+/** Enters MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the
+ * clocks; every call is recorded as a mark. lifecycle.c. @param flags OFFBEAT_TRACE_FORTRAN or 0 */
 void offbeat_tracer_pcontrol_enter(int level, uint16_t flags, offbeat_tracer_caller caller);
 
 /** Leaves MPI_Pcontrol, which in some Fortran libraries has called that of C. */

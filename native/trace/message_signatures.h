@@ -116,9 +116,9 @@
         __VA_ARGS__;                                                                                         \
     }
 #define OFFBEAT_POSTED(kind, is_persistent)                                                                  \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                            \
-                  offbeat_tracer_message_posted(&call, CODE, kind, &envelope, REQUEST_AT(request),           \
-                                                is_persistent))
+    OFFBEAT_AFTER(                                                                                           \
+        const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                                      \
+        offbeat_tracer_message_posted(&call, CODE, kind, &envelope, REQUEST_AT(request), is_persistent))
 #define OFFBEAT_EXCHANGED(received_envelope)                                                                 \
     OFFBEAT_AFTER(const offbeat_tracer_envelope sent = OFFBEAT_SENT_ENVELOPE, received = received_envelope;  \
                   offbeat_tracer_message_exchanged(&call, CODE, &sent, &received, STATUS_AT(status)))
@@ -129,9 +129,9 @@
     OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                          \
                   offbeat_tracer_message_probed(&call, CODE, &envelope, is_found, STATUS_AT(status)))
 #define OFFBEAT_FOUND(is_found)                                                                              \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE; if (is_found)            \
-                      offbeat_tracer_message_found(&call, CODE, &envelope, MESSAGE_AT(message),              \
-                                                   STATUS_AT(status));                                       \
+    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                          \
+                  if (is_found) offbeat_tracer_message_found(&call, CODE, &envelope, MESSAGE_AT(message),    \
+                                                             STATUS_AT(status));                             \
                   else offbeat_tracer_message_probed(&call, CODE, &envelope, 0, NULL))
 
 #define OFFBEAT_LEAVE_SEND                                                                                   \

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* --- locks: only for processes with MPI_THREAD_MULTIPLE, as a lock takes a third of the time of a record --- */
+/* --- locks: only for processes with MPI_THREAD_MULTIPLE, as a lock takes a third of the time of a record ---
+ */
 
 static int is_shared;
 

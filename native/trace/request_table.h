@@ -30,20 +30,22 @@ typedef struct offbeat_tracer_request {
     struct offbeat_tracer_request *other; /**< MPI_Isendrecv: the send; not in the table itself */
     const MPI_Comm *newcomm;              /**< of a nonblocking constructor in C; else NULL */
     const MPI_Fint *newcomm_fortran;
-    struct offbeat_tracer_request *next;              /**< in the chain, of another handle */
-    struct offbeat_tracer_request *younger, *youngest; /**< of the same handle; the latter of the oldest only */
+    struct offbeat_tracer_request *next; /**< in the chain, of another handle */
+    struct offbeat_tracer_request *younger,
+        *youngest; /**< of the same handle; the latter of the oldest only */
 } offbeat_tracer_request;
 
 /** Zero-initialised, but for the lock: empty. */
 typedef struct offbeat_tracer_request_table {
     pthread_mutex_t lock;
     offbeat_tracer_request **chains;
-    size_t chain_count;    /**< a power of two, or 0 */
+    size_t chain_count;   /**< a power of two, or 0 */
     _Atomic size_t count; /**< of requests */
 } offbeat_tracer_request_table;
 
 /** Call it before every other function of this header. @param is_shared_by_threads whether several threads
- * may call MPI at the same time; requests may then be looked up in another order than they were completed in */
+ * may call MPI at the same time; requests may then be looked up in another order than they were completed in
+ */
 void offbeat_tracer_requests_share(int is_shared_by_threads);
 
 /** Allocates a request, without its union. @param[out] number the next number of a request in the file

@@ -15,8 +15,7 @@ static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 /* A request of a collective, which is added to the table once it is set; NULL if memory is exhausted. */
 static offbeat_tracer_request *request_of(MPI_Request handle, const offbeat_trace_record *record) {
     uint32_t number;
-    offbeat_tracer_request *request =
-        handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new(&number) : NULL;
+    offbeat_tracer_request *request = handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new(&number) : NULL;
     if (request == NULL)
         return NULL;
     request->handle = (uintptr_t)handle;

@@ -5,8 +5,8 @@
  * function.
  *
  * The requests that a call completed are looked up after it: so a call that completes one of many requests,
- * or none, costs little. If point-to-point calls are recorded, each call writes something, so that its time is
- * known; and ignored statuses are replaced by the tracer's own, which resolve wildcards.
+ * or none, costs little. If point-to-point calls are recorded, each call writes something, so that its time
+ * is known; and ignored statuses are replaced by the tracer's own, which resolve wildcards.
  */
 #ifndef OFFBEAT_TRACE_REQUESTS_H
 #define OFFBEAT_TRACE_REQUESTS_H
@@ -28,7 +28,7 @@ typedef struct offbeat_tracer_completion {
     int has_messages;  /**< the call itself is recorded */
     int64_t enter_ns, exit_ns;
     uint64_t address; /**< the call site in the file */
-    int count; /**< of handles; 0: nothing is looked up */
+    int count;        /**< of handles; 0: nothing is looked up */
     uintptr_t *handles;
     uintptr_t inline_handles[OFFBEAT_TRACER_INLINE_REQUESTS];
     MPI_Status inline_statuses[OFFBEAT_TRACER_INLINE_REQUESTS];

@@ -19,7 +19,8 @@
     OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS,    \
         OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS
 
-/* --- parameters in Fortran of a list of names, for constructors of communicators and point-to-point functions --- */
+/* --- parameters in Fortran of a list of names, for constructors of communicators and point-to-point
+ * functions --- */
 
 #define OFFBEAT_ADDRESSES_1(a) void *a
 #define OFFBEAT_ADDRESSES_2(a, ...) void *a, OFFBEAT_ADDRESSES_1(__VA_ARGS__)

@@ -9,8 +9,8 @@
 
 #include "trace/format.h"
 
-/** Counts a message that is not recorded. Its communicator, kind, peer and tag must be set; nothing is counted
- * if the peer or the tag is none. Thread-safe. */
+/** Counts a message that is not recorded. Its communicator, kind, peer and tag must be set; nothing is
+ * counted if the peer or the tag is none. Thread-safe. */
 void offbeat_tracer_message_skip(const offbeat_trace_message *message);
 
 /** Sets `partition` of a message to the number of skipped ones before it, which is then 0 again. Thread-safe.

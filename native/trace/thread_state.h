@@ -46,7 +46,7 @@ typedef struct offbeat_tracer_cursor {
 
 /** The thread's last message, if it is an OFFBEAT_TRACE_POLL that further unsuccessful calls may join. */
 typedef struct offbeat_tracer_poll {
-    offbeat_trace_message *message; /**< in the file; NULL: something else was written since */
+    offbeat_trace_message *message;      /**< in the file; NULL: something else was written since */
     const void *address, *stack_pointer; /**< of the caller */
 } offbeat_tracer_poll;
 

@@ -89,6 +89,7 @@ WRAPPER(MPI_Finalize, (void), (), offbeat_tracer_finalize(), )
 WRAPPER(MPI_Abort, (MPI_Comm comm, int status), (comm, status), offbeat_tracer_abort(), )
 /* The arguments after the level cannot be passed on: their types are unknown. */
 WRAPPER(MPI_Pcontrol, (const int level, ...), (level),
-        offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER), offbeat_tracer_pcontrol_leave())
+        offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER),
+        offbeat_tracer_pcontrol_leave())
 
 // NOLINTEND(bugprone-macro-parentheses)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wrappers for Fortran, except those of point-to-point functions. Compilers generate the names mpi_bcast_ from `mpif.h` and `use mpi`; `use
- * mpi_f08` refers to specific procedures: mpi_bcast_f08_ where buffers are addresses, mpi_bcast_f08ts_ where
- * they are C descriptors, and with large counts mpi_bcast_f08ts_large_ (MPICH) and mpi_bcast_c_f08ts_ (Intel
- * MPI). All arguments are addresses, which are passed on unchanged.
+ * The wrappers for Fortran, except those of point-to-point functions. Compilers generate the names mpi_bcast_
+ * from `mpif.h` and `use mpi`; `use mpi_f08` refers to specific procedures: mpi_bcast_f08_ where buffers are
+ * addresses, mpi_bcast_f08ts_ where they are C descriptors, and with large counts mpi_bcast_f08ts_large_
+ * (MPICH) and mpi_bcast_c_f08ts_ (Intel MPI). All arguments are addresses, which are passed on unchanged.
  *
  * In some libraries the Fortran functions call the C functions, whose wrappers then do nothing.
  */
@@ -104,8 +104,8 @@ static int get_first_in_f08(const offbeat_tracer_completion *completion) {
 
 /* What a completing call passes for a status. */
 static void *own_statuses(offbeat_tracer_completion *completion, void *statuses) {
-    void *own = offbeat_tracer_is_status_ignored(statuses) ? offbeat_tracer_completion_statuses(completion)
-                                                           : NULL;
+    void *own =
+        offbeat_tracer_is_status_ignored(statuses) ? offbeat_tracer_completion_statuses(completion) : NULL;
     return own != NULL ? own : statuses;
 }
 
@@ -147,7 +147,7 @@ BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbea
     EXPORTED void symbol(void *level);                                                                       \
     void symbol(void *level) {                                                                               \
         static offbeat_tracer_next_function next;                                                            \
-        offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                                                          \
+        offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                   \
         NEXT(symbol, (void *), (level));                                                                     \
         offbeat_tracer_pcontrol_leave();                                                                     \
     }

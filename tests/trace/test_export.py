@@ -35,7 +35,10 @@ EVENT: dict[str, Any] = {
     },
     "allOf": [
         {"if": {"properties": {"ph": {"const": "X"}}}, "then": {"required": ["ts", "dur"]}},
-        {"if": {"properties": {"ph": {"enum": ["b", "e", "s", "f"]}}}, "then": {"required": ["ts", "id", "cat"]}},
+        {
+            "if": {"properties": {"ph": {"enum": ["b", "e", "s", "f"]}}},
+            "then": {"required": ["ts", "id", "cat"]},
+        },
         {
             "if": {"properties": {"ph": {"const": "M"}}},
             "then": {

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 MAGIC = b"OFFBEATT"
 VERSION = 4
-"""Files of versions 1, without call paths, 2, without messages, and 3, without probes, polls and marks, can be
-read as well."""
+"""Files of versions 1, without call paths, 2, without messages, and 3, without probes, polls and marks, can
+be read as well."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
@@ -41,7 +41,9 @@ BY_SHIFT = 12
 BY_FREE = 9
 """A completion by MPI_Request_free: the end of the operation is unknown."""
 
-SEND, RECEIVE, PARTITIONED_SEND, PARTITIONED_RECEIVE, READY, ARRIVED, PROBE, REQUESTS, POLL, MARK = range(1, 11)
+SEND, RECEIVE, PARTITIONED_SEND, PARTITIONED_RECEIVE, READY, ARRIVED, PROBE, REQUESTS, POLL, MARK = range(
+    1, 11
+)
 """``kind`` of a message: what the call does. REQUESTS, POLL and MARK have no communicator and no peer."""
 
 UNKNOWN, PEER_PROC_NULL = -1, -2

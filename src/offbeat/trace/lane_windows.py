@@ -96,8 +96,10 @@ class LaneReader(Generic[Batch]):
     def refill(self) -> None:
         """Read the next part."""
         batch = self._convert(self._next_records())
-        is_first = self.pending is None or not len(self.pending)
-        self.pending = batch if is_first else type(batch).concatenate([self.pending, batch])
+        if self.pending is None or not len(self.pending):
+            self.pending = batch
+        else:
+            self.pending = type(batch).concatenate([self.pending, batch])
 
     def _next_records(self) -> NDArray[Any]:
         pages = self._pages[self._next_page : self._next_page + self._pages_per_part]

@@ -17,6 +17,7 @@ The rule needs every message. Where a window or a pause left some out, the next 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from offbeat.trace.message_batches import MessageBatch, MessageReader
 from offbeat.trace.read import Progress, Trace
 
 MOST_MESSAGES = 2_000_000
-"""Limit of messages that are read at once, over all ranks, unless there are so many that each has only a few."""
+"""Limit of messages in memory, over all ranks, unless there are so many ranks that each has only a few."""
 
 MOST_OPEN = 2_000_000
 """Limit of ends that wait for their completion, and of those that wait for a partner; beyond it the oldest
@@ -44,9 +45,10 @@ class Ends(Columns, eq=False):
 
     ``posted_ns`` and ``posted_until_ns`` are the times of the call that posted the message (a blocking call,
     MPI_Isend, MPI_Start), ``enter_ns`` and ``exit_ns`` those of the call that completed it: for a blocking
-    call the same. ``lane`` is that of the post, or of a receive of the completion. ``call`` is the number of the completing call, -1 if there is none. ``issued_by`` is the
-    index of the function that posted it. ``source`` and ``destination`` are world ranks. ``order`` is the
-    position among the rank's posts; of ends whose post was not recorded, before all others.
+    call the same. ``lane`` is that of the post, or of a receive of the completion. ``call`` is the number of
+    the completing call, -1 if there is none. ``issued_by`` is the index of the function that posted it.
+    ``source`` and ``destination`` are world ranks. ``order`` is the position among the rank's posts; of ends
+    whose post was not recorded, before all others.
     """
 
     file: NDArray[np.int64]
@@ -136,7 +138,7 @@ class MessageMatcher:
                         number,
                         pages,
                         read=file.messages,
-                        convert=_Converter(self, reader),
+                        convert=partial(self._converted, reader),
                         records_a_page=form.MESSAGES_A_PAGE,
                         part_records=part,
                     )
@@ -148,7 +150,8 @@ class MessageMatcher:
 
     def batches(self) -> Iterator[MatchedMessages]:
         """Every message of the trace once."""
-        unfinished, sends, receives = _no_ends(), _no_ends(), _no_ends()
+        none = self._ends(MessageBatch())
+        unfinished, sends, receives = none, none, none
         for window in windows(self._lanes):
             batch = MessageBatch.concatenate(window)
             active = {lane.number for lane in self._lanes if lane.has_unread or lane.count}
@@ -167,9 +170,9 @@ class MessageMatcher:
             )
         rest = Ends.concatenate([sends, receives])
         self.counts.without_partner += len(rest)
-        yield MatchedMessages(batches=[], sends=_no_ends(), receives=_no_ends(), alone=rest)
+        yield MatchedMessages(batches=[], sends=none, receives=none, alone=rest)
 
-    def converted(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
+    def _converted(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
         """A part of a lane; counts it."""
         invalid = reader.invalid
         batch = reader.batch(messages)
@@ -296,28 +299,6 @@ class MessageMatcher:
         return matched, waiting[0], waiting[1], Ends.concatenate(lonely)
 
 
-class _Converter:
-    """Makes batches of one lane's messages."""
-
-    def __init__(self, matcher: MessageMatcher, reader: MessageReader) -> None:
-        self._matcher, self._reader = matcher, reader
-
-    def __call__(self, messages: NDArray[Any]) -> MessageBatch:
-        return self._matcher.converted(self._reader, messages)
-
-
-def _no_ends() -> Ends:
-    """No ends, of the types of all columns."""
-    types = {name: annotation for name, annotation in Ends.__annotations__.items()}
-    dtypes = {"bool_": np.bool_, "uint16": np.uint16, "float32": np.float32}
-    return Ends(
-        **{
-            name: np.empty(0, next((one for text, one in dtypes.items() if text in annotation), np.int64))
-            for name, annotation in types.items()
-        }
-    )
-
-
 def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
     """The ends with what their completions state, and the completions of posts that are not recorded."""
     if not len(completions):
@@ -377,7 +358,7 @@ def _is_held(ends: Ends) -> NDArray[np.bool_]:
 
 
 def _hold_behind_wildcards(ends: Ends, is_held: NDArray[np.bool_]) -> None:
-    """Also hold receives that were posted after an open receive with a wildcard that may take their message."""
+    """Also hold receives that were posted after an open one with a wildcard that may take their message."""
     is_open = ends.is_open & ends.is_wildcard & ~ends.is_send
     if not is_open.any():
         return
@@ -388,7 +369,9 @@ def _hold_behind_wildcards(ends: Ends, is_held: NDArray[np.bool_]) -> None:
         kind = waiting.select((is_any_source == any_source) & (is_any_tag == any_tag))
         if not len(kind):
             continue
-        columns = [*zip(kind.columns("file", "communicator"), stated.columns("file", "communicator"), strict=True)]
+        columns = [
+            *zip(kind.columns("file", "communicator"), stated.columns("file", "communicator"), strict=True)
+        ]
         columns += [] if any_source else [(kind.source, stated.source)]
         columns += [] if any_tag else [(kind.tag, stated.tag)]
         numbers = numbered([np.concatenate(pair) for pair in columns])

@@ -24,7 +24,7 @@ def is_without_communicator(messages: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class CallTimes:
-    """Finds out which messages of a lane, part by part, belong to the same call: those with the same times."""
+    """Finds out which messages of a lane, part by part, belong to one call: those with the same times."""
 
     def __init__(self) -> None:
         self._last = (-1, -1)
@@ -59,9 +59,10 @@ class MessageBatch(Columns, eq=False):
     """Messages, one per entry, (n,); times are on the shared clock.
 
     ``file`` is an index into the trace's files. ``call`` is the number of the call, the same for all messages
-    of a call; ``calls`` is the number of calls that a message stands for: in the first message of a call 1, or
-    of a poll its calls, else 0. ``is_wildcard`` tells that the peer or the tag is not known. ``function`` is the index of the called function, which for completions is the completing one;
-    ``issued_by`` that of the issue. ``communicator`` is an index into the trace's communicators, ``peer`` is
+    of a call; ``calls`` is the number of calls that a message stands for: in the first message of a call 1,
+    or of a poll its calls, else 0. ``is_wildcard`` tells that the peer or the tag is not known. ``function``
+    is the index of the called function, which for completions is the completing one; ``issued_by`` that of
+    the issue. ``communicator`` is an index into the trace's communicators, ``peer`` is
     a world rank: -1 if it is not known, PEER_PROC_NULL if there is none. ``is_send`` also holds for
     partitioned sends. ``spent_ns`` is the time of the call, in its first message. ``bound_ns`` bounds the
     error of the times against other ranks.
@@ -120,7 +121,7 @@ class MessageReader:
             np.minimum(messages["function"].astype(np.int32), len(self._functions) - 1)
         ]
         communicator, peer, is_possible = self._peers.of(messages)
-        kind, flags = messages["kind"], messages["flags"]
+        kind = messages["kind"]
         is_valid = (functions >= 0) & is_possible & (kind >= form.SEND) & (kind <= form.MARK)
         is_valid &= (messages["exit_ns"] >= messages["enter_ns"]) & (messages["enter_ns"] > 0)
         is_valid &= (messages["bytes"] < 2**62) & (messages["partition"] >= 0)
@@ -129,7 +130,6 @@ class MessageReader:
             self.invalid += int(np.count_nonzero(~is_valid))
             messages, functions = messages[is_valid], functions[is_valid]
             communicator, peer = communicator[is_valid], peer[is_valid]
-            kind, flags = messages["kind"], messages["flags"]
         return self._converted(messages, functions.astype(np.int64), communicator, peer)
 
     def _converted(
@@ -192,18 +192,18 @@ class _Peers:
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._members = np.concatenate([*groups, np.full(1, -1, np.int32)]).astype(np.int64)
 
-    def of(
-        self, messages: NDArray[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Index of the communicator, world rank of the peer (as in :class:`MessageBatch`), and whether both are
-        possible, (n,) each."""
+    def of(self, messages: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Index of the communicator and world rank of the peer, as in :class:`MessageBatch`, and whether both
+        are possible, (n,) each."""
         ids = np.minimum(messages["communicator"], len(self._indices) - 1)
         communicator = self._indices[ids].astype(np.int64)
         stated = messages["peer"].astype(np.int64)
         has_peer = (stated >= 0) & (stated < self._sizes[ids]) & (communicator >= 0)
         peer = np.where(has_peer, self._members[np.where(has_peer, self._starts[ids] + stated, -1)], -1)
         peer[stated == form.PEER_PROC_NULL] = form.PEER_PROC_NULL
-        is_possible = (communicator >= 0) & (has_peer | (stated == form.UNKNOWN) | (stated == form.PEER_PROC_NULL))
+        is_possible = (communicator >= 0) & (
+            has_peer | (stated == form.UNKNOWN) | (stated == form.PEER_PROC_NULL)
+        )
         return communicator, peer, is_possible | is_without_communicator(messages)
 
 

@@ -13,7 +13,17 @@ from offbeat.trace.record_table import message_pieces, origin_ns
 
 Event = dict[str, Any]
 
-_ARGUMENTS = ("site", "communicator", "processes", "peer", "tag", "bytes", "datatype", "calls", "completed_by")
+_ARGUMENTS = (
+    "site",
+    "communicator",
+    "processes",
+    "peer",
+    "tag",
+    "bytes",
+    "datatype",
+    "calls",
+    "completed_by",
+)
 
 
 def called_function(row: dict[str, Any]) -> str:
@@ -26,8 +36,8 @@ def called_function(row: dict[str, Any]) -> str:
 
 
 def message_events(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
-    """Perfetto's events: a complete event ("X") for each call, an instant for each mark, and an arrow ("s" and
-    "f") from the call that posted a send to the call that completed its receive."""
+    """Perfetto's events: a complete event ("X") for each call, an instant for each mark, and an arrow ("s"
+    and "f") from the call that posted a send to the call that completed its receive."""
     for piece in message_pieces(trace, ranks=ranks):
         last = None
         for row in piece.iter_rows(named=True):
@@ -95,9 +105,7 @@ class Otf2Messages:
         key = (row["rank"], row["request"], row["round"])
         if row["moment"] == "completion":
             self._complete(writer, row, key, leave)
-        elif row["moment"] == "call" and row["request"]:
-            return
-        elif row["peer"] == -2:
+        elif (row["moment"] == "call" and row["request"]) or row["peer"] == -2:
             return
         elif row["moment"] == "call" and row["kind"] == "send":
             writer.mpi_send(enter, *self._message(row))

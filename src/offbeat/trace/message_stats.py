@@ -89,20 +89,28 @@ class MessageSums:
         labels = dict(zip(used, site_labels([sites[site] for site in used]), strict=True))
         rows = []
         for (site, function), number in self._numbers.items():
-            counts = {name: int(self._counts[number][name]) for name in _COUNTS.names or ()}
-            times = {
-                f"{name.removesuffix('_ns')}_s": counts.pop(name) / 1e9
-                for name in [*counts]
-                if name.endswith("_ns")
-            }
-            share = times["spent_s"] / run_s if run_s > 0 else 0.0
-            name = self._trace.functions[function].name
-            rows.append(
-                MessageStats(
-                    site=labels[site], path=sites[site].path, function=name, share=share, **counts, **times
-                )
-            )
+            rows.append(self._row(site, function, number, labels[site], run_s))
         return sorted(rows, key=lambda row: (-row.spent_s, row.site, row.function))
+
+    def _row(self, site: int, function: int, number: int, label: str, run_s: float) -> MessageStats:
+        counts = self._counts[number]
+        spent_s = int(counts["spent_ns"]) / 1e9
+        return MessageStats(
+            site=label,
+            path=self._trace.sites.all[site].path,
+            function=self._trace.functions[function].name,
+            calls=int(counts["calls"]),
+            failed=int(counts["failed"]),
+            sent=int(counts["sent"]),
+            sent_bytes=int(counts["sent_bytes"]),
+            received=int(counts["received"]),
+            received_bytes=int(counts["received_bytes"]),
+            spent_s=spent_s,
+            late_sender_s=int(counts["late_sender_ns"]) / 1e9,
+            late_receiver_s=int(counts["late_receiver_ns"]) / 1e9,
+            unknown_s=int(counts["unknown_ns"]) / 1e9,
+            share=spent_s / run_s if run_s > 0 else 0.0,
+        )
 
     def _add(self, batch: MessageBatch) -> WaitingCalls:
         """Add the calls of a batch, without their waiting; returns those that completed messages."""
@@ -153,7 +161,9 @@ class MessageSums:
         """The row of each message, which is created as needed, (n,)."""
         most = max(len(self._trace.functions), 1)
         pairs, of_pair = np.unique(batch.site * most + batch.function, return_inverse=True)
-        numbers = [self._numbers.setdefault(divmod(pair, most), len(self._numbers)) for pair in pairs.tolist()]
+        numbers = [
+            self._numbers.setdefault(divmod(pair, most), len(self._numbers)) for pair in pairs.tolist()
+        ]
         while len(self._numbers) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
         return np.array(numbers, np.int64)[of_pair.reshape(-1)] if numbers else np.empty(0, np.int64)

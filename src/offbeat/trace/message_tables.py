@@ -25,8 +25,8 @@ def message_head(summary: Summary) -> list[str]:
     if run_s <= 0:
         return [f"{summary.message_records} records of point-to-point calls"]
     return [
-        f"{summary.message_records} records of point-to-point calls, which take {spent_s / run_s:.1%} of the run"
-        f" time, waiting for late partners {summary.messages_waited_s / run_s:.1%}",
+        f"{summary.message_records} records of point-to-point calls, which take {spent_s / run_s:.1%} of the"
+        f" run time, waiting for late partners {summary.messages_waited_s / run_s:.1%}",
         f"all recorded MPI calls: {(summary.spent_s + spent_s) / run_s:.1%} of the run time",
     ]
 
@@ -36,9 +36,9 @@ def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> 
     shown = messages[:most] if most else messages
     rest = messages[len(shown) :]
     notes = [
-        "late sender: the receiver waited for the send to begin; late receiver: the sender of a synchronous or"
-        " large message waited for the receive; transfer: the rest of calls that completed messages; unknown:"
-        " of these, the rest of calls with a partner that is not in the trace"
+        "late sender: the receiver waited for the send to begin; late receiver: the sender of a synchronous"
+        " or large message waited for the receive; transfer: the rest of calls that completed messages;"
+        " unknown: of these, the rest of calls with a partner that is not in the trace"
     ]
     if rest:
         rest_s = sum(row.spent_s for row in rest)
@@ -46,7 +46,16 @@ def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> 
             f"{counted(len(rest), 'further row')} with {format_time(rest_s)} together, summed over ranks; all"
             " with --rows 0"
         )
-    headings = ["call site", "function", "calls", "messages", "bytes", "share", "late sender", "late receiver"]
+    headings = [
+        "call site",
+        "function",
+        "calls",
+        "messages",
+        "bytes",
+        "share",
+        "late sender",
+        "late receiver",
+    ]
     return Table(
         title="Where the time in point-to-point calls goes",
         headings=[*headings, "transfer", "unknown"],
@@ -99,7 +108,7 @@ def message_notes(counts: MessageCounts) -> list[str]:
         )
     if counts.given_up:
         notes.append(
-            f"{counts.given_up} of the sends and receives were given up: too many waited for their partners at"
-            " the same time"
+            f"{counts.given_up} of the sends and receives were given up: too many waited for their partners"
+            " at the same time"
         )
     return notes

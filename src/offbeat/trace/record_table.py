@@ -66,8 +66,8 @@ MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "kind": (
         pl.String,
         "send, receive, partitioned send, partitioned receive, ready (MPI_Pready), arrived (MPI_Parrived),"
-        " probe (that found a message), requests (a call on requests for which nothing else was recorded), poll"
-        " (consecutive tests and probes that found nothing), or mark (MPI_Pcontrol)",
+        " probe (that found a message), requests (a call on requests for which nothing else was recorded),"
+        " poll (consecutive tests and probes that found nothing), or mark (MPI_Pcontrol)",
     ),
     **{name: COLUMNS[name] for name in ("moment", "completed_by")},
     **{name: COLUMNS[name] for name in ("communicator", "communicator_index", "processes")},
@@ -99,9 +99,9 @@ MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "calls": (pl.Int32, "of a poll: the number of calls; else 1"),
     "spent_ns": (
         pl.Int64,
-        "time in the MPI function, in ns: the sum of the column is the time in these calls. Of the rows of one"
-        " call (a wait for several requests, MPI_Sendrecv) the first has its time, the others 0; 0 as well"
-        " where the completed collectives have it; of a poll the time inside of its calls",
+        "time in the MPI function, in ns: the sum of the column is the time in these calls. Of the rows of"
+        " one call (a wait for several requests, MPI_Sendrecv) the first has its time, the others 0; 0 as"
+        " well where the completed collectives have it; of a poll the time inside of its calls",
     ),
     "datatype": COLUMNS["datatype"],
     **{name: COLUMNS[name] for name in ("enter_ns", "exit_ns", "bound_ns")},
@@ -279,9 +279,13 @@ class _OfRank:
         sizes = self._whole.sizes[self._within(messages)]
         has_no_communicator = is_without_communicator(messages)
         is_sound = (messages["kind"] >= form.SEND) & (messages["kind"] <= form.MARK)
-        is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (messages["peer"] < sizes) | has_no_communicator
+        is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (
+            messages["peer"] < sizes
+        ) | has_no_communicator
         is_sound &= (messages["tag"] >= form.UNKNOWN) | (messages["kind"] == form.MARK)
-        return np.asarray(is_sound & self._is_sound(messages, has_no_communicator) & (messages["partition"] >= 0))
+        return np.asarray(
+            is_sound & self._is_sound(messages, has_no_communicator) & (messages["partition"] >= 0)
+        )
 
     def _within(self, entries: NDArray[Any]) -> NDArray[np.int32]:
         """The index of each communicator, -1 if it is not defined."""

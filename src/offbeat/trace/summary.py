@@ -38,9 +38,9 @@ class Summary(Struct, kw_only=True, eq=False):
     rank's threads that call MPI concurrently, and shares are relative to it, so that they never exceed 100%.
     ``rows`` are sorted by ``spent_s`` in descending order; ``group_rows`` have one row per group of
     communicators. ``notes`` are caveats; ``sampling`` lists the sampling options, empty without sampling.
-    ``labels`` are those of the communicators, by index. ``messages`` are the point-to-point calls in descending
-    order of time, ``message_records`` their number in the files, ``marks`` the number of MPI_Pcontrol calls;
-    ``has_messages`` tells whether point-to-point calls were recorded.
+    ``labels`` are those of the communicators, by index. ``messages`` are the point-to-point calls in
+    descending order of time, ``message_records`` their number in the files, ``marks`` the number of
+    MPI_Pcontrol calls; ``has_messages`` tells whether point-to-point calls were recorded.
     """
 
     directory: str

@@ -89,19 +89,21 @@ static void receive_in_all_ways(void) {
 }
 
 static void exchange_in_all_ways(void) {
-    CALL(Sendrecv)(sent, next, MPI_INT, other, next, got, 1024, MPI_INT, other, MPI_ANY_TAG, MPI_COMM_WORLD,
-                   MPI_STATUS_IGNORE);
+    CALL(Sendrecv)
+    (sent, next, MPI_INT, other, next, got, 1024, MPI_INT, other, MPI_ANY_TAG, MPI_COMM_WORLD,
+     MPI_STATUS_IGNORE);
     next++;
     CALL(Sendrecv_replace)(got, next, MPI_INT, other, next, MPI_ANY_SOURCE, next, MPI_COMM_WORLD, &status);
     expect(status.MPI_SOURCE == other && status.MPI_TAG == next, "the status of MPI_Sendrecv_replace");
     next++;
 #ifdef EXCHANGE
-    CALL(Isendrecv)(sent, next, MPI_INT, other, next, got, 1024, MPI_INT, MPI_ANY_SOURCE, next,
-                    MPI_COMM_WORLD, &requests[0]);
+    CALL(Isendrecv)
+    (sent, next, MPI_INT, other, next, got, 1024, MPI_INT, MPI_ANY_SOURCE, next, MPI_COMM_WORLD,
+     &requests[0]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     next++;
-    CALL(Isendrecv_replace)(got, next, MPI_INT, other, next, other, MPI_ANY_TAG, MPI_COMM_WORLD,
-                            &requests[0]);
+    CALL(Isendrecv_replace)
+    (got, next, MPI_INT, other, next, other, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     next++;
 #endif

@@ -1,6 +1,6 @@
 /*
- * Rare cases on four processes, each of which prints what the program sees: `odd_messages CASE`. A tracer must
- * not change a line.
+ * Rare cases on four processes, each of which prints what the program sees: `odd_messages CASE`. A tracer
+ * must not change a line.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -47,7 +47,8 @@ static void fail(void) {
         code = MPI_Wait(&requests[0], is_ignored ? MPI_STATUS_IGNORE : statuses);
         printf(", wait %d", class_of(code));
         send_self(sent, 2);
-        code = MPI_Recv(got[1], 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_SELF, is_ignored ? MPI_STATUS_IGNORE : statuses);
+        code = MPI_Recv(got[1], 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_SELF,
+                        is_ignored ? MPI_STATUS_IGNORE : statuses);
         printf(", recv %d", class_of(code));
         code = MPI_Send(sent, -1, MPI_INT, 0, 2, MPI_COMM_SELF);
         printf(", send %d\n", class_of(code));
@@ -153,7 +154,8 @@ static void mix(void) {
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
-    MPI_Sendrecv(sent, 2, MPI_INT, rank / 2, 3, got, 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, inter, &statuses[0]);
+    MPI_Sendrecv(sent, 2, MPI_INT, rank / 2, 3, got, 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, inter,
+                 &statuses[0]);
     printf("inter %d %d\n", statuses[0].MPI_SOURCE == rank / 2, got[0] == other);
     MPI_Isend(sent, 1, MPI_INT, other, 77, MPI_COMM_WORLD, &requests[0]);
     MPI_Request_free(&requests[0]); /* while it is active */
@@ -186,7 +188,8 @@ static void pause_recording(void) {
 int main(int argc, char **argv) {
     int provided;
     const char *what = argc > 1 ? argv[1] : "";
-    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                    &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(what, "fail") == 0)
