@@ -93,7 +93,7 @@ static int grow(offbeat_tracer_request_table *table) {
     const size_t old_count = table->chain_count;
     offbeat_tracer_request **old = table->chains;
     const size_t count = old_count == 0 ? FEWEST_CHAINS : 2 * old_count;
-    offbeat_tracer_request **larger = calloc(count, sizeof *larger);
+    offbeat_tracer_request **larger = calloc(count, sizeof(offbeat_tracer_request *));
     if (larger == NULL)
         return old_count > 0;
     table->chains = larger;

@@ -280,7 +280,7 @@ class MessageMatcher:
         found = match(sends.columns(*_KEY), receives.columns(*_KEY), sends.skipped, receives.skipped)
         self.counts.pairs += len(found.send)
         matched = (sends.select(found.send), receives.select(found.receive))
-        waiting, lonely = [], []
+        waiting, single = [], []
         for ends, at, skipped, gone in (
             (sends, found.waiting_sends, found.skipped_sends, found.alone_sends),
             (receives, found.waiting_receives, found.skipped_receives, found.alone_receives),
@@ -295,8 +295,8 @@ class MessageMatcher:
                 alone = Ends.concatenate([alone, waits.select(is_old)])
                 waits = waits.select(~is_old)
             waiting.append(waits)
-            lonely.append(alone)
-        return matched, waiting[0], waiting[1], Ends.concatenate(lonely)
+            single.append(alone)
+        return matched, waiting[0], waiting[1], Ends.concatenate(single)
 
 
 def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:

@@ -69,7 +69,7 @@ class WaitingCalls(Columns, eq=False):
     """Calls that completed messages, (n,): the time of each, and its division.
 
     ``row`` is the caller's number of the call. ``is_unknown`` tells that a partner is not in the trace; what
-    is known of the waiting counts nevertheless.
+    is known of the waiting counts anyway.
     """
 
     call: NDArray[np.int64]
