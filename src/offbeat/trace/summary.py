@@ -256,8 +256,9 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
             " --apart shows communicators with different ranks separately"
         )
     late = _late(shown, several_nodes=len(summary.hosts) > 1)
+    of_collectives = [_time(summary, shown, notes), _delays(shown), late]
     messages = message_table(summary.messages, summary.thread_run_s, most)
-    return [_time(summary, shown, notes), _delays(shown), late, messages]
+    return [*of_collectives, messages] if messages.rows else of_collectives
 
 
 def head(summary: Summary) -> list[str]:
