@@ -1,4 +1,5 @@
-"""The tracer wraps every collective and point-to-point function of mpi.h; its libraries export the wrappers and nothing else."""
+"""The tracer wraps every collective and point-to-point function of mpi.h; its libraries export the wrappers
+and nothing else."""
 
 from __future__ import annotations
 

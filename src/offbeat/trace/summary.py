@@ -203,7 +203,10 @@ def as_plain(summary: Summary) -> dict[str, Any]:
         "words": summary.notes,
         "rows": [_plain_row(row) for row in summary.rows],
         "families": [_plain_row(row) for row in summary.group_rows],
-        "messages": [{**to_builtins(row), "waited_s": row.waited_s} for row in summary.messages],
+        "messages": [
+            {**to_builtins(row), "waited_s": row.waited_s, "transfer_s": row.transfer_s}
+            for row in summary.messages
+        ],
     }
 
 
