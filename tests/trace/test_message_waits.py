@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
-from offbeat.trace.match_messages import match
+from offbeat.trace.match_keys import match
 from offbeat.trace.message_stats import MessageStats
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import Summary, head, summarise, tables

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
-from offbeat.trace.match_messages import MessageCounts, MessageMatcher, match
+from offbeat.trace.match_keys import match
+from offbeat.trace.match_messages import MessageCounts, MessageMatcher
 from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.record_table import MESSAGE_COLUMNS, message_pieces, pieces

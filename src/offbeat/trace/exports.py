@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -21,12 +21,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
-import pyarrow.parquet as parquet
 
 import offbeat
 from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
+from offbeat.trace.export_tables import MESSAGES_SUFFIX, TABLES, csv_table, parquet_table
 from offbeat.trace.message_events import Otf2Messages, called_function, message_events
 from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
 from offbeat.trace.read import Progress, Trace
@@ -280,52 +280,14 @@ def export(
     return [path, beside] if has_table else [path]
 
 
-Columns = dict[str, tuple[type[pl.DataType], str]]
-
-MESSAGES_SUFFIX = "-messages"
-"""What the name of a table of messages has after that of the table of collectives."""
-
-
-def _empty(columns: Columns) -> pl.DataFrame:
-    """A table with all columns and no rows."""
-    return pl.DataFrame(schema={name: dtype for name, (dtype, _) in columns.items()})
-
-
-def _csv_table(path: Path, columns: Columns, frames: Iterable[pl.DataFrame], _trace: Trace) -> None:
-    """A CSV file in UTF-8: a header, then one row per line."""
-    with atomic_writer(path) as stream:
-        stream.write(_empty(columns).write_csv().encode())
-        for piece in frames:
-            stream.write(piece.write_csv(include_header=False).encode())
-
-
-def _parquet_table(path: Path, columns: Columns, frames: Iterable[pl.DataFrame], trace: Trace) -> None:
-    """A Parquet file, with the notes on the trace in its metadata."""
-    schema = _empty(columns).to_arrow().schema
-    headers = {
-        b"offbeat.trace": str(trace.directory).encode(),
-        b"offbeat.words": "\n".join(trace.notes).encode(),
-    }
-    with (
-        atomic_writer(path) as stream,
-        parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
-    ):
-        for piece in frames:
-            writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
-
-
-TABLES = {"parquet": _parquet_table, "csv": _csv_table}
-"""The formats that are tables, and their writers."""
-
-
 def _write_csv(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
-    _csv_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
+    csv_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
 
 
 def _write_parquet(
     trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    _parquet_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
+    parquet_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
 
 
 Event = dict[str, Any]

@@ -16,7 +16,7 @@ The rule needs every message. Where a window or a pause left some out, the next 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -25,8 +25,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.lane_windows import Columns, LaneReader, part_records, windows
+from offbeat.trace.lane_windows import LaneReader, part_records, windows
+from offbeat.trace.match_keys import match
 from offbeat.trace.message_batches import MessageBatch, MessageReader
+from offbeat.trace.message_ends import KEY, Ends, close, completed, is_held_back
 from offbeat.trace.read import Progress, Trace
 
 MOST_MESSAGES = 2_000_000
@@ -38,50 +40,6 @@ half is given up."""
 
 _BEFORE_ALL = -(2**62)
 """Posted before every time of a trace."""
-
-
-class Ends(Columns, eq=False):
-    """Sends or receives, (n,) each; times are on the shared clock.
-
-    ``posted_ns`` and ``posted_until_ns`` are the times of the call that posted the message (a blocking call,
-    MPI_Isend, MPI_Start), ``enter_ns`` and ``exit_ns`` those of the call that completed it: for a blocking
-    call the same. ``lane`` is that of the post, or of a receive of the completion. ``call`` is the number of
-    the completing call, -1 if there is none. ``issued_by`` is the index of the function that posted it.
-    ``source`` and ``destination`` are world ranks. ``order`` is the position among the rank's posts; of ends
-    whose post was not recorded, before all others.
-    """
-
-    file: NDArray[np.int64]
-    is_send: NDArray[np.bool_]
-    communicator: NDArray[np.int64]
-    source: NDArray[np.int64]
-    destination: NDArray[np.int64]
-    tag: NDArray[np.int64]
-    is_partitioned: NDArray[np.bool_]
-    skipped: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    flags: NDArray[np.uint16]
-    request: NDArray[np.int64]
-    round: NDArray[np.int64]
-    issued_by: NDArray[np.int64]
-    is_open: NDArray[np.bool_]
-    is_wildcard: NDArray[np.bool_]
-    order: NDArray[np.int64]
-    posted_ns: NDArray[np.int64]
-    posted_until_ns: NDArray[np.int64]
-    lane: NDArray[np.int64]
-    call: NDArray[np.int64]
-    enter_ns: NDArray[np.int64]
-    exit_ns: NDArray[np.int64]
-    bound_ns: NDArray[np.float32]
-
-    def columns(self, *names: str) -> list[NDArray[np.int64]]:
-        """Some columns as integers."""
-        return [getattr(self, name).astype(np.int64) for name in names]
-
-
-_KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
-"""What a send and a receive must share to match."""
 
 
 class MatchedMessages(Struct, kw_only=True, eq=False):
@@ -188,15 +146,15 @@ class MessageMatcher:
     def _ready(self, batch: MessageBatch, unfinished: Ends, active: set[int]) -> tuple[Ends, Ends]:
         """The ends whose position is known, and the others; both with what completed them."""
         ends = Ends.concatenate([unfinished, self._posted(batch)])
-        ends, orphans = _completed(ends, self._completions(batch))
+        ends, orphans = completed(ends, self._completions(batch))
         ends = Ends.concatenate([orphans, ends])
         is_last = ~np.isin(ends.file, list(active))
         if np.count_nonzero(ends.is_open) > MOST_OPEN:
             is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
             self.counts.given_up += int(np.count_nonzero(is_old))
             is_last |= is_old
-        _close(ends, is_last)
-        is_held = _is_held(ends)
+        close(ends, is_last)
+        is_held = is_held_back(ends)
         return ends.select(~is_held), ends.select(is_held)
 
     def _posted(self, batch: MessageBatch) -> Ends:
@@ -277,7 +235,7 @@ class MessageMatcher:
 
     def _match(self, sends: Ends, receives: Ends) -> tuple[tuple[Ends, Ends], Ends, Ends, Ends]:
         """Pairs, the sends and the receives that wait for their partners, and those without one."""
-        found = match(sends.columns(*_KEY), receives.columns(*_KEY), sends.skipped, receives.skipped)
+        found = match(sends.columns(*KEY), receives.columns(*KEY), sends.skipped, receives.skipped)
         self.counts.pairs += len(found.send)
         matched = (sends.select(found.send), receives.select(found.receive))
         waiting, single = [], []
@@ -297,185 +255,3 @@ class MessageMatcher:
             waiting.append(waits)
             single.append(alone)
         return matched, waiting[0], waiting[1], Ends.concatenate(single)
-
-
-def _completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
-    """The ends with what their completions state, and the completions of posts that are not recorded."""
-    if not len(completions):
-        return ends, completions
-    waiting = np.flatnonzero(ends.is_open)
-    key = ("file", "request", "round")
-    both = zip(ends.select(waiting).columns(*key), completions.columns(*key), strict=True)
-    numbers = numbered([np.concatenate(columns) for columns in both])
-    of_ends, of_completions = numbers[: len(waiting)], numbers[len(waiting) :]
-    _, at_end, at_completion = np.intersect1d(of_ends, of_completions, return_indices=True)
-    at, done = waiting[at_end], completions.select(at_completion)
-    ends = ends.select(slice(None))
-    for name in ("source", "destination", "tag", "is_wildcard", "call", "enter_ns", "exit_ns", "bytes"):
-        column = getattr(ends, name).copy()
-        column[at] = getattr(done, name)
-        setattr(ends, name, column)
-    ends.lane = ends.lane.copy()
-    ends.lane[at] = np.where(done.is_send, ends.lane[at], done.lane)
-    ends.flags = ends.flags.copy()
-    ends.flags[at] |= done.flags & (form.FAILED | form.CANCELLED)
-    ends.skipped = ends.skipped.copy()
-    ends.skipped[at] += done.skipped
-    ends.is_open = ends.is_open.copy()
-    ends.is_open[at] = False
-    is_orphan = np.ones(len(completions), np.bool_)
-    is_orphan[at_completion] = False
-    return ends, completions.select(is_orphan)
-
-
-def _close(ends: Ends, is_last: NDArray[np.bool_]) -> None:
-    """Do not wait any longer for the completions of some ends.
-
-    A receive behind a wildcard without a status counts as unresolved as well: which message it takes depends
-    on the one before.
-    """
-    is_behind = np.zeros(len(ends), np.bool_)
-    closed = ends.select(slice(None))
-    closed.is_open = ends.is_open & is_last
-    _hold_behind_wildcards(closed, is_behind)
-    ends.is_wildcard[is_behind] = True
-    ends.is_open[is_last] = False
-
-
-def _is_held(ends: Ends) -> NDArray[np.bool_]:
-    """Which ends are open, or come after an open one of the same rank that may have the same key, (n,)."""
-    is_held = ends.is_open.copy()
-    if not is_held.any():
-        return is_held
-    _hold_behind_wildcards(ends, is_held)
-    group = numbered(ends.columns("file", "is_send", *_KEY))
-    order = np.lexsort([ends.order, group])
-    is_start = _starts(group[order])
-    held = np.cumsum(is_held[order])
-    before = np.concatenate([[0], held])[np.flatnonzero(is_start)]
-    is_held[order] = held > before[np.cumsum(is_start) - 1]
-    return is_held
-
-
-def _hold_behind_wildcards(ends: Ends, is_held: NDArray[np.bool_]) -> None:
-    """Also hold receives that were posted after an open one with a wildcard that may take their message."""
-    is_open = ends.is_open & ends.is_wildcard & ~ends.is_send
-    if not is_open.any():
-        return
-    receives = np.flatnonzero(~ends.is_send & ~ends.is_partitioned & ~is_open)
-    waiting, stated = ends.select(is_open), ends.select(receives)
-    is_any_source, is_any_tag = waiting.source < 0, waiting.tag < 0
-    for any_source, any_tag in ((True, False), (False, True), (True, True)):
-        kind = waiting.select((is_any_source == any_source) & (is_any_tag == any_tag))
-        if not len(kind):
-            continue
-        columns = [
-            *zip(kind.columns("file", "communicator"), stated.columns("file", "communicator"), strict=True)
-        ]
-        columns += [] if any_source else [(kind.source, stated.source)]
-        columns += [] if any_tag else [(kind.tag, stated.tag)]
-        numbers = numbered([np.concatenate(pair) for pair in columns])
-        first = np.full(int(numbers.max()) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, numbers[: len(kind)], kind.order)
-        is_held[receives[stated.order > first[numbers[len(kind) :]]]] = True
-
-
-def numbered(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """A number for each row of a table, (n,), given its columns: equal for equal rows, from 0."""
-    packed, size = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        low = int(column.min(initial=0))
-        span = int(column.max(initial=0)) - low + 1
-        if size * span >= 2**62:
-            packed = np.unique(packed, return_inverse=True)[1].reshape(-1)
-            size = int(packed.max(initial=0)) + 1
-        packed = packed * span + (column - low)
-        size *= span
-    return np.unique(packed, return_inverse=True)[1].reshape(-1)
-
-
-class Matches(Struct, kw_only=True, eq=False):
-    """Indices into sends and receives: the pairs, those that wait for a partner with how many are missing
-    before each (``skipped_sends``, ``skipped_receives``), and those whose partner is missing."""
-
-    send: NDArray[np.int64]
-    receive: NDArray[np.int64]
-    waiting_sends: NDArray[np.int64]
-    skipped_sends: NDArray[np.int64]
-    alone_sends: NDArray[np.int64]
-    waiting_receives: NDArray[np.int64]
-    skipped_receives: NDArray[np.int64]
-    alone_receives: NDArray[np.int64]
-
-
-def match(
-    sends: Sequence[NDArray[np.int64]],
-    receives: Sequence[NDArray[np.int64]],
-    skipped_sends: NDArray[np.int64] | None = None,
-    skipped_receives: NDArray[np.int64] | None = None,
-) -> Matches:
-    """Match the k-th rows of equal keys in two tables, given by the columns of the keys, in order of sends.
-
-    ``skipped`` is the number of rows with the same key that are missing before each row. Where the rows of
-    one table go on beyond those of the other, they wait.
-    """
-    numbers = numbered([np.concatenate(pair) for pair in zip(sends, receives, strict=True)])
-    count = len(sends[0])
-    keys = (numbers[:count], numbers[count:])
-    skipped = [
-        np.zeros(len(key), np.int64) if given is None else given
-        for key, given in zip(keys, (skipped_sends, skipped_receives), strict=True)
-    ]
-    places = [_positions(key, gaps) for key, gaps in zip(keys, skipped, strict=True)]
-    dense = numbered([numbers, np.concatenate(places)])
-    _, send, receive = np.intersect1d(dense[:count], dense[count:], assume_unique=True, return_indices=True)
-    order = np.argsort(send)
-    ends = [np.zeros(int(numbers.max(initial=-1)) + 1, np.int64) for _ in keys]  # positions that exist
-    for end, key, place in zip(ends, keys, places, strict=True):
-        np.maximum.at(end, key, place + 1)
-    waits_s, gaps_s, alone_s = _left(keys[0], places[0], skipped[0], ends[1], send)
-    waits_r, gaps_r, alone_r = _left(keys[1], places[1], skipped[1], ends[0], receive)
-    return Matches(
-        send=send[order],
-        receive=receive[order],
-        waiting_sends=waits_s,
-        skipped_sends=gaps_s,
-        alone_sends=alone_s,
-        waiting_receives=waits_r,
-        skipped_receives=gaps_r,
-        alone_receives=alone_r,
-    )
-
-
-def _left(
-    keys: NDArray[np.int64],
-    places: NDArray[np.int64],
-    skipped: NDArray[np.int64],
-    other_end: NDArray[np.int64],
-    matched: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of one table that wait, how many are missing before each, and those without a partner."""
-    is_left = np.ones(len(keys), np.bool_)
-    is_left[matched] = False
-    is_beyond = places >= other_end[keys] if len(keys) else is_left
-    waits = np.flatnonzero(is_left & is_beyond)
-    beyond = places[waits] - other_end[keys[waits]]
-    return waits, np.minimum(skipped[waits], beyond), np.flatnonzero(is_left & ~is_beyond)
-
-
-def _positions(keys: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The position of each row among those with its key, (n,), including the missing ones before it."""
-    order = np.argsort(keys, kind="stable")
-    taken = np.cumsum(skipped[order] + 1)
-    starts = _starts(keys[order])
-    before = (taken - skipped[order] - 1)[np.flatnonzero(starts)]
-    positions = np.empty(len(keys), np.int64)
-    positions[order] = taken - 1 - before[np.cumsum(starts) - 1] if len(keys) else taken
-    return positions
-
-
-def _starts(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which numbers differ from the one before, (n,)."""
-    differs = np.ones(len(numbers), np.bool_)
-    differs[1:] = numbers[1:] != numbers[:-1]
-    return differs

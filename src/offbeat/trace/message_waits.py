@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.lane_windows import Columns
-from offbeat.trace.match_messages import Ends, MatchedMessages
+from offbeat.trace.match_messages import MatchedMessages
+from offbeat.trace.message_ends import Ends
 from offbeat.trace.read import Trace
 
 _NEVER_WAIT = ("MPI_Bsend", "MPI_Rsend")

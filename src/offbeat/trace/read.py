@@ -203,3 +203,21 @@ class ReadProgress(ProgressBar):
         text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
         self.update(done=done, total=max(most, 1), detail=text)
         self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")
+
+
+class ProgressOfBoth:
+    """Shows the progress of both parts of a read, records and then messages, as one."""
+
+    def __init__(self, trace: Trace, on_progress: Progress | None) -> None:
+        self._on_progress, self._records = on_progress, trace.most_records
+        self._total = trace.most_records + trace.most_messages
+
+    def records(self, done: int, _most: int) -> None:
+        """So many records were read."""
+        if self._on_progress:
+            self._on_progress(done, self._total)
+
+    def messages(self, done: int, _most: int) -> None:
+        """All records and so many messages were read."""
+        if self._on_progress:
+            self._on_progress(self._records + done, self._total)

@@ -27,7 +27,7 @@ from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.message_stats import MessageStats, MessageSums
 from offbeat.trace.message_tables import message_head, message_notes, message_table
-from offbeat.trace.read import Progress, Trace
+from offbeat.trace.read import Progress, ProgressOfBoth, Trace
 from offbeat.units import counted, format_time, rounded_size
 
 
@@ -88,7 +88,7 @@ def summarise(
     trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
 ) -> Summary:
     """Read a trace once and summarise it, with at most ``most_records`` in memory."""
-    progress = _Progress(trace, on_progress)
+    progress = ProgressOfBoth(trace, on_progress)
     matcher = Matcher(trace, most_records=most_records, on_progress=progress.records)
     aggregates = CallAggregates(trace.communicators, trace.every)
     without_arrivals = 0
@@ -127,24 +127,6 @@ def summarise(
         marks=messages.marks,
         messages=messages.rows(thread_run_s),
     )
-
-
-class _Progress:
-    """Shows the progress of both parts of a read, records and then messages, as one."""
-
-    def __init__(self, trace: Trace, on_progress: Progress | None) -> None:
-        self._on_progress, self._records = on_progress, trace.most_records
-        self._total = trace.most_records + trace.most_messages
-
-    def records(self, done: int, _most: int) -> None:
-        """So many records were read."""
-        if self._on_progress:
-            self._on_progress(done, self._total)
-
-    def messages(self, done: int, _most: int) -> None:
-        """All records and so many messages were read."""
-        if self._on_progress:
-            self._on_progress(self._records + done, self._total)
 
 
 def _run_s(trace: Trace, matcher: Matcher, messages: MessageSums) -> tuple[float, float]:
