@@ -441,3 +441,15 @@ def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
         "moment": "start",
     }
     assert table.select(list(whole)).unique().rows(named=True) == [whole]
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_messages_of_earlier_versions_are_read(tmp_path: Path, version: int) -> None:
+    ranks = factory.files(2)
+    for one in ranks:
+        one.header["version"] = version
+    ranks[0].message(10, 20, peer=1)
+    ranks[1].message(5, 25, peer=0, kind=form.RECEIVE, function="MPI_Recv")
+    trace = open_trace(factory.write(tmp_path / "t", ranks))
+    assert found_in(trace) == {(0, 10, 1, 5)}
+    assert summarise(trace).has_messages
