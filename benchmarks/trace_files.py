@@ -42,6 +42,15 @@ MESSAGE_FUNCTIONS = {
     "MPI_Precv_init": (109, form.PERSISTENT, 109),
     "MPI_Pready": (110, form.BLOCKING, 110),
     "MPI_Parrived": (111, form.BLOCKING, 111),
+    "MPI_Ssend": (112, form.BLOCKING, 112),
+    "MPI_Bsend": (113, form.BLOCKING, 113),
+    "MPI_Wait": (114, form.BLOCKING, 114),
+    "MPI_Waitall": (115, form.BLOCKING, 115),
+    "MPI_Test": (116, form.BLOCKING, 116),
+    "MPI_Probe": (117, form.BLOCKING, 117),
+    "MPI_Iprobe": (118, form.NONBLOCKING, 117),
+    "MPI_Mprobe": (119, form.BLOCKING, 119),
+    "MPI_Pcontrol": (120, form.BLOCKING, 120),
 }
 """The functions that made messages can be of; a file defines those that it has messages of."""
 

@@ -1,16 +1,17 @@
 /*
- * Times MPI_Allreduce of 8 bytes: batches of MPI_Allreduce, which a tracer records, alternate with batches of
- * the MPI library's own function, which a tracer does not record; in one process, so that both use the same
- * cores and the same memory.
+ * Times MPI_Allreduce of 8 bytes, or messages of 8 bytes: batches of calls, which a tracer records, alternate
+ * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
+ * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or "alone"
- * (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
+ * Usage: trace_overhead BATCHES CALLS [messages]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or
+ * "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double now_ns(void) {
@@ -19,27 +20,64 @@ static double now_ns(void) {
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static double recorded_ns(int calls, MPI_Comm comm) {
-    double value = 1.0, sum, began_ns = now_ns();
-    for (int i = 0; i < calls; i++)
-        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
-    return (now_ns() - began_ns) / calls;
-}
+/* The functions of the MPI library, or those that a tracer puts before them. */
+typedef struct functions {
+    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*waitall)(int, MPI_Request *, MPI_Status *);
+} functions;
 
-static int (*unrecorded)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+static functions recorded = {MPI_Allreduce, MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall},
+                 unrecorded;
 
-/* The library's own PMPI_Allreduce, because a tracer replaces the name PMPI_Allreduce as well. */
+/* The library's own PMPI functions, because a tracer replaces the names PMPI_Allreduce and so on as well. */
 static void find_unrecorded(void) {
     Dl_info library;
     if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Get_version"), &library) == 0)
         abort();
-    *(void **)&unrecorded = dlsym(dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD), "PMPI_Allreduce");
+    void *handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    *(void **)&unrecorded.allreduce = dlsym(handle, "PMPI_Allreduce");
+    *(void **)&unrecorded.send = dlsym(handle, "PMPI_Send");
+    *(void **)&unrecorded.recv = dlsym(handle, "PMPI_Recv");
+    *(void **)&unrecorded.isend = dlsym(handle, "PMPI_Isend");
+    *(void **)&unrecorded.irecv = dlsym(handle, "PMPI_Irecv");
+    *(void **)&unrecorded.waitall = dlsym(handle, "PMPI_Waitall");
 }
 
-static double unrecorded_ns(int calls, MPI_Comm comm) {
-    double value = 1.0, sum, began_ns = now_ns();
+static void reduce(const functions *by, MPI_Comm comm) {
+    double value = 1.0, sum;
+    by->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+/* Between two ranks a message there and one back; of one process alone a message to itself by requests. */
+static void pass(const functions *by, MPI_Comm comm) {
+    static int rank = -1;
+    double sent = 1.0, got;
+    MPI_Request requests[2];
+    if (rank < 0)
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (comm == MPI_COMM_SELF) {
+        by->irecv(&got, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+        by->isend(&sent, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+        by->waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (rank == 0) {
+        by->send(&sent, 1, MPI_DOUBLE, 1, 0, comm);
+        by->recv(&got, 1, MPI_DOUBLE, 1, 0, comm, MPI_STATUS_IGNORE);
+    } else {
+        by->recv(&got, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE);
+        by->send(&sent, 1, MPI_DOUBLE, 0, 0, comm);
+    }
+}
+
+static void (*work)(const functions *, MPI_Comm) = reduce;
+
+static double time_ns(const functions *by, int calls, MPI_Comm comm) {
+    const double began_ns = now_ns();
     for (int i = 0; i < calls; i++)
-        unrecorded(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+        work(by, comm);
     return (now_ns() - began_ns) / calls;
 }
 
@@ -50,12 +88,12 @@ enum { CALLS_BEFORE = 200000 };
 /* The order of the two alternates as well. */
 static void measure(const char *name, int batches, int calls, MPI_Comm comm, int prints) {
     for (int i = -CALLS_BEFORE / calls; i < batches; i++) {
-        double recorded = i % 2 ? recorded_ns(calls, comm) : 0.0;
-        double unrecorded = unrecorded_ns(calls, comm);
+        double recorded_ns = i % 2 ? time_ns(&recorded, calls, comm) : 0.0;
+        const double unrecorded_ns = time_ns(&unrecorded, calls, comm);
         if (i % 2 == 0)
-            recorded = recorded_ns(calls, comm);
+            recorded_ns = time_ns(&recorded, calls, comm);
         if (i >= 0 && prints)
-            printf("%s %.2f %.2f\n", name, recorded, unrecorded);
+            printf("%s %.2f %.2f\n", name, recorded_ns, unrecorded_ns);
     }
 }
 
@@ -65,6 +103,8 @@ int main(int argc, char **argv) {
     find_unrecorded();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int batches = argc > 1 ? atoi(argv[1]) : 200, calls = argc > 2 ? atoi(argv[2]) : 1000;
+    if (argc > 3 && strcmp(argv[3], "messages") == 0)
+        work = pass;
     measure("pair", batches, calls, MPI_COMM_WORLD, rank == 0);
     measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
     MPI_Finalize();

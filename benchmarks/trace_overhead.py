@@ -1,6 +1,10 @@
 """The overhead of tracing a call: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
 
-Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
+Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS] [messages]
+
+With ``messages``, point-to-point calls instead: a message of 8 bytes there and one back (MPI_Send and
+MPI_Recv) between two ranks; on one process alone MPI_Irecv, MPI_Isend and MPI_Waitall, which are four
+records.
 
 Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
 not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the
@@ -67,7 +71,8 @@ def in_turns(
     runs: dict[str, list[Pairs]] = {name: [] for name in preloads}
     for name, preload in [*preloads.items()] * ROUNDS:
         rmtree(trace, ignore_errors=True)
-        assigned = [f"LD_PRELOAD={preload}", f"OFFBEAT_TRACE_DIR={trace}"] if preload else []
+        tracer = [f"OFFBEAT_TRACE_DIR={trace}", "OFFBEAT_TRACE_MESSAGES=1"]
+        assigned = [f"LD_PRELOAD={preload}", *tracer] if preload else []
         runs[name].append(run(installation, program, assigned, arguments))
     return {
         name: {kind: np.concatenate([each[kind] for each in kinds]) for kind in kinds[0]}
@@ -83,10 +88,11 @@ def ratio(pairs: np.ndarray) -> str:
     return f"{np.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
 
 
-def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
+def main(mpi: str = "auto", batches: str = "400", calls: str = "1000", what: str = "collectives") -> None:
     installation = find.choose(mpi)
     (tracer,) = build.build_native(installation).parents[1].glob("lib*/**/liboffbeat-trace.so")
-    in_a_round, words = int(batches) // ROUNDS, [str(int(batches) // ROUNDS), calls]
+    has_messages = what == "messages"
+    in_a_round, words = int(batches) // ROUNDS, [str(int(batches) // ROUNDS), calls, what]
     with TemporaryDirectory() as name:
         folder = Path(name)
         program = compiled(installation, SOURCE, folder / "trace_overhead")
@@ -94,13 +100,25 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
         preloads = {"nothing": None, "limit": limit, "tracer": tracer}  # the tracer last: its file is read
         by_library = in_turns(installation, program, folder / "trace", preloads, words)
         file_bytes = (folder / "trace" / "rank-000000.trace").stat().st_size
-    records = 2 * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
+    records_each = (2 + 4) if has_messages else (1 + 1)  # between two ranks, and alone
+    records = records_each * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
+    records_alone = 4 if has_messages else 1
     alone_ns = by_library["tracer"]["alone"][:, 0] - by_library["tracer"]["alone"][:, 1]
-    print(f"{installation.version_text}, two ranks, MPI_Allreduce of 8 B")
-    print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns a call")
+    alone_ns /= records_alone
+    measured = "a message of 8 B and one back" if has_messages else "MPI_Allreduce of 8 B"
+    print(f"{installation.version_text}, two ranks, {measured}")
+    print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns")
     print(f"with the tracer over without: {ratio(by_library['tracer']['pair'])}")
     print(f"the limit, two readings of the time and nothing else: {ratio(by_library['limit']['pair'])}")
     print(f"the same with neither, which should be 1: {ratio(by_library['nothing']['pair'])}")
+    if has_messages:
+        limit_ns = by_library["limit"]["alone"][:, 0] - by_library["limit"]["alone"][:, 1]
+        pair_ns = by_library["tracer"]["pair"][:, 0] - by_library["tracer"]["pair"][:, 1]
+        print(f"a blocking call takes {np.median(pair_ns) / 4:.0f} ns: there and back are four of them")
+        print(
+            f"a nonblocking call or its wait takes {np.median(alone_ns) * records_alone / 3:.0f} ns; the"
+            f" limit is {np.median(limit_ns) / 3:.0f} ns"
+        )
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
         f" and {file_bytes / records:.2f} bytes"

@@ -22,11 +22,26 @@ static int64_t now(void) {
 #endif
 }
 
-int MPI_Allreduce(const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation,
-                  MPI_Comm comm) {
-    const int64_t began = now();
-    const int code = PMPI_Allreduce(sent, got, count, type, operation, comm);
-    leave = now();
-    enter = began;
-    return code;
-}
+/* A function between two readings of the time. */
+#define LIMIT(name, parameters, arguments)                                                                   \
+    int MPI_##name parameters {                                                                              \
+        const int64_t began = now();                                                                         \
+        const int code = PMPI_##name arguments;                                                              \
+        leave = now();                                                                                       \
+        enter = began;                                                                                       \
+        return code;                                                                                         \
+    }
+
+LIMIT(Allreduce, (const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),
+      (sent, got, count, type, operation, comm))
+LIMIT(Send, (const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
+      (sent, count, type, to, tag, comm))
+LIMIT(Recv, (void *got, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status),
+      (got, count, type, from, tag, comm, status))
+LIMIT(Isend,
+      (const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
+      (sent, count, type, to, tag, comm, request))
+LIMIT(Irecv,
+      (void *got, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
+      (got, count, type, from, tag, comm, request))
+LIMIT(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses))

@@ -42,7 +42,8 @@ YOURS = {
     "OFFBEAT_TRACE_DIR": "for `liboffbeat-trace.so`, and set by `offbeat trace run`: folder of the trace;"
     " default: `offbeat-trace`",
     "OFFBEAT_TRACE_RANKS": "records only these ranks of MPI_COMM_WORLD: `0-3,8,16-`",
-    "OFFBEAT_TRACE_EVERY": "N: records only every Nth call of a communicator",
+    "OFFBEAT_TRACE_MESSAGES": "1: also records point-to-point calls",
+    "OFFBEAT_TRACE_EVERY": "N: records only every Nth collective of a communicator",
     "OFFBEAT_TRACE_COLLECTIVES": "records only these collectives, with all their variants:"
     " `allreduce,alltoall,constructors`",
     "OFFBEAT_TRACE_COMM_SIZES": "records only calls on communicators of these sizes: `16-`",

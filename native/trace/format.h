@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file format.h
- * The format of trace files, version 3: one file per rank, `rank-000003.trace` in the trace's folder.
+ * The format of trace files, version 4: one file per rank, `rank-000003.trace` in the trace's folder.
  *
  * All numbers are little-endian; all structures have the memory layout of a 64-bit machine, without padding.
  * The file is a sequence of pages of OFFBEAT_TRACE_PAGE_BYTES. Page 0 is the header. Every other page begins
@@ -13,7 +13,8 @@
  *   - OFFBEAT_TRACE_RECORDS: OFFBEAT_TRACE_RECORDS_A_PAGE records of one lane, filled from the first one. A
  * record whose `function` is 0 was not written (or the process was killed while it wrote the record).
  *   - OFFBEAT_TRACE_MESSAGES: likewise OFFBEAT_TRACE_MESSAGES_A_PAGE messages (calls of point-to-point and
- * partitioned communication) of one lane. Versions 1 and 2 do not have them.
+ * partitioned communication, and marks) of one lane. Versions 1 and 2 do not have them; version 3 has only
+ * the first six kinds of messages.
  *   - OFFBEAT_TRACE_DEFINITIONS: a sequence of definitions. Each is an offbeat_trace_definition, the rest of
  * the structure of its kind, and zeros up to a multiple of 8 bytes. A `kind` of 0 ends the page. A definition
  * is written before the first record that refers to it; but pages of both kinds alternate, so that a reader
@@ -37,8 +38,12 @@
  * posted. Messages and receives are posted in the order of `enter_ns` of their calls: of a blocking call
  * itself, of a nonblocking one the issue, of a persistent one the start. Peer and tag of a receive with a
  * wildcard are those of its status: in the message of a blocking call itself, otherwise in that of the
- * completion. Partitioned communication matches by its initialisations alone, apart from other messages; the
- * n-th starts of matching requests belong together.
+ * completion. A message that MPI_Mprobe or MPI_Improbe found is received by that call: it is the issue of a
+ * receive, whose completion is MPI_Mrecv, or the completion of MPI_Imrecv. Before a message that states how
+ * many others were not recorded (`partition`), that many are missing. A completion whose issue was not
+ * recorded stands for the issue: it was posted before all recorded ones, and such completions are in the
+ * order of their request numbers. Partitioned communication matches by its initialisations alone, apart from
+ * other messages; the n-th starts of matching requests belong together.
  *
  * **Times** are readings of this process's local clock in nanoseconds; those of records have an error of at
  * most `stamps_wrong_ns`, which is added to every bound. Clock points convert them: between two points the
@@ -59,7 +64,7 @@
 #define OFFBEAT_TRACE_MAGIC "OFFBEATT"
 
 enum {
-    OFFBEAT_TRACE_VERSION = 3,
+    OFFBEAT_TRACE_VERSION = 4,
     OFFBEAT_TRACE_PAGE_BYTES = 65536,
     OFFBEAT_TRACE_PAGE_HEADER_BYTES = 64,
     OFFBEAT_TRACE_RECORD_BYTES = 56,
@@ -97,10 +102,11 @@ typedef struct offbeat_trace_header {
     /*   96 */ uint64_t pages;       /**< allocated so far, including this one */
     /*  104 */ uint64_t lost;        /**< records and messages that were not written (limit, disk full) */
     /*  112 */ int32_t lost_because; /**< 0; an errno value (ENOSPC); -1: OFFBEAT_TRACE_BYTES was reached */
-    /*  116 */ uint32_t every;       /**< every n-th call of a communicator is recorded; 1: all */
+    /*  116 */ uint32_t every;       /**< every n-th collective of a communicator is recorded; 1: all */
     /*  120 */ uint64_t bytes_limit; /**< OFFBEAT_TRACE_BYTES; 0: none */
     /*  128 */ int64_t stamps_wrong_ns; /**< maximum error of the times of records */
-    /*  136 */ int64_t zero[15];        /**< reserved */
+    /*  136 */ uint32_t has_messages;   /**< 1: point-to-point calls were recorded (OFFBEAT_TRACE_MESSAGES) */
+    /*  140 */ uint32_t zero[29];       /**< reserved */
     /*  256 */ char host[256];
     /*  512 */ char program[1024];  /**< path of the executable */
     /* 1536 */ char library[1024];  /**< first line of MPI_Get_library_version */
@@ -143,6 +149,9 @@ enum {
     OFFBEAT_TRACE_ANY_SOURCE = 1 << 7, /**< of a receive: posted with MPI_ANY_SOURCE */
     OFFBEAT_TRACE_ANY_TAG = 1 << 8,    /**< of a receive: posted with MPI_ANY_TAG */
     OFFBEAT_TRACE_CANCELLED = 1 << 9,  /**< of a completion: no message was sent or received */
+    /** The same call also wrote messages (of a record) or records (of a message) before this one: its time is
+     * that of those. */
+    OFFBEAT_TRACE_SHARED = 1 << 10,
     /** Bits 12 to 15 of a completion: OFFBEAT_TRACE_BY_WAIT and so on. */
     OFFBEAT_TRACE_BY_SHIFT = 12
 };
@@ -197,39 +206,58 @@ enum {
     OFFBEAT_TRACE_PARTITIONED_SEND = 3,    /**< MPI_Psend_init, its starts and completions */
     OFFBEAT_TRACE_PARTITIONED_RECEIVE = 4, /**< MPI_Precv_init, its starts and completions */
     OFFBEAT_TRACE_READY = 5,               /**< MPI_Pready, MPI_Pready_range, MPI_Pready_list */
-    OFFBEAT_TRACE_ARRIVED = 6              /**< MPI_Parrived that returned true */
+    OFFBEAT_TRACE_ARRIVED = 6,             /**< MPI_Parrived that returned true */
+    OFFBEAT_TRACE_PROBE = 7,               /**< MPI_Probe, or MPI_Iprobe that found a message */
+    OFFBEAT_TRACE_REQUESTS = 8, /**< a call on requests for which nothing else was written: MPI_Wait of
+                                   requests of other kinds, of null or inactive requests; MPI_Cancel;
+                                   MPI_Request_free; and MPI_Mrecv of a message that was probed unrecorded */
+    OFFBEAT_TRACE_POLL = 9,     /**< consecutive calls that found nothing: MPI_Test* and MPI_I(m)probe */
+    OFFBEAT_TRACE_MARK = 10     /**< MPI_Pcontrol */
 };
 
 /** Values of `peer` and `tag` of a message. */
 enum {
-    OFFBEAT_TRACE_UNKNOWN = -1,       /**< a wildcard that no status has resolved yet */
+    OFFBEAT_TRACE_UNKNOWN = -1,       /**< a wildcard that no status has resolved yet; or there is none */
     OFFBEAT_TRACE_PEER_PROC_NULL = -2 /**< MPI_PROC_NULL: there is no message; in all libraries */
 };
 
 /**
  * A call of point-to-point or partitioned communication, or a phase of one. MPI_Sendrecv is two messages with
  * the same times, a send and a receive; a call that completes several requests, or marks several partitions
- * as ready, is one message for each of them.
+ * as ready, is one message for each of them. Messages of the same call have the same times. The
+ * initialisation of a persistent request, and MPI_Imrecv, are messages of phase CALL with a request: they
+ * post nothing.
  *
  * `bytes` is the size of the message (of all partitions, or of the one that READY and ARRIVED are about); of
  * a receive that was posted the size of its buffer, and of a receive that is complete (a blocking call, or a
  * completion) what it received by its status. The size of an element is that of the datatype's definition.
  *
  * A completion has the times and the address of the completing call; the other members are those of the
- * issue, except that peer, tag and bytes of a receive are those of its status.
+ * issue, except that peer, tag and bytes of a receive are those of its status. The completion of a receive
+ * that a probe found has the function of the probe.
+ *
+ * A PROBE has peer, tag and bytes of the message that was found. A POLL is all calls of the same function at
+ * the same place that follow each other within 100 microseconds, with nothing else recorded between them:
+ * from the first one's enter_ns to the last one's exit_ns. Its `bytes` is the time in these calls, in
+ * nanoseconds, and its `partition` their number. The `tag` of a MARK is the level of MPI_Pcontrol. REQUESTS,
+ * POLL and MARK have communicator 0.
  */
 typedef struct offbeat_trace_message {
     /*  0 */ int64_t enter_ns, exit_ns; /**< local clock */
     /* 16 */ uint64_t address;          /**< as in a record */
     /* 24 */ uint64_t bytes;
-    /* 32 */ uint32_t communicator; /**< id of its definition */
+    /* 32 */ uint32_t communicator; /**< id of its definition; 0: none */
     /* 36 */ uint32_t request; /**< number of the request in this file, from 1; 0: none (a blocking call) */
     /* 40 */ uint32_t round;   /**< 0; of starts of a persistent request, and what follows them, 1, 2, ... */
     /* 44 */ int32_t peer;     /**< rank in the communicator (in the remote group of an inter-communicator):
                                   the destination of a send, the source of a receive */
     /* 48 */ int32_t tag;
     /* 52 */ int32_t partition; /**< of READY and ARRIVED the partition, from 0; of the other partitioned
-                                   kinds the number of partitions; else 0 */
+                                   kinds the number of partitions; of a POLL the number of calls. Of a SEND or
+                                   RECEIVE: how many messages with the same communicator, kind, peer and tag
+                                   were left out (by a window or a pause) since the last one with them that
+                                   was recorded. It is stated once: of a receive with a wildcard, and of a
+                                   request whose issue is not recorded, by the completion */
     /* 56 */ uint16_t function; /**< id of its definition; 0: the message was not written */
     /* 58 */ uint16_t datatype; /**< id of its definition; 0: none */
     /* 60 */ uint16_t kind;     /**< OFFBEAT_TRACE_SEND and so on */

@@ -9,6 +9,7 @@
 #include "clock/limits.h"
 #include "trace/call_path.h"
 #include "trace/communicators.h"
+#include "trace/message_call.h"
 #include "trace/python_frames.h"
 #include "trace/timestamp.h"
 #include "trace/trace_file.h"
@@ -118,6 +119,7 @@ static void write_header(offbeat_trace_header *header, uint64_t run_id) {
     header->drift_limit = OFFBEAT_DRIFT_LIMIT;
     header->wander = OFFBEAT_WANDER_LIMIT;
     header->every = offbeat_tracer_state.config.every;
+    header->has_messages = offbeat_tracer_state.config.has_messages != 0;
     header->bytes_limit = offbeat_tracer_state.config.max_file_bytes;
     header->stamps_wrong_ns = offbeat_tracer_timestamp_bound_ns();
     write_strings(header);
@@ -144,6 +146,9 @@ static void open_file(const run_info *run) {
     offbeat_tracer_python_detect();
     offbeat_tracer_write_clock_point();
     offbeat_tracer_set_window(run->start_ns);
+    int thread_level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&thread_level);
+    offbeat_tracer_requests_share(thread_level == MPI_THREAD_MULTIPLE);
     if (offbeat_tracer_communicators_init() == 0)
         atomic_store(&offbeat_tracer_is_tracing, 1);
     else
@@ -251,12 +256,33 @@ void offbeat_tracer_abort(void) {
     header->state = OFFBEAT_TRACE_ABORTED;
 }
 
-void offbeat_tracer_pcontrol(int level) {
+static void control(int level) {
     const offbeat_tracer_config *config = &offbeat_tracer_state.config;
-    if (offbeat_tracer_state.clock == NULL)
-        return;
     if (config->has_sync_level && level == config->sync_level)
         synchronise();
     else if (level == 0 || level == 1)
         atomic_store(&offbeat_tracer_is_paused, level == 0);
+}
+
+/* Recorded if calls are recorded before or after: the marks of a pause are its begin and its end. */
+void offbeat_tracer_pcontrol_enter(int level, uint16_t flags, offbeat_tracer_caller caller) {
+    offbeat_tracer_thread *thread = &offbeat_tracer_this_thread;
+    if (thread->depth++ > 0 || offbeat_tracer_state.clock == NULL)
+        return;
+    const int64_t enter_ns = offbeat_tracer_timestamp_ns(&thread->timestamps);
+    const int was_recorded = offbeat_tracer_in_window(enter_ns);
+    control(level);
+    if (!offbeat_tracer_is_tracing || !(was_recorded || offbeat_tracer_in_window(enter_ns)))
+        return;
+    const offbeat_tracer_message_call call = {
+        .thread = thread,
+        .is_traced = 1,
+        .is_recorded = 1,
+        .function = OFFBEAT_Pcontrol,
+        .flags = flags,
+        .enter_ns = enter_ns,
+        .exit_ns = offbeat_tracer_timestamp_ns(&thread->timestamps),
+        .caller = caller,
+    };
+    offbeat_tracer_message_write_call(&call, OFFBEAT_TRACE_MARK, level);
 }

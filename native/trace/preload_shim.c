@@ -29,8 +29,8 @@ typedef uintptr_t word;
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
 #define PARAMETERS                                                                                           \
-    word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, word l
-#define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k, l
+    word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, word l, word m
+#define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k, l, m
 
 typedef word function(PARAMETERS);
 
@@ -81,7 +81,7 @@ static int is_program_call(const void *caller) {
     return offbeat_tracer_is_program_code(caller) > 0;
 }
 
-/* The fence prevents a tail call, which would write all twelve arguments to where the caller's are: the
+/* The fence prevents a tail call, which would write all thirteen arguments to where the caller's are: the
  * caller may have passed fewer, and have other data there. */
 #define TRAMPOLINE(symbol)                                                                                   \
     static function first_##symbol;                                                                          \
@@ -132,7 +132,7 @@ TRAMPOLINES(Finalize, finalize)
 TRAMPOLINES(Abort, abort)
 TRAMPOLINES(Pcontrol, pcontrol)
 
-/* One variant of a collective, with all its bindings. */
+/* One variant of a function with a buffer, with all its bindings. */
 #define TRAMPOLINES_OF_VARIANT(name, lower)                                                                  \
     TRAMPOLINES(name, lower)                                                                                 \
     TRAMPOLINES_OF(MPI_##name##_c, PMPI_##name##_c)                                                          \
@@ -144,6 +144,8 @@ TRAMPOLINES(Pcontrol, pcontrol)
     TRAMPOLINES_OF_VARIANT(I##lower, i##lower)                                                               \
     TRAMPOLINES_OF_VARIANT(name##_init, lower##_init)
 #define OFFBEAT_CONSTRUCTOR(name, lower, ...) TRAMPOLINES(name, lower)
+#define OFFBEAT_MESSAGE_FUNCTION(name, lower, ...) TRAMPOLINES_OF_VARIANT(name, lower)
+#define OFFBEAT_PROBE_FUNCTION(name, lower, ...) TRAMPOLINES(name, lower)
 #define OFFBEAT_REQUEST_FUNCTION(name, lower, ...) TRAMPOLINES(name, lower)
 #include "trace/wrapped_functions.h"
 

@@ -77,7 +77,4 @@ void offbeat_tracer_finalize(void);
 /** Marks the trace as aborted, before MPI_Abort. */
 void offbeat_tracer_abort(void);
 
-/** MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the clocks. */
-void offbeat_tracer_pcontrol(int level);
-
 #endif

@@ -2,148 +2,203 @@
 #include "trace/requests.h"
 
 #include "trace/communicators.h"
+#include "trace/message_call.h"
 #include "trace/process_state.h"
+#include "trace/skipped_messages.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-/* --- the table of requests --- */
+static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 
-enum { CHAINS = 1024 };
+/* --- requests of collectives --- */
 
-static _Atomic size_t request_count; /* mostly 0, and then completing calls look up nothing */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static offbeat_tracer_request *chains[CHAINS]; /* oldest first */
-
-static offbeat_tracer_request **chain_of(MPI_Request request) {
-    return &chains[offbeat_tracer_hash_slot((uintptr_t)request, CHAINS)];
-}
-
-static void add(const offbeat_tracer_request *request) {
-    offbeat_tracer_request *added = request->handle != MPI_REQUEST_NULL ? malloc(sizeof *added) : NULL;
-    if (added == NULL)
-        return;
-    *added = *request;
-    pthread_mutex_lock(&lock);
-    offbeat_tracer_request **link = chain_of(request->handle);
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = added;
-    pthread_mutex_unlock(&lock);
-    request_count++;
+/* A request of a collective, which is added to the table once it is set; NULL if memory is exhausted. */
+static offbeat_tracer_request *request_of(MPI_Request handle, const offbeat_trace_record *record) {
+    uint32_t number;
+    offbeat_tracer_request *request = handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new(&number) : NULL;
+    if (request == NULL)
+        return NULL;
+    request->handle = (uintptr_t)handle;
+    request->is_message = 0;
+    request->record = *record;
+    return request;
 }
 
 void offbeat_tracer_request_add(MPI_Request request, const offbeat_trace_record *record, int is_persistent) {
-    const offbeat_tracer_request added = {.handle = request,
-                                          .is_persistent = is_persistent,
-                                          .is_active = !is_persistent,
-                                          .is_recorded = !is_persistent,
-                                          .record = *record};
-    add(&added);
+    offbeat_tracer_request *added = request_of(request, record);
+    if (added == NULL)
+        return;
+    added->is_persistent = is_persistent != 0;
+    added->is_active = added->is_recorded = !is_persistent;
+    offbeat_tracer_request_insert(table, added);
 }
 
 void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_trace_record *record,
                                             int is_recorded, const MPI_Comm *newcomm,
                                             const MPI_Fint *newcomm_fortran) {
-    const offbeat_tracer_request added = {.handle = request,
-                                          .is_active = 1,
-                                          .is_recorded = is_recorded,
-                                          .record = *record,
-                                          .newcomm = newcomm,
-                                          .newcomm_fortran = newcomm_fortran};
-    add(&added);
-}
-
-/* Finds a request and claims it for the calling thread; NULL if there is none. Some libraries use one handle
- * for several requests that are complete from the start: then the oldest one that is not claimed. */
-static offbeat_tracer_request *claim(MPI_Request handle) {
-    if (handle == MPI_REQUEST_NULL)
-        return NULL;
-    pthread_mutex_lock(&lock);
-    offbeat_tracer_request *request = *chain_of(handle);
-    while (request != NULL && (request->handle != handle || request->is_claimed))
-        request = request->next;
-    if (request != NULL)
-        request->is_claimed = 1;
-    pthread_mutex_unlock(&lock);
-    return request;
-}
-
-static void release(offbeat_tracer_request *request) {
-    pthread_mutex_lock(&lock);
-    request->is_claimed = 0;
-    pthread_mutex_unlock(&lock);
-}
-
-static void remove_claimed(offbeat_tracer_request *request) {
-    pthread_mutex_lock(&lock);
-    offbeat_tracer_request **link = chain_of(request->handle);
-    while (*link != NULL && *link != request)
-        link = &(*link)->next;
-    int is_in_table = *link != NULL;
-    if (is_in_table)
-        *link = request->next;
-    pthread_mutex_unlock(&lock);
-    if (is_in_table) {
-        request_count--;
-        free(request);
-    }
+    offbeat_tracer_request *added = request_of(request, record);
+    if (added == NULL)
+        return;
+    added->is_active = 1;
+    added->is_recorded = is_recorded != 0;
+    added->newcomm = newcomm;
+    added->newcomm_fortran = newcomm_fortran;
+    offbeat_tracer_request_insert(table, added);
 }
 
 /* --- completing and starting calls --- */
 
-static void claim_all(offbeat_tracer_completion *completion, const offbeat_tracer_request_list *requests) {
-    for (int i = 0; i < requests->count; i++) {
-        MPI_Request handle =
-            requests->handles != NULL ? requests->handles[i] : PMPI_Request_f2c(requests->fortran_handles[i]);
-        offbeat_tracer_request *request = claim(handle);
-        if (request != NULL)
-            completion->matched[completion->count++] = (offbeat_tracer_matched_request){i, request};
+/* Makes space for handles and statuses beyond the inline ones. @return whether there is enough memory */
+static int reserve_scratch(offbeat_tracer_completion *completion, int count) {
+    offbeat_tracer_thread *thread = completion->thread;
+    const size_t bytes = (size_t)count * (sizeof *completion->handles + sizeof(MPI_Status));
+    if (thread->scratch_bytes < bytes) {
+        free(thread->scratch);
+        thread->scratch = malloc(2 * bytes);
+        thread->scratch_bytes = thread->scratch != NULL ? 2 * bytes : 0;
     }
+    completion->handles = thread->scratch;
+    return thread->scratch != NULL;
 }
 
-void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion, int completed_by,
-                                     offbeat_tracer_request_list requests, offbeat_tracer_caller caller) {
+static void copy_handles(offbeat_tracer_completion *completion, const offbeat_tracer_request_list *requests) {
+    completion->handles = completion->inline_handles;
+    /* Out of memory: the completions are not recorded. */
+    if (requests->count > OFFBEAT_TRACER_INLINE_REQUESTS && !reserve_scratch(completion, requests->count))
+        return;
+    for (int i = 0; i < requests->count; i++)
+        completion->handles[i] =
+            (uintptr_t)(!requests->is_fortran ? requests->handles[i]
+                                              : PMPI_Request_f2c(requests->fortran_handles[i]));
+    completion->count = requests->count > 0 ? requests->count : 0;
+}
+
+void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion, uint16_t function,
+                                     int completed_by, offbeat_tracer_request_list requests,
+                                     offbeat_tracer_caller caller) {
     completion->thread = &offbeat_tracer_this_thread;
     completion->count = 0;
-    completion->matched = completion->inline_requests;
-    completion->caller = caller;
-    completion->flags = (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT);
-    if (completion->thread->depth++ > 0 || request_count == 0 || !offbeat_tracer_is_tracing)
+    completion->has_messages = 0;
+    const size_t outstanding = table->count;
+    if (completion->thread->depth++ > 0 || !offbeat_tracer_is_tracing ||
+        (outstanding == 0 && !offbeat_tracer_state.config.has_messages))
         return;
-    if (requests.count > OFFBEAT_TRACER_INLINE_REQUESTS)
-        completion->matched = malloc(sizeof *completion->matched * (size_t)requests.count);
-    if (completion->matched == NULL) /* out of memory: the completions are not recorded */
-        completion->matched = completion->inline_requests;
-    else
-        claim_all(completion, &requests);
-    if (completion->count > 0)
-        completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
+    completion->caller = caller;
+    completion->function = function;
+    completion->flags = (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT);
+    completion->is_fortran = requests.is_fortran;
+    if (completion->is_fortran)
+        completion->flags |= OFFBEAT_TRACE_FORTRAN;
+    completion->has_written_records = completion->has_written_messages = 0;
+    completion->has_messages = offbeat_tracer_state.config.has_messages;
+    if (outstanding > 0)
+        copy_handles(completion, &requests);
+    completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
 }
 
-static int64_t exit_time(offbeat_tracer_completion *completion) {
-    return completion->count > 0 ? offbeat_tracer_timestamp_ns(&completion->thread->timestamps) : 0;
+void *offbeat_tracer_completion_statuses(offbeat_tracer_completion *completion) {
+    if (!completion->has_messages || completion->count == 0)
+        return NULL;
+    if (completion->count <= OFFBEAT_TRACER_INLINE_REQUESTS)
+        return completion->inline_statuses;
+    return completion->handles + completion->count;
 }
 
-static void leave(offbeat_tracer_completion *completion) {
+static void read_exit_time(offbeat_tracer_completion *completion) {
+    if (completion->count > 0 || completion->has_messages)
+        completion->exit_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
+}
+
+/* The call itself, for those that wrote nothing else. */
+static offbeat_tracer_message_call call_of(const offbeat_tracer_completion *completion) {
+    return (offbeat_tracer_message_call){
+        .thread = completion->thread,
+        .is_traced = 1,
+        .is_recorded = offbeat_tracer_in_window(completion->enter_ns) != 0,
+        .function = completion->function,
+        .flags = completion->flags & OFFBEAT_TRACE_FORTRAN,
+        .enter_ns = completion->enter_ns,
+        .exit_ns = completion->exit_ns,
+        .caller = completion->caller,
+    };
+}
+
+/* @param has_succeeded whether the call, if it is a test, completed what it tested */
+static void leave(const offbeat_tracer_completion *completion, int has_succeeded) {
+    if (completion->has_messages && !completion->has_written_records && !completion->has_written_messages) {
+        const offbeat_tracer_message_call call = call_of(completion);
+        if (has_succeeded)
+            offbeat_tracer_message_write_call(&call, OFFBEAT_TRACE_REQUESTS, OFFBEAT_TRACE_UNKNOWN);
+        else
+            offbeat_tracer_message_write_poll(&call);
+    }
     completion->thread->depth--;
-    if (completion->matched != completion->inline_requests)
-        free(completion->matched);
+}
+
+/* Looked up once, for the first of several requests. */
+static uint64_t call_site(offbeat_tracer_completion *completion) {
+    if (!completion->has_written_records && !completion->has_written_messages)
+        completion->address = offbeat_tracer_call_site(completion->thread, completion->caller);
+    return completion->address;
+}
+
+/* Flags of a phase by this call, from those of the issue. */
+static uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags, uint16_t phase,
+                            int is_failed) {
+    issue_flags &= (uint16_t) ~(OFFBEAT_TRACE_PHASE | OFFBEAT_TRACE_FAILED);
+    return issue_flags | completion->flags | phase | (is_failed ? OFFBEAT_TRACE_FAILED : 0);
 }
 
 static void write_record(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
-                         uint16_t phase, int code, int64_t exit_ns) {
-    const uint16_t issue_flags =
-        request->record.flags & (uint16_t) ~(OFFBEAT_TRACE_PHASE | OFFBEAT_TRACE_FAILED);
+                         uint16_t phase, int is_failed) {
     offbeat_trace_record record = request->record;
     record.enter_ns = completion->enter_ns;
-    record.exit_ns = exit_ns;
-    record.address = offbeat_tracer_call_site(completion->thread, completion->caller);
-    record.flags = issue_flags | completion->flags | phase | (code == MPI_SUCCESS ? 0 : OFFBEAT_TRACE_FAILED);
+    record.exit_ns = completion->exit_ns;
+    record.address = call_site(completion);
+    record.flags = phase_flags(completion, record.flags, phase, is_failed);
+    if (completion->has_written_messages)
+        record.flags |= OFFBEAT_TRACE_SHARED;
+    completion->has_written_records = 1;
     offbeat_tracer_write_record(completion->thread, &record);
+}
+
+static void write_message(offbeat_tracer_completion *completion, offbeat_trace_message *message) {
+    message->enter_ns = completion->enter_ns;
+    message->exit_ns = completion->exit_ns;
+    message->address = call_site(completion);
+    if (completion->has_written_records)
+        message->flags |= OFFBEAT_TRACE_SHARED;
+    completion->has_written_messages = 1;
+    offbeat_tracer_write_message(completion->thread, message);
+}
+
+/* Whether a message was cancelled by its status. */
+static int is_cancelled(const offbeat_tracer_request *request, const MPI_Status *status) {
+    int is_set = 0;
+    return request->is_cancelled && status != NULL && PMPI_Test_cancelled(status, &is_set) == MPI_SUCCESS &&
+           is_set;
+}
+
+/* A completion of a message; `status` may be NULL. A request that was posted unrecorded is written if it is
+ * completed within the window, and else counted as skipped. */
+static void complete_message(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
+                             const MPI_Status *status, int is_failed) {
+    offbeat_trace_message message = request->message;
+    const int was_resolved = message.peer != OFFBEAT_TRACE_UNKNOWN && message.tag != OFFBEAT_TRACE_UNKNOWN;
+    message.flags = phase_flags(completion, message.flags, OFFBEAT_TRACE_COMPLETION, is_failed);
+    if (is_cancelled(request, status))
+        message.flags |= OFFBEAT_TRACE_CANCELLED;
+    else if (message.kind == OFFBEAT_TRACE_RECEIVE && status != NULL && !is_failed)
+        offbeat_tracer_message_resolve(&message, status);
+    const int is_received = !(message.flags & (OFFBEAT_TRACE_FAILED | OFFBEAT_TRACE_CANCELLED));
+    if (!request->is_recorded && !offbeat_tracer_in_window(completion->enter_ns)) {
+        if (is_received)
+            offbeat_tracer_message_skip(&message);
+        return;
+    }
+    if (is_received && (!was_resolved || !request->is_recorded))
+        offbeat_tracer_message_state_skipped(&message);
+    write_message(completion, &message);
 }
 
 static void define_newcomm(const offbeat_tracer_request *request) {
@@ -152,74 +207,144 @@ static void define_newcomm(const offbeat_tracer_request *request) {
     offbeat_tracer_communicator_created(newcomm, request->record.communicator, request->record.function);
 }
 
-static void complete(offbeat_tracer_completion *completion, offbeat_tracer_request *request, int code,
-                     int64_t exit_ns) {
-    if (request->is_active && request->is_recorded)
-        write_record(completion, request, OFFBEAT_TRACE_COMPLETION, code, exit_ns);
-    if (code == MPI_SUCCESS && (request->newcomm != NULL || request->newcomm_fortran != NULL))
+/* The error class of one of several requests. */
+static int class_of(int code, const MPI_Status *status) {
+    int class = code;
+    if (code == MPI_ERR_IN_STATUS && status != NULL)
+        PMPI_Error_class(status->MPI_ERROR, &class);
+    return class;
+}
+
+/* Whether MPI_Isendrecv sets its status: MPICH 4 and 5 and Intel MPI leave it as it was. Then the source and
+ * the tag are those of the call, and a wildcard remains unresolved. */
+#ifdef OPEN_MPI
+enum { EXCHANGES_HAVE_STATUS = 1 };
+#else
+enum { EXCHANGES_HAVE_STATUS = 0 };
+#endif
+
+/* Writes the completion of a request, and frees it unless it is persistent. */
+static void finish(offbeat_tracer_completion *completion, offbeat_tracer_request *request,
+                   const MPI_Status *status, int is_failed) {
+    if (request->is_message && request->is_active) {
+        const int has_status = request->other == NULL || EXCHANGES_HAVE_STATUS;
+        if (request->other != NULL)
+            complete_message(completion, request->other, NULL, is_failed);
+        complete_message(completion, request, has_status ? status : NULL, is_failed);
+    } else if (request->is_active && request->is_recorded) {
+        write_record(completion, request, OFFBEAT_TRACE_COMPLETION, is_failed);
+    }
+    if (!is_failed && (request->newcomm != NULL || request->newcomm_fortran != NULL))
         define_newcomm(request);
     request->is_active = 0;
     if (request->is_persistent)
-        release(request);
-    else
-        remove_claimed(request);
+        return;
+    if (request->other != NULL)
+        offbeat_tracer_request_delete(request->other);
+    offbeat_tracer_request_delete(request);
 }
 
-void offbeat_tracer_completion_leave_all(offbeat_tracer_completion *completion, int code, int are_complete) {
-    const int64_t exit_ns = exit_time(completion);
-    for (int i = 0; i < completion->count; i++) {
-        if (are_complete)
-            complete(completion, completion->matched[i].request, code, exit_ns);
-        else
-            release(completion->matched[i].request);
-    }
-    leave(completion);
+static void complete(offbeat_tracer_completion *completion, uintptr_t handle, const MPI_Status *status,
+                     int code) {
+    const int class = class_of(code, status);
+    if ((MPI_Request)handle == MPI_REQUEST_NULL || class == MPI_ERR_PENDING)
+        return;
+    offbeat_tracer_request *request = offbeat_tracer_request_take(table, handle, completion->enter_ns);
+    if (request != NULL)
+        finish(completion, request, status, class != MPI_SUCCESS);
 }
 
-static int contains(const int *indices, int count, int index) {
-    for (int i = 0; i < count; i++)
-        if (indices[i] == index)
-            return 1;
-    return 0;
+/* One of the statuses; NULL if there are none. @param converted where one of Fortran is stored */
+static const MPI_Status *status_at(const offbeat_tracer_completion *completion, const void *statuses, int i,
+                                   MPI_Status *converted) {
+    const MPI_Status *status = statuses;
+    if (status == NULL || !completion->is_fortran)
+        return status == NULL ? NULL : &status[i];
+    return PMPI_Status_f2c((const MPI_Fint *)&status[i], converted) == MPI_SUCCESS ? converted : NULL;
+}
+
+static void complete_at(offbeat_tracer_completion *completion, int i, int status_index, const void *statuses,
+                        int code) {
+    MPI_Status converted;
+    complete(completion, completion->handles[i], status_at(completion, statuses, status_index, &converted),
+             code);
+}
+
+void offbeat_tracer_completion_leave_all(offbeat_tracer_completion *completion, int code, int are_complete,
+                                         const void *statuses) {
+    read_exit_time(completion);
+    for (int i = 0; i < completion->count && are_complete; i++)
+        complete_at(completion, i, i, statuses, code);
+    leave(completion, are_complete);
 }
 
 void offbeat_tracer_completion_leave_some(offbeat_tracer_completion *completion, int code, int count,
-                                          const int *indices, int first) {
-    const int64_t exit_ns = exit_time(completion);
-    for (int i = 0; i < completion->count; i++) {
-        const offbeat_tracer_matched_request *matched = &completion->matched[i];
-        if (count != MPI_UNDEFINED && contains(indices, count, matched->index + first))
-            complete(completion, matched->request, code, exit_ns);
-        else
-            release(matched->request);
+                                          const int *indices, const void *statuses, int first) {
+    read_exit_time(completion);
+    const int is_none = count == MPI_UNDEFINED;
+    for (int i = 0; i < count && i < completion->count && !is_none; i++) {
+        const int index = indices[i] - first; /* MPI_UNDEFINED: there was no active request */
+        if (index >= 0 && index < completion->count)
+            complete_at(completion, index, i, statuses, code);
     }
-    leave(completion);
+    leave(completion, count != 0);
+}
+
+/* A start of a persistent request. */
+static void start(offbeat_tracer_completion *completion, offbeat_tracer_request *request, int code) {
+    const int is_failed = code != MPI_SUCCESS, is_in_window = offbeat_tracer_in_window(completion->enter_ns);
+    uint32_t *round = request->is_message ? &request->message.round : &request->record.round;
+    ++*round;
+    request->is_active = !is_failed;
+    if (!request->is_message) {
+        const int is_sampled = (*round - 1) % offbeat_tracer_state.config.every == 0;
+        request->is_recorded = is_sampled && is_in_window;
+        if (request->is_recorded)
+            write_record(completion, request, OFFBEAT_TRACE_START, is_failed);
+        return;
+    }
+    request->is_recorded = is_in_window != 0;
+    request->message.enter_ns = completion->enter_ns;
+    if (!request->is_recorded)
+        return;
+    offbeat_trace_message message = request->message;
+    message.flags = phase_flags(completion, message.flags, OFFBEAT_TRACE_START, is_failed);
+    if (!is_failed)
+        offbeat_tracer_message_state_skipped(&message);
+    write_message(completion, &message);
 }
 
 void offbeat_tracer_start_leave(offbeat_tracer_completion *completion, int code) {
-    const int64_t exit_ns = exit_time(completion);
+    read_exit_time(completion);
     for (int i = 0; i < completion->count; i++) {
-        offbeat_tracer_request *request = completion->matched[i].request;
-        if (request->is_persistent) {
-            uint32_t round = ++request->record.round;
-            request->is_active = code == MPI_SUCCESS;
-            request->is_recorded = (round - 1) % offbeat_tracer_state.config.every == 0 &&
-                                   offbeat_tracer_in_window(completion->enter_ns);
-            if (request->is_recorded)
-                write_record(completion, request, OFFBEAT_TRACE_START, code, exit_ns);
-        }
-        release(request);
+        offbeat_tracer_request *request = offbeat_tracer_request_find(table, completion->handles[i]);
+        if (request != NULL && request->is_persistent)
+            start(completion, request, code);
     }
-    leave(completion);
+    leave(completion, 1);
 }
 
 void offbeat_tracer_free_leave(offbeat_tracer_completion *completion, int code) {
-    const int64_t exit_ns = exit_time(completion);
-    for (int i = 0; i < completion->count; i++) {
-        offbeat_tracer_request *request = completion->matched[i].request;
-        if (request->is_active && request->is_recorded)
-            write_record(completion, request, OFFBEAT_TRACE_COMPLETION, code, exit_ns);
-        remove_claimed(request);
+    read_exit_time(completion);
+    offbeat_tracer_request *request =
+        completion->count > 0
+            ? offbeat_tracer_request_take(table, completion->handles[0], completion->enter_ns)
+            : NULL;
+    if (request != NULL && request->is_persistent)
+        offbeat_tracer_request_remove(table, request);
+    if (request != NULL) {
+        request->is_persistent = 0;
+        finish(completion, request, NULL, code != MPI_SUCCESS);
     }
-    leave(completion);
+    leave(completion, 1);
+}
+
+void offbeat_tracer_cancel_leave(offbeat_tracer_completion *completion, int code) {
+    read_exit_time(completion);
+    if (completion->count > 0 && code == MPI_SUCCESS) {
+        offbeat_tracer_request *request = offbeat_tracer_request_find(table, completion->handles[0]);
+        if (request != NULL)
+            request->is_cancelled = 1;
+    }
+    leave(completion, 1);
 }

@@ -19,7 +19,8 @@
     OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS,    \
         OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS, OFFBEAT_ADDRESS
 
-/* --- parameters in Fortran of a list of names, for constructors of communicators --- */
+/* --- parameters in Fortran of a list of names, for constructors of communicators and point-to-point
+ * functions --- */
 
 #define OFFBEAT_ADDRESSES_1(a) void *a
 #define OFFBEAT_ADDRESSES_2(a, ...) void *a, OFFBEAT_ADDRESSES_1(__VA_ARGS__)
@@ -31,11 +32,14 @@
 #define OFFBEAT_ADDRESSES_8(a, ...) void *a, OFFBEAT_ADDRESSES_7(__VA_ARGS__)
 #define OFFBEAT_ADDRESSES_9(a, ...) void *a, OFFBEAT_ADDRESSES_8(__VA_ARGS__)
 #define OFFBEAT_ADDRESSES_10(a, ...) void *a, OFFBEAT_ADDRESSES_9(__VA_ARGS__)
-#define OFFBEAT_ELEVENTH(a, b, c, d, e, f, g, h, i, j, eleventh, ...) eleventh
+#define OFFBEAT_ADDRESSES_11(a, ...) void *a, OFFBEAT_ADDRESSES_10(__VA_ARGS__)
+#define OFFBEAT_ADDRESSES_12(a, ...) void *a, OFFBEAT_ADDRESSES_11(__VA_ARGS__)
+#define OFFBEAT_THIRTEENTH(a, b, c, d, e, f, g, h, i, j, k, l, thirteenth, ...) thirteenth
 #define OFFBEAT_ADDRESSES(...)                                                                               \
-    OFFBEAT_ELEVENTH(__VA_ARGS__, OFFBEAT_ADDRESSES_10, OFFBEAT_ADDRESSES_9, OFFBEAT_ADDRESSES_8,            \
-                     OFFBEAT_ADDRESSES_7, OFFBEAT_ADDRESSES_6, OFFBEAT_ADDRESSES_5, OFFBEAT_ADDRESSES_4,     \
-                     OFFBEAT_ADDRESSES_3, OFFBEAT_ADDRESSES_2, OFFBEAT_ADDRESSES_1, none)                    \
+    OFFBEAT_THIRTEENTH(__VA_ARGS__, OFFBEAT_ADDRESSES_12, OFFBEAT_ADDRESSES_11, OFFBEAT_ADDRESSES_10,        \
+                       OFFBEAT_ADDRESSES_9, OFFBEAT_ADDRESSES_8, OFFBEAT_ADDRESSES_7, OFFBEAT_ADDRESSES_6,   \
+                       OFFBEAT_ADDRESSES_5, OFFBEAT_ADDRESSES_4, OFFBEAT_ADDRESSES_3, OFFBEAT_ADDRESSES_2,   \
+                       OFFBEAT_ADDRESSES_1, none)                                                            \
     (__VA_ARGS__)
 
 /* --- the initializer of an offbeat_tracer_arguments (record_arguments.h), whose members have the names ---
@@ -88,11 +92,13 @@
 
 /* --- what the wrappers of functions on requests do after the call, by `result` in wrapped_functions.h --- */
 
-#define ALL(are_complete) offbeat_tracer_completion_leave_all(&completion, CODE, are_complete)
-#define SOME(count, indices)                                                                                 \
-    offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, FIRST_INDEX)
+#define ALL(are_complete, statuses)                                                                          \
+    offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses))
+#define SOME(count, indices, statuses)                                                                       \
+    offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, READABLE(statuses), FIRST_INDEX)
 #define STARTED offbeat_tracer_start_leave(&completion, CODE)
 #define FREED offbeat_tracer_free_leave(&completion, CODE)
+#define CANCELLED offbeat_tracer_cancel_leave(&completion, CODE)
 
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -27,6 +27,7 @@ static void release_lane(void *ended) {
         return;
     *released = (free_lane){.lane = thread->lane, .records = thread->records, .messages = thread->messages};
     free(thread->paths);
+    free(thread->scratch);
     memset(thread, 0, sizeof *thread);
     pthread_mutex_lock(&lock);
     released->below = free_lanes;
@@ -76,6 +77,7 @@ void *offbeat_tracer_next_page(offbeat_tracer_thread *thread, offbeat_tracer_cur
         acquire_lane(thread, enter_ns);
     if (cursor->next != cursor->end)
         return cursor->next;
+    thread->poll.message = NULL; /* it may be in the page that is released now */
     if (cursor->page != NULL)
         offbeat_tracer_page_release(cursor->page);
     cursor->page = offbeat_tracer_page_allocate(kind, thread->lane);

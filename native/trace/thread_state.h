@@ -44,6 +44,12 @@ typedef struct offbeat_tracer_cursor {
     void *next, *end; /**< in the page */
 } offbeat_tracer_cursor;
 
+/** The thread's last message, if it is an OFFBEAT_TRACE_POLL that further unsuccessful calls may join. */
+typedef struct offbeat_tracer_poll {
+    offbeat_trace_message *message;      /**< in the file; NULL: something else was written since */
+    const void *address, *stack_pointer; /**< of the caller */
+} offbeat_tracer_poll;
+
 /** Zero-initialised means that the thread has written nothing yet. */
 typedef struct offbeat_tracer_thread {
     int depth; /**< of nested wrappers: only the outermost one records */
@@ -57,6 +63,9 @@ typedef struct offbeat_tracer_thread {
     offbeat_tracer_cached_handle types[OFFBEAT_TRACER_CACHED_TYPES];
     offbeat_tracer_cached_handle operations[OFFBEAT_TRACER_CACHED_OPERATIONS];
     offbeat_tracer_cursor messages;
+    offbeat_tracer_poll poll;
+    void *scratch; /**< for the arguments of a call on requests; NULL: not allocated yet */
+    size_t scratch_bytes;
 } offbeat_tracer_thread;
 
 /** Of the calling thread. The preload library defines it, as the initial-exec model, which needs no call for
@@ -98,6 +107,7 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *th
     atomic_thread_fence(memory_order_release);
     *(volatile uint16_t *)&slot->function = record->function;
     thread->records.next = slot + 1;
+    thread->poll.message = NULL;
 }
 
 /** Writes a message of the calling thread; its function must not be 0. Counts it as lost if there is no
@@ -111,12 +121,23 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_message(offbeat_tracer_thread *t
         if (slot == NULL)
             return;
     }
-    offbeat_trace_message unwritten = *message;
-    unwritten.function = 0;
-    *slot = unwritten;
+    slot->enter_ns = message->enter_ns; /* member by member, as above */
+    slot->exit_ns = message->exit_ns;
+    slot->address = message->address;
+    slot->bytes = message->bytes;
+    slot->communicator = message->communicator;
+    slot->request = message->request;
+    slot->round = message->round;
+    slot->peer = message->peer;
+    slot->tag = message->tag;
+    slot->partition = message->partition;
+    slot->datatype = message->datatype;
+    slot->kind = message->kind;
+    slot->flags = message->flags;
     atomic_thread_fence(memory_order_release);
     *(volatile uint16_t *)&slot->function = message->function;
     thread->messages.next = slot + 1;
+    thread->poll.message = NULL;
 }
 
 /** Index of a handle in a hash table. @param size of the table, a power of two */

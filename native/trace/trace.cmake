@@ -1,5 +1,5 @@
 # liboffbeat-trace.so: the preload library. LD_PRELOAD puts it before the MPI library of a program, and every collective
-# of the program is recorded.
+# of the program is recorded; if requested, every point-to-point call as well.
 #
 # It consists of trampolines and depends on no MPI library. In processes that use the MPI library of this build it loads
 # liboffbeat-tracer.so, whose wrappers are generated from trace/wrapped_functions.h and collectives/collectives.def. The
@@ -45,6 +45,15 @@ if(trace_library_symbols MATCHES " MPI_Allreduce[@\n]")
         string(REGEX MATCH "\\(([A-Za-z_]+)," matched "${row}")
         list(APPEND trace_names MPI_${CMAKE_MATCH_1})
     endforeach()
+    file(STRINGS ${trace_table} rows REGEX "^OFFBEAT_(MESSAGE|PROBE)_FUNCTION\\(")
+    foreach(row IN LISTS rows)
+        string(REGEX MATCH "\\(([A-Za-z_]+)," matched "${row}")
+        set(name MPI_${CMAKE_MATCH_1})
+        list(APPEND trace_names ${name})
+        if(row MATCHES "^OFFBEAT_MESSAGE")
+            list(APPEND trace_names ${name}_c)
+        endif()
+    endforeach()
     foreach(name IN LISTS trace_names)
         if(NOT trace_library_symbols MATCHES " ${name}[@\n]")
             string(APPEND trace_hidden "    ${name};\n    P${name};\n")
@@ -81,7 +90,8 @@ set_source_files_properties(trace/loaded_objects.c PROPERTIES
 # Thousands of generated functions, which take most of the time of the build: without debug information on variables, and
 # the trampolines with as little optimisation as makes them jumps (preload_shim.c).
 set(lines_only $<$<CONFIG:RelWithDebInfo>:-g1>)
-set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c PROPERTIES COMPILE_OPTIONS "${lines_only}")
+set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c trace/wrappers_messages_c.c
+    trace/wrappers_messages_fortran.c PROPERTIES COMPILE_OPTIONS "${lines_only}")
 set_source_files_properties(trace/preload_shim.c PROPERTIES
     COMPILE_OPTIONS "${lines_only};-O1;-foptimize-sibling-calls")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
@@ -91,13 +101,18 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/call_path.c
     trace/communicators.c
     trace/lifecycle.c
+    trace/message_call.c
     trace/process_state.c
     trace/python_frames.c
     trace/record_arguments.c
+    trace/request_table.c
     trace/requests.c
+    trace/skipped_messages.c
     trace/traced_call.c
     trace/wrappers_c.c
     trace/wrappers_fortran.c
+    trace/wrappers_messages_c.c
+    trace/wrappers_messages_fortran.c
     ${trace_without_mpi})
 target_compile_definitions(tracer PRIVATE _POSIX_C_SOURCE=200809L) # clock_gettime in a header
 target_link_libraries(tracer PRIVATE trace harmonize Threads::Threads ${CMAKE_DL_LIBS} m)
@@ -108,4 +123,7 @@ if(OFFBEAT_BUILD_TESTING)
         target_link_libraries(${subject}_test PRIVATE Threads::Threads m)
         offbeat_test(${subject}_test 0)
     endforeach()
+    add_executable(request_table_test trace/request_table_test.c trace/request_table.c)
+    target_link_libraries(request_table_test PRIVATE offbeat_mpi Threads::Threads) # the types of handles
+    offbeat_test(request_table_test 0)
 endif()

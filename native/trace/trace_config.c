@@ -21,7 +21,12 @@ const offbeat_tracer_function offbeat_tracer_functions[] = {
         {"MPI_" #name "_init", #lower, OFFBEAT_TRACE_PERSISTENT, OFFBEAT_##name},
 #define OFFBEAT_CONSTRUCTOR(name, ...)                                                                       \
     {"MPI_" #name, "constructors", OFFBEAT_TRACE_CONSTRUCTOR, OFFBEAT_##name},
+#define OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature)                                     \
+    {"MPI_" #name, "", OFFBEAT_TRACE_##mode, OFFBEAT_##blocking},
+#define OFFBEAT_PROBE_FUNCTION OFFBEAT_MESSAGE_FUNCTION
+#define OFFBEAT_REQUEST_FUNCTION(name, ...) {"MPI_" #name, "", OFFBEAT_TRACE_BLOCKING, OFFBEAT_##name},
 #include "trace/wrapped_functions.h"
+    {"MPI_Pcontrol", "", OFFBEAT_TRACE_BLOCKING, OFFBEAT_Pcontrol},
 };
 
 /* The value of a variable; NULL if it is unset or empty. */
@@ -87,7 +92,7 @@ static int select_functions(offbeat_tracer_config *config, const char *option_na
     int selected = 0;
     for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++) {
         const char *option = offbeat_tracer_functions[id].option_name;
-        if (strlen(option) == length && strncasecmp(option, option_name, length) == 0) {
+        if (length > 0 && strlen(option) == length && strncasecmp(option, option_name, length) == 0) {
             config->is_recorded[id] = 1;
             selected++;
         }
@@ -117,16 +122,18 @@ static int read_number(const char *name, long min, long max, const char *expecte
 }
 
 static int read_numbers(offbeat_tracer_config *config, const error_buffer *error) {
-    long every = 1, depth = OFFBEAT_TRACER_DEFAULT_DEPTH, level = -1;
+    long every = 1, depth = OFFBEAT_TRACER_DEFAULT_DEPTH, level = -1, messages = 0;
     if (read_number("OFFBEAT_TRACE_EVERY", 1, INT_MAX, "a whole number, 1 or more", &every, error) != 0 ||
         read_number("OFFBEAT_TRACE_DEPTH", 0, OFFBEAT_TRACER_MAX_DEPTH, "a whole number from 0 to 16", &depth,
                     error) != 0 ||
+        read_number("OFFBEAT_TRACE_MESSAGES", 0, 1, "0 or 1", &messages, error) != 0 ||
         read_number("OFFBEAT_TRACE_SYNC_LEVEL", 3, INT_MAX,
                     "a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own", &level,
                     error) != 0)
         return -1;
     config->every = (unsigned)every;
     config->depth = (int)depth;
+    config->has_messages = messages != 0;
     config->has_sync_level = level >= 0;
     config->sync_level = (int)level;
     return 0;

@@ -5,9 +5,10 @@
  *
  *   - OFFBEAT_TRACE_DIR: the folder of the files; default `offbeat-trace`
  *   - OFFBEAT_TRACE_RANKS: ranks of MPI_COMM_WORLD that write a file: `0-3,8`, `16-`
- *   - OFFBEAT_TRACE_EVERY: record every n-th call of a communicator, every n-th start of a persistent
- * collective
+ *   - OFFBEAT_TRACE_EVERY: record every n-th collective of a communicator, every n-th start of a persistent
+ * collective; all point-to-point calls
  *   - OFFBEAT_TRACE_COLLECTIVES: `allreduce,alltoall`, each with all its variants; `constructors`
+ *   - OFFBEAT_TRACE_MESSAGES: 1: record point-to-point calls as well
  *   - OFFBEAT_TRACE_COMM_SIZES: sizes of the communicators to record (inter-communicators: of both groups
  * together)
  *   - OFFBEAT_TRACE_WINDOW: seconds since rank 0 left MPI_Init on the shared clock, `10-60`, `2.5-`
@@ -30,13 +31,18 @@ enum {
 #define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
     OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
 #define OFFBEAT_CONSTRUCTOR(name, ...) OFFBEAT_##name,
+#define OFFBEAT_MESSAGE_FUNCTION(name, ...) OFFBEAT_##name,
+#define OFFBEAT_PROBE_FUNCTION(name, ...) OFFBEAT_##name,
+#define OFFBEAT_REQUEST_FUNCTION(name, ...) OFFBEAT_##name,
 #include "trace/wrapped_functions.h"
+    OFFBEAT_Pcontrol,
     OFFBEAT_TRACER_FUNCTION_COUNT
 };
 
 typedef struct offbeat_tracer_function {
     const char *name;        /**< "MPI_Ibcast" */
-    const char *option_name; /**< its name in OFFBEAT_TRACE_COLLECTIVES: "bcast", "constructors" */
+    const char *option_name; /**< its name in OFFBEAT_TRACE_COLLECTIVES: "bcast", "constructors"; empty for
+                                other functions */
     uint16_t mode;           /**< OFFBEAT_TRACE_BLOCKING and so on */
     uint16_t collective;     /**< id of the blocking variant */
 } offbeat_tracer_function;
@@ -58,7 +64,8 @@ typedef struct offbeat_tracer_config {
     const char *folder;
     offbeat_tracer_ranges ranks, comm_sizes;
     unsigned every;                                           /**< at least 1 */
-    unsigned char is_recorded[OFFBEAT_TRACER_FUNCTION_COUNT]; /**< by id of the function */
+    unsigned char is_recorded[OFFBEAT_TRACER_FUNCTION_COUNT]; /**< by id of a collective or constructor */
+    int has_messages;                                         /**< point-to-point calls are recorded */
     double window_start_s, window_end_s;                      /**< 0 and infinity: always */
     uint64_t max_file_bytes;                                  /**< 0: unlimited */
     int depth;                                                /**< 0 to OFFBEAT_TRACER_MAX_DEPTH */

@@ -71,6 +71,8 @@ static void test_sizes_have_units(void) {
 static void test_whole_numbers(void) {
     test_assert(read_with("OFFBEAT_TRACE_EVERY", "10") == 0 && config.every == 10, "every: %s", error);
     test_assert(read_with("OFFBEAT_TRACE_DEPTH", "0") == 0 && config.depth == 0, "depth: %s", error);
+    test_assert(!config.has_messages, "point-to-point calls are recorded unless asked for");
+    test_assert(read_with("OFFBEAT_TRACE_MESSAGES", "1") == 0 && config.has_messages, "messages: %s", error);
     test_assert(read_with("OFFBEAT_TRACE_SYNC_LEVEL", "7") == 0 && config.has_sync_level &&
                     config.sync_level == 7,
                 "level: %s", error);
@@ -106,6 +108,8 @@ static void test_invalid_values_are_rejected_with_their_variable(void) {
                                              {"OFFBEAT_TRACE_BYTES", "99999999 TiB"},
                                              {"OFFBEAT_TRACE_DEPTH", "17"},
                                              {"OFFBEAT_TRACE_DEPTH", "-1"},
+                                             {"OFFBEAT_TRACE_MESSAGES", "yes"},
+                                             {"OFFBEAT_TRACE_COLLECTIVES", ","},
                                              {"OFFBEAT_TRACE_SYNC_LEVEL", "1"},
                                              {"OFFBEAT_TRACE_SYNC_LEVEL", "five"}};
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {

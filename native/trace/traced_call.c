@@ -51,6 +51,31 @@ int offbeat_tracer_is_descriptor_in_place(const void *descriptor) {
     return offbeat_tracer_is_in_place(buffer) || (buffer != NULL && buffer == f08);
 }
 
+/* The same holds for ignored statuses; of these, MPI defines variables with the addresses in C. */
+static pthread_once_t ignored_once = PTHREAD_ONCE_INIT;
+static const void *ignored_statuses[8];
+
+static void look_up_ignored(void) {
+    static const char *const pointers[] = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE",
+                                           "MPI_F08_STATUS_IGNORE", "MPI_F08_STATUSES_IGNORE"};
+    static const char *const variables[] = {"mpi_fortran_status_ignore_", "mpi_fortran_statuses_ignore_",
+                                            "MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+                                            "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"};
+    for (size_t i = 0; i < 4; i++) {
+        const void *const *pointer = offbeat_tracer_next_symbol(pointers[i]);
+        ignored_statuses[i] = pointer != NULL ? *pointer : NULL;
+        ignored_statuses[4 + i] = dlsym(RTLD_DEFAULT, variables[i]);
+    }
+}
+
+int offbeat_tracer_is_status_ignored(const void *status) {
+    pthread_once(&ignored_once, look_up_ignored);
+    for (size_t i = 0; i < sizeof ignored_statuses / sizeof *ignored_statuses; i++)
+        if (status == ignored_statuses[i])
+            return 1;
+    return 0;
+}
+
 /* --- collectives --- */
 
 void offbeat_tracer_call_issued(offbeat_tracer_call *call, MPI_Request request, int is_persistent) {

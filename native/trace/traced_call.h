@@ -45,6 +45,9 @@ int offbeat_tracer_is_in_place(const void *buffer);
 /** Whether the buffer of a C descriptor is MPI_IN_PLACE of mpi_f08. */
 int offbeat_tracer_is_descriptor_in_place(const void *descriptor);
 
+/** Whether a status, or an array of statuses, is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of any binding. */
+int offbeat_tracer_is_status_ignored(const void *status);
+
 /* --- collectives --- */
 
 /** Adds the request of a nonblocking or persistent call, and writes the record of the call. */

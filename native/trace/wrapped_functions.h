@@ -17,18 +17,30 @@
  *   - NONBLOCKING: as COMM, but nonblocking (`request`)
  *   - DESTRUCTOR: frees the communicator that `comm` points to
  *
- * OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, result, parameters, names): functions
- * that complete or start requests. `result` takes the requests after the call: ALL(whether all of them are
- * complete), SOME(count, indices), STARTED or FREED. INTEGER(name) is an argument, INTEGER_AT(name) what it
- * points to.
+ * OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature): point-to-point functions with a buffer,
+ * each also with large counts (_c), and OFFBEAT_PROBE_FUNCTION, those without one. `blocking` is the blocking
+ * variant; the parameters are OFFBEAT_MESSAGE_<signature> in message_signatures.h.
+ *
+ * OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters, names):
+ * functions that complete or start requests. `statuses` is STATUS(name) of one status, STATUSES(name) of as
+ * many as there are requests, or nothing. `result` takes the requests after the call: ALL(whether all of them
+ * are complete, statuses), SOME(count, indices, statuses), STARTED, FREED or CANCELLED. INTEGER(name) is an
+ * argument, INTEGER_AT(name) what it points to.
  *
  * This file is included several times. Macros that the including file does not define expand to nothing.
  */
 #ifndef OFFBEAT_CONSTRUCTOR
 #define OFFBEAT_CONSTRUCTOR(name, lower, kind, strings, parameters, names)
 #endif
+#ifndef OFFBEAT_MESSAGE_FUNCTION
+#define OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature)
+#endif
+#ifndef OFFBEAT_PROBE_FUNCTION
+#define OFFBEAT_PROBE_FUNCTION(name, lower, blocking, mode, signature)
+#endif
 #ifndef OFFBEAT_REQUEST_FUNCTION
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, result, parameters, names)
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
+                                 names)
 #endif
 
 #define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
@@ -103,40 +115,74 @@ OFFBEAT_CONSTRUCTOR(Comm_join, comm_join, GROUP, 0, (int socket, MPI_Comm *newco
 OFFBEAT_CONSTRUCTOR(Comm_free, comm_free, DESTRUCTOR, 0, (MPI_Comm * comm), (comm))
 OFFBEAT_CONSTRUCTOR(Comm_disconnect, comm_disconnect, DESTRUCTOR, 0, (MPI_Comm * comm), (comm))
 
-OFFBEAT_REQUEST_FUNCTION(Wait, wait, OFFBEAT_TRACE_BY_WAIT, 1, request, ALL(1),
+OFFBEAT_MESSAGE_FUNCTION(Send, send, Send, BLOCKING, SEND)
+OFFBEAT_MESSAGE_FUNCTION(Isend, isend, Send, NONBLOCKING, ISEND)
+OFFBEAT_MESSAGE_FUNCTION(Send_init, send_init, Send, PERSISTENT, SEND_INIT)
+OFFBEAT_MESSAGE_FUNCTION(Bsend, bsend, Bsend, BLOCKING, SEND)
+OFFBEAT_MESSAGE_FUNCTION(Ibsend, ibsend, Bsend, NONBLOCKING, ISEND)
+OFFBEAT_MESSAGE_FUNCTION(Bsend_init, bsend_init, Bsend, PERSISTENT, SEND_INIT)
+OFFBEAT_MESSAGE_FUNCTION(Ssend, ssend, Ssend, BLOCKING, SEND)
+OFFBEAT_MESSAGE_FUNCTION(Issend, issend, Ssend, NONBLOCKING, ISEND)
+OFFBEAT_MESSAGE_FUNCTION(Ssend_init, ssend_init, Ssend, PERSISTENT, SEND_INIT)
+OFFBEAT_MESSAGE_FUNCTION(Rsend, rsend, Rsend, BLOCKING, SEND)
+OFFBEAT_MESSAGE_FUNCTION(Irsend, irsend, Rsend, NONBLOCKING, ISEND)
+OFFBEAT_MESSAGE_FUNCTION(Rsend_init, rsend_init, Rsend, PERSISTENT, SEND_INIT)
+OFFBEAT_MESSAGE_FUNCTION(Recv, recv, Recv, BLOCKING, RECV)
+OFFBEAT_MESSAGE_FUNCTION(Irecv, irecv, Recv, NONBLOCKING, IRECV)
+OFFBEAT_MESSAGE_FUNCTION(Recv_init, recv_init, Recv, PERSISTENT, RECV_INIT)
+OFFBEAT_MESSAGE_FUNCTION(Mrecv, mrecv, Mrecv, BLOCKING, MRECV)
+OFFBEAT_MESSAGE_FUNCTION(Imrecv, imrecv, Mrecv, NONBLOCKING, IMRECV)
+OFFBEAT_MESSAGE_FUNCTION(Sendrecv, sendrecv, Sendrecv, BLOCKING, SENDRECV)
+OFFBEAT_MESSAGE_FUNCTION(Isendrecv, isendrecv, Sendrecv, NONBLOCKING, ISENDRECV)
+OFFBEAT_MESSAGE_FUNCTION(Sendrecv_replace, sendrecv_replace, Sendrecv_replace, BLOCKING, SENDRECV_REPLACE)
+OFFBEAT_MESSAGE_FUNCTION(Isendrecv_replace, isendrecv_replace, Sendrecv_replace, NONBLOCKING,
+                         ISENDRECV_REPLACE)
+OFFBEAT_PROBE_FUNCTION(Probe, probe, Probe, BLOCKING, PROBE)
+OFFBEAT_PROBE_FUNCTION(Iprobe, iprobe, Probe, NONBLOCKING, IPROBE)
+OFFBEAT_PROBE_FUNCTION(Mprobe, mprobe, Mprobe, BLOCKING, MPROBE)
+OFFBEAT_PROBE_FUNCTION(Improbe, improbe, Mprobe, NONBLOCKING, IMPROBE)
+
+OFFBEAT_REQUEST_FUNCTION(Wait, wait, OFFBEAT_TRACE_BY_WAIT, 1, request, STATUS(status), ALL(1, status),
                          (MPI_Request * request, MPI_Status *status), (request, status))
-OFFBEAT_REQUEST_FUNCTION(Waitall, waitall, OFFBEAT_TRACE_BY_WAITALL, INTEGER(count), requests, ALL(1),
+OFFBEAT_REQUEST_FUNCTION(Waitall, waitall, OFFBEAT_TRACE_BY_WAITALL, INTEGER(count), requests,
+                         STATUSES(statuses), ALL(1, statuses),
                          (int count, MPI_Request requests[], MPI_Status statuses[]),
                          (count, requests, statuses))
-OFFBEAT_REQUEST_FUNCTION(Waitany, waitany, OFFBEAT_TRACE_BY_WAITANY, INTEGER(count), requests, SOME(1, index),
+OFFBEAT_REQUEST_FUNCTION(Waitany, waitany, OFFBEAT_TRACE_BY_WAITANY, INTEGER(count), requests, STATUS(status),
+                         SOME(1, index, status),
                          (int count, MPI_Request requests[], int *index, MPI_Status *status),
                          (count, requests, index, status))
 OFFBEAT_REQUEST_FUNCTION(Waitsome, waitsome, OFFBEAT_TRACE_BY_WAITSOME, INTEGER(count), requests,
-                         SOME(INTEGER_AT(outcount), indices),
+                         STATUSES(statuses), SOME(INTEGER_AT(outcount), indices, statuses),
                          (int count, MPI_Request requests[], int *outcount, int indices[],
                           MPI_Status statuses[]),
                          (count, requests, outcount, indices, statuses))
-OFFBEAT_REQUEST_FUNCTION(Test, test, OFFBEAT_TRACE_BY_TEST, 1, request, ALL(INTEGER_AT(flag) != 0),
+OFFBEAT_REQUEST_FUNCTION(Test, test, OFFBEAT_TRACE_BY_TEST, 1, request, STATUS(status),
+                         ALL(INTEGER_AT(flag) != 0, status),
                          (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 OFFBEAT_REQUEST_FUNCTION(Testall, testall, OFFBEAT_TRACE_BY_TESTALL, INTEGER(count), requests,
-                         ALL(INTEGER_AT(flag) != 0),
+                         STATUSES(statuses), ALL(INTEGER_AT(flag) != 0, statuses),
                          (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
                          (count, requests, flag, statuses))
-OFFBEAT_REQUEST_FUNCTION(Testany, testany, OFFBEAT_TRACE_BY_TESTANY, INTEGER(count), requests,
-                         SOME(INTEGER_AT(flag) != 0, index),
+OFFBEAT_REQUEST_FUNCTION(Testany, testany, OFFBEAT_TRACE_BY_TESTANY, INTEGER(count), requests, STATUS(status),
+                         SOME(INTEGER_AT(flag) != 0, index, status),
                          (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
                          (count, requests, index, flag, status))
 OFFBEAT_REQUEST_FUNCTION(Testsome, testsome, OFFBEAT_TRACE_BY_TESTSOME, INTEGER(count), requests,
-                         SOME(INTEGER_AT(outcount), indices),
+                         STATUSES(statuses), SOME(INTEGER_AT(outcount), indices, statuses),
                          (int count, MPI_Request requests[], int *outcount, int indices[],
                           MPI_Status statuses[]),
                          (count, requests, outcount, indices, statuses))
-OFFBEAT_REQUEST_FUNCTION(Start, start, OFFBEAT_TRACE_BY_NONE, 1, request, STARTED, (MPI_Request * request),
+OFFBEAT_REQUEST_FUNCTION(Start, start, OFFBEAT_TRACE_BY_NONE, 1, request, , STARTED, (MPI_Request * request),
                          (request))
-OFFBEAT_REQUEST_FUNCTION(Startall, startall, OFFBEAT_TRACE_BY_NONE, INTEGER(count), requests, STARTED,
+OFFBEAT_REQUEST_FUNCTION(Startall, startall, OFFBEAT_TRACE_BY_NONE, INTEGER(count), requests, , STARTED,
                          (int count, MPI_Request requests[]), (count, requests))
-OFFBEAT_REQUEST_FUNCTION(Request_free, request_free, OFFBEAT_TRACE_BY_FREE, 1, request, FREED,
+OFFBEAT_REQUEST_FUNCTION(Request_free, request_free, OFFBEAT_TRACE_BY_FREE, 1, request, , FREED,
+                         (MPI_Request * request), (request))
+OFFBEAT_REQUEST_FUNCTION(Cancel, cancel, OFFBEAT_TRACE_BY_NONE, 1, request, , CANCELLED,
                          (MPI_Request * request), (request))
 
 #undef OFFBEAT_CONSTRUCTOR
+#undef OFFBEAT_MESSAGE_FUNCTION
+#undef OFFBEAT_PROBE_FUNCTION
 #undef OFFBEAT_REQUEST_FUNCTION

@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wrappers for C. Functions that a library does not have yet are declared here.
+ * The wrappers for C, except those of point-to-point functions.
  */
+#include "trace/message_call.h"
 #include "trace/record_arguments.h"
 #include "trace/requests.h"
 #include "trace/signatures.h"
-
-#define EXPORTED __attribute__((visibility("default")))
-
-/* How arguments are read; see signatures.h. */
-#define LANGUAGE 0
-#define CODE code
-#define IS_IN_PLACE(buffer) ((buffer) == MPI_IN_PLACE)
-#define COUNT(name) name
-#define INTEGER(name) name
-#define INTEGER_AT(name) (*(name))
-#define TYPE(name) name
-#define OP(name) name
-#define COMM(name) name
-#define COMM_AT(name) (*(name))
-#define REQUEST_AT(name) (*(name))
-#define NEWCOMM_POINTERS newcomm, NULL
-#define FIRST_INDEX 0
+#include "trace/wrapper_c.h"
 
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
-
-/* A wrapper, which calls the MPI library's function, or that of the next tool.
- * @param enter what is done before the call; what is done after it is the last argument */
-#define WRAPPER(symbol, parameters, names, enter, ...)                                                       \
-    EXPORTED int symbol parameters;                                                                          \
-    int symbol parameters {                                                                                  \
-        static offbeat_tracer_next_function next;                                                            \
-        enter;                                                                                               \
-        int code = ((int(*) parameters)offbeat_tracer_next(&next, #symbol))names;                            \
-        __VA_ARGS__;                                                                                         \
-        return code;                                                                                         \
-    }
 
 /* --- collectives: blocking, nonblocking and persistent, each also with large counts --- */
 
@@ -76,11 +49,30 @@ static offbeat_tracer_request_list list(int count, const MPI_Request *handles) {
     return (offbeat_tracer_request_list){.count = count, .handles = handles};
 }
 
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, result, parameters, names)      \
+/* What a completing call passes for an ignored status. */
+static MPI_Status *own_statuses(offbeat_tracer_completion *completion, MPI_Status *ignored) {
+    MPI_Status *own = offbeat_tracer_completion_statuses(completion);
+    return own != NULL ? own : ignored;
+}
+
+static const MPI_Status *readable(const MPI_Status *statuses) {
+    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
+}
+
+#define STATUS(status)                                                                                       \
+    if (status == MPI_STATUS_IGNORE)                                                                         \
+    status = own_statuses(&completion, status)
+#define STATUSES(statuses)                                                                                   \
+    if (statuses == MPI_STATUSES_IGNORE)                                                                     \
+    statuses = own_statuses(&completion, statuses)
+#define READABLE(statuses) readable(statuses)
+
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
+                                 names)                                                                      \
     WRAPPER(MPI_##name, parameters, names, offbeat_tracer_completion completion;                             \
-            offbeat_tracer_completion_enter(&completion, completed_by, list(count, requests),                \
-                                            OFFBEAT_TRACER_CALLER),                                          \
-            result)
+            offbeat_tracer_completion_enter(&completion, OFFBEAT_##name, completed_by,                       \
+                                            list(count, requests), OFFBEAT_TRACER_CALLER);                   \
+            statuses, result)
 
 #include "trace/wrapped_functions.h"
 
@@ -96,6 +88,8 @@ WRAPPER(MPI_Init_thread, (int *argc, char ***argv, int required, int *provided),
 WRAPPER(MPI_Finalize, (void), (), offbeat_tracer_finalize(), )
 WRAPPER(MPI_Abort, (MPI_Comm comm, int status), (comm, status), offbeat_tracer_abort(), )
 /* The arguments after the level cannot be passed on: their types are unknown. */
-WRAPPER(MPI_Pcontrol, (const int level, ...), (level), offbeat_tracer_pcontrol(level), )
+WRAPPER(MPI_Pcontrol, (const int level, ...), (level),
+        offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER),
+        offbeat_tracer_pcontrol_leave())
 
 // NOLINTEND(bugprone-macro-parentheses)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wrappers for Fortran. Compilers generate the names mpi_bcast_ from `mpif.h` and `use mpi`; `use
- * mpi_f08` refers to specific procedures: mpi_bcast_f08_ where buffers are addresses, mpi_bcast_f08ts_ where
- * they are C descriptors, and with large counts mpi_bcast_f08ts_large_ (MPICH) and mpi_bcast_c_f08ts_ (Intel
- * MPI). All arguments are addresses, which are passed on unchanged.
+ * The wrappers for Fortran, except those of point-to-point functions. Compilers generate the names mpi_bcast_
+ * from `mpif.h` and `use mpi`; `use mpi_f08` refers to specific procedures: mpi_bcast_f08_ where buffers are
+ * addresses, mpi_bcast_f08ts_ where they are C descriptors, and with large counts mpi_bcast_f08ts_large_
+ * (MPICH) and mpi_bcast_c_f08ts_ (Intel MPI). All arguments are addresses, which are passed on unchanged.
  *
  * In some libraries the Fortran functions call the C functions, whose wrappers then do nothing.
  */
@@ -12,54 +12,16 @@
  * twice as large and would take almost three times as long to compile. */
 #define OFFBEAT_TRACER_INLINE static inline
 
-#include "trace/record_arguments.h"
+#include "trace/message_call.h"
 #include "trace/requests.h"
-#include "trace/signatures.h"
+#include "trace/wrapper_fortran.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
-/* How arguments are read, which are all addresses; see signatures.h. IS_IN_PLACE and COUNT read variables of
- * the wrapper. */
-#define LANGUAGE OFFBEAT_TRACE_FORTRAN
-#define CODE INTEGER_AT(code)
-#define IS_IN_PLACE(buffer) is_in_place(buffer)
-#define COUNT(name) count_at(name, arrays)
-#define INTEGER(name) INTEGER_AT(name)
-#define INTEGER_AT(name) (*(const MPI_Fint *)(name))
-#define TYPE(name) PMPI_Type_f2c(INTEGER_AT(name))
-#define OP(name) PMPI_Op_f2c(INTEGER_AT(name))
-#define COMM(name) COMM_AT(name)
-#define COMM_AT(name) PMPI_Comm_f2c(INTEGER_AT(name))
-#define REQUEST_AT(name) PMPI_Request_f2c(INTEGER_AT(name))
-#define NEWCOMM_POINTERS NULL, newcomm
 #define FIRST_INDEX (is_f08 ? get_first_in_f08(&completion) : FIRST)
-
-static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arrays) {
-    return arrays.count_bytes == (int)sizeof(MPI_Fint) ? INTEGER_AT(at) : *(const MPI_Count *)at;
-}
 
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
-
-/* Calls the MPI library's subroutine, or that of the next tool; it sets *code. */
-#define NEXT(symbol, parameters, names) ((void(*) parameters)offbeat_tracer_next(&next, #symbol)) names
-
-/* A wrapper. mpi_f08 may pass NULL for the error code, which is optional there.
- * @param enter what is done before the call; what is done after it is the last argument */
-#define WRAPPER(symbol, parameters, names, enter, ...)                                                       \
-    EXPORTED void symbol parameters;                                                                         \
-    void symbol parameters {                                                                                 \
-        static offbeat_tracer_next_function next;                                                            \
-        MPI_Fint unused_code = MPI_SUCCESS;                                                                  \
-        if (code == NULL)                                                                                    \
-            code = &unused_code;                                                                             \
-        enter;                                                                                               \
-        NEXT(symbol, parameters, names);                                                                     \
-        __VA_ARGS__;                                                                                         \
-    }
 
 /* --- collectives: blocking, nonblocking and persistent, in five bindings --- */
 
@@ -100,14 +62,6 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
 
 /* --- constructors and destructors of communicators: mpi_comm_dup_ and mpi_comm_dup_f08_ --- */
 
-/* Compilers append the lengths of strings, which names do not include. */
-#define PARAMETERS_0(...) (OFFBEAT_ADDRESSES(__VA_ARGS__), void *code)
-#define PARAMETERS_1(...) (OFFBEAT_ADDRESSES(__VA_ARGS__), void *code, size_t bytes)
-#define PARAMETERS_2(...) (OFFBEAT_ADDRESSES(__VA_ARGS__), void *code, size_t bytes, size_t bytes_2)
-#define NAMES_0(...) (__VA_ARGS__, code)
-#define NAMES_1(...) (__VA_ARGS__, code, bytes)
-#define NAMES_2(...) (__VA_ARGS__, code, bytes, bytes_2)
-
 #define CONSTRUCTOR(symbol, function, kind, strings, names)                                                  \
     WRAPPER(symbol, PARAMETERS_##strings names, NAMES_##strings names, OFFBEAT_ENTER_##kind(function),       \
             OFFBEAT_LEAVE_##kind)
@@ -118,7 +72,7 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
 /* --- requests: mpi_wait_ and mpi_wait_f08_ --- */
 
 static offbeat_tracer_request_list list(int count, const MPI_Fint *handles) {
-    return (offbeat_tracer_request_list){.count = count, .fortran_handles = handles};
+    return (offbeat_tracer_request_list){.count = count, .is_fortran = 1, .fortran_handles = handles};
 }
 
 /* Indices start at 1, except in mpi_f08 of MPICH 4.0, where they start at 0. */
@@ -148,14 +102,29 @@ static int get_first_in_f08(const offbeat_tracer_completion *completion) {
     return first_in_f08;
 }
 
-#define REQUEST_FUNCTION(symbol, completed_by, count, requests, result, names, is_in_f08)                    \
+/* What a completing call passes for a status. */
+static void *own_statuses(offbeat_tracer_completion *completion, void *statuses) {
+    void *own =
+        offbeat_tracer_is_status_ignored(statuses) ? offbeat_tracer_completion_statuses(completion) : NULL;
+    return own != NULL ? own : statuses;
+}
+
+#define STATUS(status) status = own_statuses(&completion, status)
+#define STATUSES STATUS
+#define READABLE(statuses) (offbeat_tracer_is_status_ignored(statuses) ? NULL : (statuses))
+
+#define REQUEST_FUNCTION(symbol, function, completed_by, count, requests, statuses, result, names,           \
+                         is_in_f08)                                                                          \
     WRAPPER(symbol, PARAMETERS_0 names, NAMES_0 names, const int is_f08 = is_in_f08; (void)is_f08;           \
             offbeat_tracer_completion completion; offbeat_tracer_completion_enter(                           \
-                &completion, completed_by, list(count, requests), OFFBEAT_TRACER_CALLER);                    \
-            completion.flags |= OFFBEAT_TRACE_FORTRAN, result)
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, result, parameters, names)      \
-    REQUEST_FUNCTION(mpi_##lower##_, completed_by, count, requests, result, names, 0)                        \
-    REQUEST_FUNCTION(mpi_##lower##_f08_, completed_by, count, requests, result, names, 1)
+                &completion, function, completed_by, list(count, requests), OFFBEAT_TRACER_CALLER);          \
+            statuses, result)
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
+                                 names)                                                                      \
+    REQUEST_FUNCTION(mpi_##lower##_, OFFBEAT_##name, completed_by, count, requests, statuses, result, names, \
+                     0)                                                                                      \
+    REQUEST_FUNCTION(mpi_##lower##_f08_, OFFBEAT_##name, completed_by, count, requests, statuses, result,    \
+                     names, 1)
 
 #include "trace/wrapped_functions.h"
 
@@ -178,8 +147,9 @@ BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbea
     EXPORTED void symbol(void *level);                                                                       \
     void symbol(void *level) {                                                                               \
         static offbeat_tracer_next_function next;                                                            \
-        offbeat_tracer_pcontrol(INTEGER_AT(level));                                                          \
+        offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                   \
         NEXT(symbol, (void *), (level));                                                                     \
+        offbeat_tracer_pcontrol_leave();                                                                     \
     }
 PCONTROL(mpi_pcontrol_)
 PCONTROL(mpi_pcontrol_f08_)

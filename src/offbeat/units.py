@@ -128,6 +128,14 @@ def format_size(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def rounded_size(size_bytes: int) -> str:
+    """Bytes, rounded for tables: ``1.25 GB``."""
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.3g} {unit}"
+    return format_size(size_bytes)
+
+
 def format_time(time_s: float, digits: int = 3) -> str:
     """A time for tables, rounded to ``digits`` significant digits: ``12.3 µs``, ``1.5 ms``, ``0 s``.
 

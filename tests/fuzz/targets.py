@@ -129,11 +129,14 @@ def _make_trace(folder: Path) -> None:
             one.message(begin + 80, begin + 90, **receive, **wildcard)
             status = {"peer": (one.rank + 2) % 3, "tag": sequence, "flags": form.COMPLETION}
             one.message(begin + 100, begin + 110, **receive, **status)
+            nothing = {"communicator": 0, "peer": -1, "tag": -1, "partition": 3}
+            for place, kind in enumerate((form.REQUESTS, form.POLL, form.MARK)):
+                one.message(begin + 120 + 10 * place, begin + 125 + 10 * place, kind=kind, **nothing)
     write(folder, ranks)
 
 
 def _trace(folder: Path) -> None:
-    from offbeat.trace.match_messages import match_messages
+    from offbeat.trace.message_stats import MessageSums
     from offbeat.trace.read import open_trace
     from offbeat.trace.record_table import message_pieces
     from offbeat.trace.summary import as_plain, summarise
@@ -141,7 +144,7 @@ def _trace(folder: Path) -> None:
     trace = open_trace(folder)
     as_plain(summarise(trace))
     list(message_pieces(trace))
-    match_messages(trace)
+    MessageSums(trace).rows(1.0)
 
 
 def _make_tuning(folder: Path) -> None:

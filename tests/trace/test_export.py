@@ -23,7 +23,7 @@ EVENT: dict[str, Any] = {
     "type": "object",
     "required": ["ph", "name", "pid", "tid"],
     "properties": {
-        "ph": {"enum": ["X", "M", "b", "e"]},
+        "ph": {"enum": ["X", "M", "b", "e", "s", "f", "i"]},
         "name": {"type": "string", "minLength": 1},
         "cat": {"type": "string"},
         "pid": {"type": "integer"},
@@ -35,7 +35,10 @@ EVENT: dict[str, Any] = {
     },
     "allOf": [
         {"if": {"properties": {"ph": {"const": "X"}}}, "then": {"required": ["ts", "dur"]}},
-        {"if": {"properties": {"ph": {"enum": ["b", "e"]}}}, "then": {"required": ["ts", "id", "cat"]}},
+        {
+            "if": {"properties": {"ph": {"enum": ["b", "e", "s", "f"]}}},
+            "then": {"required": ["ts", "id", "cat"]},
+        },
         {
             "if": {"properties": {"ph": {"const": "M"}}},
             "then": {
@@ -250,3 +253,63 @@ def test_without_the_library_otf2_says_what_to_do(
     with pytest.raises(BadInput, match="pip install otf2"):
         export(trace, tmp_path / "archive", "otf2")
     assert not (tmp_path / "archive").exists()
+
+
+def with_messages(folder: Path) -> Trace:
+    """A collective, a blocking message from rank 0 to rank 1, one by requests back, a poll and a mark."""
+    ranks = factory.files(2)
+    for one in ranks:
+        one.call(1000, 2000)
+    ranks[0].message(3000, 4000, peer=1, tag=7, bytes=80)
+    ranks[1].message(2500, 4500, peer=0, tag=7, bytes=80, kind=form.RECEIVE, function="MPI_Recv")
+    done = form.COMPLETION | 1 << form.BY_SHIFT
+    isend = {"peer": 0, "tag": 9, "request": 1, "function": "MPI_Isend"}
+    irecv = {"peer": 1, "tag": 9, "request": 1, "function": "MPI_Irecv", "kind": form.RECEIVE}
+    for number, values in ((0, irecv), (1, isend)):
+        ranks[number].message(5000, 5100, flags=form.ISSUE, **values)
+        ranks[number].message(6000, 7000, flags=done, **values)
+    nothing = {"communicator": 0, "peer": -1, "tag": -1, "bytes": 300, "partition": 5}
+    ranks[0].message(8000, 9000, kind=form.POLL, function="MPI_Test", **nothing)
+    ranks[0].message(9100, 9200, kind=form.MARK, function="MPI_Pcontrol", **(nothing | {"tag": 2}))
+    return open_trace(factory.write(folder, ranks))
+
+
+def test_perfetto_has_calls_marks_and_an_arrow_for_each_message(tmp_path: Path) -> None:
+    trace = with_messages(tmp_path / "t")
+    (path,) = export(trace, tmp_path / "t.json", "perfetto")
+    events = strictly_read(path)
+    calls = [(one["pid"], one["name"]) for one in events if one.get("cat") == "message" and one["ph"] == "X"]
+    assert calls == [
+        *((0, "MPI_Send"), (0, "MPI_Irecv"), (0, "MPI_Wait"), (0, "MPI_Test (found nothing)")),
+        *((1, "MPI_Recv"), (1, "MPI_Isend"), (1, "MPI_Wait")),
+    ]
+    assert [one["name"] for one in events if one["ph"] == "i"] == ["MPI_Pcontrol(2)"]
+    ends = {phase: {one["id"]: one for one in events if one["ph"] == phase} for phase in "sf"}
+    arrows = [(ends["s"][number], ends["f"][number]) for number in sorted(ends["s"])]
+    assert ends["s"].keys() == ends["f"].keys()
+    assert sorted((a["pid"], b["pid"], round(b["ts"] - a["ts"], 3)) for a, b in arrows) == [
+        (0, 1, 1.5),
+        (1, 0, 2.0),
+    ]
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv"])
+def test_tables_of_messages_are_a_second_file(tmp_path: Path, to: str) -> None:
+    trace = with_messages(tmp_path / "t")
+    path, beside = export(trace, tmp_path / f"t.{to}", to)
+    assert beside.name == f"t-messages.{to}"
+    read = pl.read_parquet if to == "parquet" else pl.read_csv
+    assert read(path).height == 2
+    table = read(beside)
+    assert table["spent_ns"].sum() == 1000 + 2000 + 2 * 1100 + 300 + 100
+    assert table.filter(pl.col("kind") == "poll")["calls"].to_list() == [5]
+
+
+def test_otf2_has_the_messages_of_both_ranks(tmp_path: Path) -> None:
+    otf2 = pytest.importorskip("otf2")
+    export(with_messages(tmp_path / "t"), tmp_path / "archive", "otf2")
+    with otf2.reader.open(str(tmp_path / "archive" / "traces.otf2")) as trace:
+        names = [type(event).__name__ for _, event in trace.events]
+    for name in ("MpiSend", "MpiRecv", "MpiIsend", "MpiIsendComplete", "MpiIrecvRequest", "MpiIrecv"):
+        assert names.count(name) == 1, names
+    assert names.count("MpiCollectiveEnd") == 2

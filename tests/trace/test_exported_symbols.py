@@ -1,4 +1,5 @@
-"""The tracer wraps every collective of mpi.h; its libraries export the wrappers and nothing else."""
+"""The tracer wraps every collective and point-to-point function of mpi.h; its libraries export the wrappers
+and nothing else."""
 
 from __future__ import annotations
 
@@ -19,6 +20,11 @@ COLLECTIVE = re.compile(
     r"|allreduce|scan|exscan|neighbor_\w+?))(?:_init)?(?:_c)?\(",
     re.IGNORECASE,
 )
+POINT_TO_POINT = re.compile(
+    r"\bMPI_(?:I?[bsr]?send(?:_init)?|I?recv|Recv_init|I?mrecv|I?sendrecv(?:_replace)?|I?m?probe"
+    r"|(?:Wait|Test)(?:all|any|some)?|Start(?:all)?|Request_free|Cancel)(?:_c)?\(",
+    re.IGNORECASE,
+)
 RETURNS_COMMUNICATOR = re.compile(
     r"\b(MPI_\w+)\(([^;{]*?MPI_Comm\s*\*[^;{]*?)\)\s*[A-Z_()0-9, ]*;", re.DOTALL
 )
@@ -26,34 +32,36 @@ RETURNS_COMMUNICATOR = re.compile(
 NO_CONSTRUCTORS = {"MPI_Comm_get_parent", "MPI_Comm_f2c", "MPI_Comm_group"}
 """Functions that return an existing communicator."""
 
-OTHERS = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Start", "Startall", "Request_free")
-OTHERS += tuple(f"{verb}{suffix}" for verb in ("Wait", "Test") for suffix in ("", "all", "any", "some"))
+OTHERS = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol")
 """Functions that are wrapped beside those in wrapped_functions.h."""
 
 SHARED_BY_BOTH_LIBRARIES = {"offbeat_tracer_next_symbol", "offbeat_tracer_this_thread"}
 
 
 def table_functions() -> tuple[set[str], set[str]]:
-    """Variants of collectives without the prefix ``MPI_``; constructors and destructors of communicators."""
+    """Functions with a buffer, without the prefix ``MPI_``: variants of collectives, and sends and receives;
+    and functions without one: constructors and destructors of communicators, probes, calls on requests.
+    """
     text = re.sub(r"#define.*", "", (SOURCES / "wrapped_functions.h").read_text(encoding="utf-8"))
-    rows = re.findall(r"^OFFBEAT_\w+\((\w+), \w+", text, re.MULTILINE)
+    rows = re.findall(r"^OFFBEAT_(\w+)\((\w+), \w+", text, re.MULTILINE)
     collectives = [(name.capitalize(), name) for name in PROPERTIES]
     variants = {variant for name, lower in collectives for variant in (name, f"I{lower}", f"{name}_init")}
-    return variants, set(rows)
+    messages = {name for kind, name in rows if kind == "MESSAGE_FUNCTION"}
+    return variants | messages, {name for _, name in rows} - messages
 
 
 def c_names() -> set[str]:
-    variants, constructors = table_functions()
-    return {f"MPI_{name}{suffix}" for name in variants for suffix in ("", "_c")} | {
-        f"MPI_{name}" for name in constructors
+    with_buffers, others = table_functions()
+    return {f"MPI_{name}{suffix}" for name in with_buffers for suffix in ("", "_c")} | {
+        f"MPI_{name}" for name in others
     }
 
 
 def fortran_names() -> set[str]:
-    variants, constructors = table_functions()
+    with_buffers, others = table_functions()
     suffixes = ("_", "_f08_", "_f08ts_", "_f08ts_large_", "_c_f08ts_")
-    names = {f"mpi_{name}{suffix}" for name in variants for suffix in suffixes}
-    names |= {f"mpi_{name}{suffix}" for name in (*constructors, *OTHERS) for suffix in suffixes[:2]}
+    names = {f"mpi_{name}{suffix}" for name in with_buffers for suffix in suffixes}
+    names |= {f"mpi_{name}{suffix}" for name in (*others, *OTHERS) for suffix in suffixes[:2]}
     return {name.lower() for name in names}
 
 
@@ -64,11 +72,16 @@ def exported(library: Path) -> set[str]:
     return {line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()}
 
 
-def declared(installation: Installation) -> set[str]:
+def headers_of(installation: Installation) -> str:
+    """mpi.h and the headers of its functions, without comments."""
     text = (installation.include / "mpi.h").read_text(encoding="utf-8", errors="replace")
     for header in installation.include.glob("mpi_*proto*.h"):
         text += header.read_text(encoding="utf-8", errors="replace")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def declared(installation: Installation) -> set[str]:
+    text = headers_of(installation)
     collectives = {match[:-1] for match in COLLECTIVE.findall(text)}
     constructors = {name for name, _ in RETURNS_COMMUNICATOR.findall(text)} - NO_CONSTRUCTORS
     return {name for name in collectives | constructors if not name.startswith("MPI_T_")}
@@ -77,6 +90,13 @@ def declared(installation: Installation) -> set[str]:
 def test_every_collective_of_mpi_h_is_wrapped(mpi_installation: Installation) -> None:
     names = declared(mpi_installation)
     assert {"MPI_Allreduce", "MPI_Ineighbor_alltoallw", "MPI_Comm_split", "MPI_Comm_free"} <= names
+    assert names - c_names() == set()
+
+
+def test_every_point_to_point_function_of_mpi_h_is_wrapped(mpi_installation: Installation) -> None:
+    text = headers_of(mpi_installation)
+    names = {match[:-1] for match in POINT_TO_POINT.findall(text)}
+    assert {"MPI_Send", "MPI_Irsend", "MPI_Recv_init", "MPI_Imrecv", "MPI_Improbe", "MPI_Testsome"} <= names
     assert names - c_names() == set()
 
 

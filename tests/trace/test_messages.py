@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
-from offbeat.trace.match_messages import match, match_messages, read_messages
+from offbeat.trace.match_keys import match
+from offbeat.trace.match_messages import MessageCounts, MessageMatcher
+from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.record_table import MESSAGE_COLUMNS, message_pieces, pieces
 from offbeat.trace.summary import as_plain, summarise
@@ -192,18 +194,30 @@ def pairs_of(machine: Machine) -> set[Pair]:
     }
 
 
-def found_in(trace: Trace) -> set[Pair]:
-    matched = match_messages(trace)
-    entered = [read_messages(file)["enter_ns"] for file in trace.files]
-    sends, receives = (
-        [
-            (trace.files[number].header.rank, int(entered[number][entry]))
-            for number, entry in zip(posts.file.tolist(), posts.entry.tolist(), strict=True)
-        ]
-        for posts in (matched.sends, matched.receives)
-    )
-    pairs = zip(matched.send.tolist(), matched.receive.tolist(), strict=True)
-    return {(*sends[send], *receives[receive]) for send, receive in pairs}
+def matched_in(trace: Trace, most_messages: int = 2_000_000) -> tuple[set[Pair], MessageCounts]:
+    """The pairs that are found, and what was counted."""
+    matcher = MessageMatcher(trace, most_messages=most_messages)
+    pairs: set[Pair] = set()
+    for matched in matcher.batches():
+        ends = (matched.sends, matched.receives)
+        columns = [(side.source, side.destination)[side is ends[1]] for side in ends]
+        times = [side.posted_ns.tolist() for side in ends]
+        sources, destinations = (column.tolist() for column in columns)
+        new = set(zip(sources, times[0], destinations, times[1], strict=True))
+        assert not new & pairs
+        pairs |= new
+    assert matcher.counts.pairs == len(pairs)
+    return pairs, matcher.counts
+
+
+def found_in(trace: Trace, most_messages: int = 2_000_000) -> set[Pair]:
+    return matched_in(trace, most_messages)[0]
+
+
+def read_messages(file: RankFile) -> Any:
+    """All messages of a file, lane after lane."""
+    parts = [file.messages(pages) for _, pages in sorted(file.message_lanes.items())]
+    return np.concatenate([np.empty(0, form.MESSAGE), *parts])
 
 
 @pytest.mark.slow
@@ -213,7 +227,9 @@ def test_each_send_finds_the_receive_that_mpi_gave_it(
     tmp_path_factory: pytest.TempPathFactory, p: int, steps: int, seed: int
 ) -> None:
     machine = run(p, steps, np.random.default_rng(seed))
-    assert found_in(written(tmp_path_factory.mktemp("t") / "t", machine)) == pairs_of(machine)
+    trace = written(tmp_path_factory.mktemp("t") / "t", machine)
+    assert found_in(trace) == pairs_of(machine)
+    assert found_in(trace, most_messages=64) == pairs_of(machine)
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.lists(st.integers(0, 3), max_size=30))
@@ -222,8 +238,10 @@ def test_the_kth_of_equal_keys_match(sends: list[int], receives: list[int]) -> N
     for key in range(4):
         places = [[i for i, one in enumerate(side) if one == key] for side in (sends, receives)]
         expected += list(zip(*places, strict=False))
-    send, receive = match(*(np.array(side, np.int64).reshape(-1, 1) for side in (sends, receives)))
-    assert list(zip(send.tolist(), receive.tolist(), strict=True)) == sorted(expected)
+    found = match(*([np.array(side, np.int64)] for side in (sends, receives)))
+    assert list(zip(found.send.tolist(), found.receive.tolist(), strict=True)) == sorted(expected)
+    places = [*found.send, *found.waiting_sends], [*found.receive, *found.waiting_receives]
+    assert [sorted(side) for side in places] == [list(range(len(side))) for side in (sends, receives)]
 
 
 def test_messages_between_the_groups_of_an_inter_communicator_match(tmp_path: Path) -> None:
@@ -246,9 +264,8 @@ def test_a_wildcard_without_a_status_is_counted_and_not_guessed(tmp_path: Path) 
     ranks[0].message(10, 20, peer=1)
     wildcard = {"peer": ANY, "tag": 0, "flags": form.ISSUE | form.ANY_SOURCE, "request": 1}
     ranks[1].message(10, 20, kind=form.RECEIVE, function="MPI_Irecv", **wildcard)
-    matched = match_messages(open_trace(factory.write(tmp_path / "t", ranks)))
-    assert (len(matched.sends), len(matched.receives), len(matched.send)) == (1, 0, 0)
-    assert matched.unresolved == 1
+    pairs, counts = matched_in(open_trace(factory.write(tmp_path / "t", ranks)))
+    assert (pairs, counts.unresolved, counts.without_partner) == (set(), 1, 1)
 
 
 def test_mpi_proc_null_and_failed_calls_match_nothing(tmp_path: Path) -> None:
@@ -299,7 +316,7 @@ def test_messages_are_a_typed_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        *({"peer": 2}, {"peer": -3}, {"tag": -2}, {"communicator": 9}, {"kind": 0}, {"kind": 7}),
+        *({"peer": 2}, {"peer": -3}, {"tag": -2}, {"communicator": 9}, {"kind": 0}, {"kind": 11}),
         *({"bytes": 2**63}, {"partition": -1}),
     ],
     ids=str,
@@ -329,7 +346,9 @@ def test_messages_do_not_change_the_summary_of_collectives(tmp_path: Path) -> No
     assert all(a.equals(b) for a, b in zip(pieces(without), pieces(including), strict=True))
     plain = [as_plain(summarise(trace)) for trace in (without, including)]
     for one in plain:
-        del one["directory"]
+        for name in ("directory", "has_messages", "message_records", "messages"):
+            del one[name]
+        one["words"] = [note for note in one["words"] if "partner" not in note]
     assert plain[0] == plain[1]
 
 
@@ -422,3 +441,15 @@ def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
         "moment": "start",
     }
     assert table.select(list(whole)).unique().rows(named=True) == [whole]
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_messages_of_earlier_versions_are_read(tmp_path: Path, version: int) -> None:
+    ranks = factory.files(2)
+    for one in ranks:
+        one.header["version"] = version
+    ranks[0].message(10, 20, peer=1)
+    ranks[1].message(5, 25, peer=0, kind=form.RECEIVE, function="MPI_Recv")
+    trace = open_trace(factory.write(tmp_path / "t", ranks))
+    assert found_in(trace) == {(0, 10, 1, 5)}
+    assert summarise(trace).has_messages

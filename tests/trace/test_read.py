@@ -158,7 +158,7 @@ def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
         raw = bytearray(path.read_bytes())
         raw[8] = 9
         path.write_bytes(raw)
-    with pytest.raises(BadInput, match=r"version 9; this offbeat reads versions up to 3.*and 1 file more"):
+    with pytest.raises(BadInput, match=r"version 9; this offbeat reads versions up to 4.*and 1 file more"):
         open_trace(folder)
 
 

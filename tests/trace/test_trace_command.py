@@ -268,6 +268,7 @@ def test_the_library_is_that_of_the_launcher(monkeypatch: pytest.MonkeyPatch, tm
         ("BYTES", "1.5 MB"),
         ("BYTES", "1 parsec"),
         ("SYNC_LEVEL", "2"),
+        ("MESSAGES", "yes"),
         ("DEPTH", "17"),
         ("SYNCLEVEL", "5"),
     ],

@@ -162,7 +162,7 @@ class RankTrace:
         assert whole[:8] == b"OFFBEATT", "no header"
         self.bytes = len(whole)
         version, page_bytes, page_header_bytes, record_bytes = struct.unpack_from("<4I", whole, 8)
-        assert (version, page_bytes, page_header_bytes, record_bytes) == (3, 65536, 64, 56)
+        assert (version, page_bytes, page_header_bytes, record_bytes) == (4, 65536, 64, 56)
         self.rank, self.size, self.run = struct.unpack_from("<iiQ", whole, 24)
         (self.began_ns,) = struct.unpack_from("<q", whole, 48)
         self.state, self.lane_count, self.ended_ns = struct.unpack_from("<IIq", whole, 80)

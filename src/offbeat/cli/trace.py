@@ -1,4 +1,4 @@
-"""``offbeat trace``: record the collectives of a program; show where time goes and which ranks are late."""
+"""``offbeat trace``: record the MPI calls of a program; show where time goes and which ranks are late."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Record the collectives of a program; show where the time goes and how its processes arrive.",
+    help="Record the MPI calls of a program; show where the time goes and how its processes arrive.",
 )
 
 MOST_ROWS = 20
@@ -62,7 +62,7 @@ def summarise_trace(
         ),
     ] = None,
 ) -> None:
-    """Show where the time in collectives goes: waiting or operation, late ranks, what to tune first."""
+    """Show where the time in MPI goes: waiting or operation, late ranks, what to tune first."""
     import msgspec
 
     from offbeat.trace.read import open_trace
@@ -294,9 +294,9 @@ def export_trace(
     trace = open_trace(directory)
     path = output or _beside(directory, EXPORTS[to][0])
     with ReadProgress("writing") as progress:
-        export(trace, path, to, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
+        written = export(trace, path, to, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
     print_notes(stdout(), trace.notes, everything=True)
-    stdout().print(f"wrote {path}", markup=False)
+    stdout().print(*(f"wrote {one}" for one in written), sep="\n", markup=False)
 
 
 def _beside(directory: Path, suffix: str) -> Path:

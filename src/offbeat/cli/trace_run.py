@@ -36,7 +36,12 @@ def command(
     ] = Path("offbeat-trace"),
     mpi: ProgramMpi = "auto",
     ranks: Annotated[str, typer.Option(help="Only these ranks of MPI_COMM_WORLD, such as 0-3,8.")] = "",
-    every: Annotated[str, typer.Option(help="Only every Nth call of a communicator.", metavar="N")] = "",
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Also record point-to-point calls: sends, receives, waits, ...")
+    ] = False,
+    every: Annotated[
+        str, typer.Option(help="Only every Nth collective of a communicator.", metavar="N")
+    ] = "",
     collectives: Annotated[
         str, typer.Option(help="Only these collectives, such as allreduce,alltoall.")
     ] = "",
@@ -56,7 +61,7 @@ def command(
         str, typer.Option(help="MPI_Pcontrol with this level (3 or more) synchronises clocks again.")
     ] = "",
 ) -> None:
-    """Run an unmodified program and record its collectives; its output and exit status are unchanged.
+    """Run an unmodified program and record its MPI calls; its output and exit status are unchanged.
 
     If the command succeeds without writing a trace, the status is 1.
     """
@@ -69,6 +74,7 @@ def command(
         "RANKS": ranks,
         "EVERY": every,
         "COLLECTIVES": collectives,
+        "MESSAGES": "1" if messages else "",
         "COMM_SIZES": comm_sizes,
         "WINDOW": window,
         "BYTES": limit,

@@ -265,7 +265,7 @@ def _check_count(path: Path, count: int, header: dict[str, str], p: int | None) 
     if count == 0:
         raise BadInput(f"{path}: the pattern file holds no delays; it needs one line a rank")
     stated = header.get("p", "")
-    if stated.isdecimal() and int(stated) != count:
+    if stated.isdecimal() and stated.lstrip("0") != str(count):  # not int: there may be any number of digits
         raise BadInput(
             f"{path}: the header says p = {stated}, but {following(count, 'delay')}; is the file cut off?"
         )

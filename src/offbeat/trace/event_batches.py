@@ -6,41 +6,20 @@ completion. :mod:`offbeat.trace.match` groups the events of all ranks into calls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
+from offbeat.trace.lane_windows import Columns
 from offbeat.trace.message_sizes import MessageSizes
 from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace
 
 CHANNEL_BITS, PLACE_BITS, SITE_BITS = 33, 37, 13
 """The lowest bit of the channel in a key, and of the position and the call site in a caller."""
-
-_FEWEST_RECORDS = 64
-"""A page is not split into parts of fewer records."""
-
-
-class Columns(Struct, eq=False):
-    """A table: each field is an array with one entry a row."""
-
-    def __len__(self) -> int:
-        return len(getattr(self, self.__struct_fields__[0]))
-
-    def select(self, which: Any) -> Self:
-        """The rows that a slice, a mask or an array of indices selects."""
-        return type(self)(*(getattr(self, name)[which] for name in self.__struct_fields__))
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """All parts, at least one, as one table."""
-        names = cls.__struct_fields__
-        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
-
 
 _NO_NUMBERS = np.empty(0, np.int64)
 
@@ -142,6 +121,7 @@ def _spent_ns(
 ) -> NDArray[np.int64]:
     """Time in each MPI function; completions by the same function share its time equally."""
     spent = leave - enter
+    spent[(flags & form.SHARED) != 0] = 0  # the messages of the same call have its time
     is_completion = (flags & form.PHASE) == form.COMPLETION
     if not is_completion.any():
         return spent
@@ -151,55 +131,3 @@ def _spent_ns(
     starts = np.flatnonzero(np.concatenate([[True], ~is_same_wait]))
     lengths = np.diff(starts, append=len(spent))
     return spent // np.repeat(lengths, lengths)
-
-
-class LaneReader:
-    """Reads one lane (the records of one thread) of a file in parts of about ``part_records`` records.
-
-    ``pending`` holds events that were read and not yet taken.
-    """
-
-    def __init__(self, number: int, file: RankFile, pages: NDArray[np.int64], part_records: int) -> None:
-        self.number = number
-        self.pending = EventBatch()
-        self._file, self._pages = file, pages
-        self._pages_per_part = max(1, part_records // form.RECORDS_A_PAGE)
-        self._parts_per_page = -(-form.RECORDS_A_PAGE // max(part_records, _FEWEST_RECORDS))
-        self._refill_below = max(1, min(part_records, form.RECORDS_A_PAGE * self._pages_per_part) // 2)
-        self._next_page = self._next_part = 0
-
-    @property
-    def has_unread(self) -> bool:
-        """Whether the file holds further records of the lane."""
-        return self._next_page < len(self._pages)
-
-    @property
-    def needs_refill(self) -> bool:
-        """Whether few events are pending and more can be read."""
-        return self.has_unread and len(self.pending) < self._refill_below
-
-    def next_records(self) -> NDArray[Any]:
-        """Read the next part."""
-        pages = self._pages[self._next_page : self._next_page + self._pages_per_part]
-        records = self._file.records(pages)
-        if self._parts_per_page == 1:
-            self._next_page += len(pages)
-            return records
-        begin, end = (
-            len(records) * part // self._parts_per_page for part in (self._next_part, self._next_part + 1)
-        )
-        self._next_part = (self._next_part + 1) % self._parts_per_page
-        self._next_page += self._next_part == 0
-        return records[begin:end]
-
-    def take_until(self, until_ns: int | None) -> EventBatch:
-        """Remove and return the pending events before the first that ends after ``until_ns``; None: all."""
-        events, self.pending = self.pending, EventBatch()
-        if until_ns is None:
-            return events
-        is_later = events.exit_ns > until_ns
-        first = int(is_later.argmax())
-        if not is_later[first]:
-            return events
-        self.pending = events.select(slice(first, None))
-        return events.select(slice(0, first))

@@ -3,7 +3,8 @@
 OTF2 is for Vampir and the tools of Score-P, and needs the Python package ``otf2``. A rank is a process, a
 lane a location; calls are regions with MPI collective events. The bytes sent and received are those of a
 process's role in the collective (:mod:`offbeat.trace.message_sizes`); on an inter-communicator, where the
-sizes of the two groups are not recorded for each call, both are the message size.
+sizes of the two groups are not recorded for each call, both are the message size. Point-to-point calls are
+in every format: events of messages in Perfetto's and OTF2's, a second file of Parquet and CSV.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
-import pyarrow.parquet as parquet
 
 import offbeat
 from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
+from offbeat.trace.export_tables import MESSAGES_SUFFIX, TABLES, csv_table, parquet_table
+from offbeat.trace.message_events import Otf2Messages, called_function, message_events
 from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
 from offbeat.trace.read import Progress, Trace
-from offbeat.trace.record_table import COLUMNS, pieces
+from offbeat.trace.record_table import COLUMNS, MESSAGE_COLUMNS, message_pieces, pieces, rows_in_order
 from offbeat.trace.run import check
 
 OTF2_NAME = "traces"
@@ -58,8 +60,8 @@ def _write_archive(
     archive = library.writer.Writer(str(folder), archive_name=OTF2_NAME, timer_resolution=10**9)
     try:
         archive_of = _Archive(library, trace, archive)
-        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-            archive_of.write(piece)
+        for row in rows_in_order(trace, ranks=ranks, on_progress=on_progress):
+            archive_of.write(row)
         # The library takes the time of the export for the time of the first event.
         archive._realtime_timestamp = min(header.began_unix_ns for header in trace.headers) / 1e9
         archive.close()
@@ -95,6 +97,7 @@ class _Archive:
         self._place = cache(self._place_of)
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
+        self._messages = Otf2Messages(self._communicator, self._number)
         self._totals = _totals(trace)
         self._hosts = {header.rank: header.host for header in trace.headers}
         self._left: dict[tuple[int, int], int] = {}
@@ -110,24 +113,23 @@ class _Archive:
             "ranks", group_type=library.GroupType.COMM_LOCATIONS, paradigm=self._paradigm, members=everyone
         )
 
-    def write(self, piece: pl.DataFrame) -> None:
-        """Write the events of a frame, of one rank and lane in their order."""
-        for row in piece.iter_rows(named=True):
-            location = (row["rank"], row["lane"])
-            writer = self._archive.event_writer_from_location(self._location(*location))
-            name = row["function"]
-            if row["moment"] == "completion":
-                name = f"MPI_{(row['completed_by'] or 'wait').capitalize()}"
-            region = self._region(name)
-            about = {self._site: row["site"], self._sequence: row["sequence"]}
-            # A function that completes several requests is one region per request; all but the first one
-            # have a duration of 0 at its end.
-            enter = max(row["enter_ns"], self._left.get(location, 0))
-            leave = max(row["exit_ns"], enter)
-            self._left[location] = leave
-            writer.enter(enter, region, attributes=about)
+    def write(self, row: dict[str, Any]) -> None:
+        """Write the events of a row; those of a rank and lane are in their order."""
+        location = (row["rank"], row["lane"])
+        writer = self._archive.event_writer_from_location(self._location(*location))
+        region = self._region(called_function(row))
+        # A function that completes several requests is one region per request; all but the first one have a
+        # duration of 0 at its end.
+        enter = max(row["enter_ns"], self._left.get(location, 0))
+        leave = max(row["exit_ns"], enter)
+        self._left[location] = leave
+        if "kind" in row:
+            writer.enter(enter, region, attributes={self._site: row["site"]})
+            self._messages.write(writer, row, enter, leave)
+        else:
+            writer.enter(enter, region, attributes={self._site: row["site"], self._sequence: row["sequence"]})
             self._collective(writer, row, enter, leave)
-            writer.leave(leave, region)
+        writer.leave(leave, region)
 
     def _collective(self, writer: Any, row: dict[str, Any], enter: int, leave: int) -> None:
         collective = collective_name(row["collective"]).upper()
@@ -150,9 +152,13 @@ class _Archive:
                     leave, operation, communicator, root, *self._exchanged(row), request
                 )
             return
+        self._requests[key] = self._number()
+        writer.non_blocking_collective_request(leave, self._requests[key])
+
+    def _number(self) -> int:
+        """The number of a further request."""
         self._next_request += 1
-        self._requests[key] = self._next_request
-        writer.non_blocking_collective_request(leave, self._next_request)
+        return self._next_request
 
     def _exchanged(self, row: dict[str, Any]) -> tuple[int, int]:
         """The bytes that the process of a row sends and receives in its call."""
@@ -255,43 +261,33 @@ def export(
     *,
     ranks: Sequence[int] | None = None,
     on_progress: Progress | None = None,
-) -> None:
-    """Write the records of some ranks (None: all) in one of EXPORTS. Raises :class:`BadInput` on failure."""
+) -> list[Path]:
+    """Write the records of some ranks (None: all) in one of EXPORTS. Raises :class:`BadInput` on failure.
+
+    Returns the files or the folder. Tables of messages are a file of their own beside that of collectives.
+    """
     _, write = EXPORTS[to]
+    beside = path.with_name(f"{path.stem}{MESSAGES_SUFFIX}{path.suffix}")
+    has_table = to in TABLES and trace.most_messages > 0
     try:
+        if has_table:
+            TABLES[to](beside, MESSAGE_COLUMNS, message_pieces(trace, ranks=ranks), trace)
         write(trace, path, ranks, on_progress)
-    except OSError as error:
-        raise write_error(path, error) from error
-
-
-def _empty() -> pl.DataFrame:
-    """A table with all columns and no rows."""
-    return pl.DataFrame(schema={name: dtype for name, (dtype, _) in COLUMNS.items()})
+    except (OSError, BadInput) as error:
+        if has_table:
+            beside.unlink(missing_ok=True)
+        raise (write_error(path, error) if isinstance(error, OSError) else error) from error
+    return [path, beside] if has_table else [path]
 
 
 def _write_csv(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
-    """A CSV file in UTF-8: a header, then one record per line."""
-    with atomic_writer(path) as stream:
-        stream.write(_empty().write_csv().encode())
-        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-            stream.write(piece.write_csv(include_header=False).encode())
+    csv_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
 
 
 def _write_parquet(
     trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    """A Parquet file, with the notes on the trace in its metadata."""
-    schema = _empty().to_arrow().schema
-    headers = {
-        b"offbeat.trace": str(trace.directory).encode(),
-        b"offbeat.words": "\n".join(trace.notes).encode(),
-    }
-    with (
-        atomic_writer(path) as stream,
-        parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
-    ):
-        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-            writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
+    parquet_table(path, COLUMNS, pieces(trace, ranks=ranks, on_progress=on_progress), trace)
 
 
 Event = dict[str, Any]
@@ -318,7 +314,8 @@ def _write_perfetto(
     with atomic_writer(path) as stream:
         stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
         separator = b"\n"
-        for event in chain(_names(trace, ranks), chain.from_iterable(map(_events, frames))):
+        calls = chain.from_iterable(map(_events, frames))
+        for event in chain(_names(trace, ranks), calls, message_events(trace, ranks)):
             stream.write(separator + msgspec.json.encode(event))
             separator = b",\n"
         stream.write(b"\n]}\n")
@@ -333,7 +330,7 @@ def _names(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
         name = f"rank {rank} on {file.header.host}"
         yield {"ph": "M", "name": "process_name", "pid": rank, "tid": 0, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": rank, "tid": 0, "args": {"sort_index": rank}}
-        for lane in sorted(file.lanes):
+        for lane in sorted(file.lanes.keys() | file.message_lanes.keys()):
             name = f"lane {lane}"
             yield {"ph": "M", "name": "thread_name", "pid": rank, "tid": lane, "args": {"name": name}}
 

@@ -14,8 +14,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 MAGIC = b"OFFBEATT"
-VERSION = 3
-"""Files of version 1, without call paths, and of version 2, without messages, can be read as well."""
+VERSION = 4
+"""Files of versions 1, without call paths, 2, without messages, and 3, without probes, polls and marks, can
+be read as well."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
@@ -33,15 +34,17 @@ PHASE = 3
 CALL, ISSUE, START, COMPLETION = range(4)
 """The part of a call that a record describes: ``flags & PHASE``."""
 
-IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN, ANY_SOURCE, ANY_TAG, CANCELLED = (
-    1 << bit for bit in range(2, 10)
+IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN, ANY_SOURCE, ANY_TAG, CANCELLED, SHARED = (
+    1 << bit for bit in range(2, 11)
 )
 BY_SHIFT = 12
 BY_FREE = 9
 """A completion by MPI_Request_free: the end of the operation is unknown."""
 
-SEND, RECEIVE, PARTITIONED_SEND, PARTITIONED_RECEIVE, READY, ARRIVED = range(1, 7)
-"""``kind`` of a message: what the call does."""
+SEND, RECEIVE, PARTITIONED_SEND, PARTITIONED_RECEIVE, READY, ARRIVED, PROBE, REQUESTS, POLL, MARK = range(
+    1, 11
+)
+"""``kind`` of a message: what the call does. REQUESTS, POLL and MARK have no communicator and no peer."""
 
 UNKNOWN, PEER_PROC_NULL = -1, -2
 """``peer`` of a message: a wildcard that no status has resolved (``tag`` likewise), and MPI_PROC_NULL."""
@@ -73,18 +76,21 @@ HEADER = np.dtype(
             *("magic", "version", "page_bytes", "page_header_bytes", "record_bytes", "rank", "size", "run"),
             *("pid", "began_ns", "began_unix_ns", "drift_limit", "wander", "state", "lanes", "ended_ns"),
             *("pages", "lost", "lost_because", "every", "bytes_limit", "stamps_wrong_ns"),
+            "has_messages",
             *("host", "program", "library", "source", "sampling"),
         ],
         "formats": [
             *("S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<u8"),
             *("<i8", "<i8", "<i8", "<f8", "<f8", "<u4", "<u4", "<i8"),
             *("<u8", "<u8", "<i4", "<u4", "<u8", "<i8"),
+            "<u4",
             *("S256", "S1024", "S1024", "S64", "S1408"),
         ],
         "offsets": [
             *(0, 8, 12, 16, 20, 24, 28, 32),
             *(40, 48, 56, 64, 72, 80, 84, 88),
             *(96, 104, 112, 116, 120, 128),
+            136,
             *(256, 512, 1536, 2560, 2624),
         ],
         "itemsize": 4032,

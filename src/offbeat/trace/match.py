@@ -8,6 +8,7 @@ rank has passed it on its communicator or has no further records, and every issu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.event_batches import CHANNEL_BITS, PLACE_BITS, EventBatch, EventReader, LaneReader
+from offbeat.trace.event_batches import CHANNEL_BITS, PLACE_BITS, EventBatch, EventReader
+from offbeat.trace.lane_windows import LaneReader, part_records, windows
 from offbeat.trace.read import Progress, Trace
 
 MOST_RECORDS = 2_000_000
 """Limit of records in memory, over all ranks, unless there are so many ranks that each has only a few."""
-
-ENOUGH_RECORDS, ENOUGH_OF_A_LANE = 262_144, 8192
-"""Larger parts, in total and of a lane, are not faster: they no longer fit into the caches."""
 
 MOST_PENDING = 3_000_000
 """Limit of events of incomplete calls; beyond it, the oldest calls are returned incomplete."""
@@ -64,16 +63,25 @@ class Matcher:
         self._on_progress, self._total = on_progress, trace.most_records
         self._watermarks = _Watermarks(trace)
         self._readers: dict[int, EventReader] = {}
-        self._lanes: list[LaneReader] = []
+        self._lanes: list[LaneReader[EventBatch]] = []
         self.counts = Counts()
-        lanes = max(sum(len(file.lanes) for file in trace.files), 1)
-        part = min(most_records // lanes, max(ENOUGH_OF_A_LANE, ENOUGH_RECORDS // lanes))
+        part = part_records(sum(len(file.lanes) for file in trace.files), most_records)
         for number, file in enumerate(trace.files):
             if trace.clocks.of_file[number] is None:
                 self.counts.without_clock += file.record_pages * form.RECORDS_A_PAGE
                 continue
             self._readers[number] = EventReader(trace, number, self._watermarks.channels)
-            self._lanes += [LaneReader(number, file, pages, part) for pages in file.lanes.values()]
+            self._lanes += [
+                LaneReader(
+                    number,
+                    pages,
+                    read=file.records,
+                    convert=partial(self._converted, number),
+                    records_a_page=form.RECORDS_A_PAGE,
+                    part_records=part,
+                )
+                for pages in file.lanes.values()
+            ]
 
     def last_exit_ns(self, number: int) -> int:
         """The latest exit in a file, on the shared clock; the smallest integer if it holds no record."""
@@ -82,7 +90,7 @@ class Matcher:
     def batches(self) -> Iterator[MatchedCalls]:
         """Every call of the trace once; the size of the parts decides which calls share a batch."""
         pending = EventBatch()
-        for window in self._windows():
+        for window in windows(self._lanes):
             events = EventBatch.concatenate([pending, *window])
             order = np.argsort(events.key, kind="stable")
             complete, pending = self._split(events, order)
@@ -91,25 +99,11 @@ class Matcher:
         if len(pending):
             yield self._grouped(pending)
 
-    def _windows(self) -> Iterator[list[EventBatch]]:
-        """The events of all files, one time window after another."""
-        while True:
-            for lane in self._lanes:
-                while lane.needs_refill:
-                    parts = [lane.pending, self._read(lane)]
-                    lane.pending = EventBatch.concatenate(parts) if len(lane.pending) else parts[1]
-            active = [lane for lane in self._lanes if len(lane.pending)]
-            if not active:
-                return
-            until = min((int(lane.pending.exit_ns.max()) for lane in active if lane.has_unread), default=None)
-            yield [lane.take_until(until) for lane in active]
-
-    def _read(self, lane: LaneReader) -> EventBatch:
-        records = lane.next_records()
+    def _converted(self, number: int, records: NDArray[Any]) -> EventBatch:
         self.counts.records += len(records)
         if self._on_progress:
             self._on_progress(self.counts.records, self._total)
-        events = self._readers[lane.number].events(records)
+        events = self._readers[number].events(records)
         self.counts.invalid += len(records) - len(events)
         return events
 
@@ -117,7 +111,7 @@ class Matcher:
         """The events of complete calls and those of pending calls, both sorted."""
         keys, ranks = events.key[order], events.caller[order] >> PLACE_BITS
         channels, sequences = keys >> CHANNEL_BITS, (keys >> 1) & 0xFFFFFFFF
-        active = {lane.number for lane in self._lanes if lane.has_unread or len(lane.pending)}
+        active = {lane.number for lane in self._lanes if lane.has_unread or lane.count}
         self._watermarks.advance(channels, sequences, ranks, active)
         is_complete = sequences <= self._watermarks.of_channels()[channels]
         phases = events.flags[order] & form.PHASE

@@ -5,12 +5,19 @@ with one tag, the k-th that was sent is received by the k-th receive that was po
 wildcard has the source and the tag that its status states. Partitioned communication matches by its
 initialisations alone, and only with itself.
 
-The rule needs every message: where sampling or a full disk left some out, later ones of the same kind match
-wrongly.
+All files are read side by side, one time window after another, so that memory holds the messages in flight
+and not the whole trace. A send or a receive, an *end* of a message, waits for its partner once its position
+among all with the same key is known: when it is complete, and so is every earlier one of its rank that may
+have the same key.
+
+The rule needs every message. Where a window or a pause left some out, the next recorded one states how many
+(``skipped``), and these are counted; after a full disk or the byte limit no message is recorded.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,177 +25,233 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.communicators import Communicators
-from offbeat.trace.event_batches import Columns
-from offbeat.trace.rank_file import RankFile
-from offbeat.trace.read import Trace
+from offbeat.trace.lane_windows import LaneReader, part_records, windows
+from offbeat.trace.match_keys import match
+from offbeat.trace.message_batches import MessageBatch, MessageReader
+from offbeat.trace.message_ends import KEY, Ends, close, completed, is_held_back
+from offbeat.trace.read import Progress, Trace
 
-_KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
+MOST_MESSAGES = 2_000_000
+"""Limit of messages in memory, over all ranks, unless there are so many ranks that each has only a few."""
 
+MOST_OPEN = 2_000_000
+"""Limit of ends that wait for their completion, and of those that wait for a partner; beyond it the oldest
+half is given up."""
 
-class Posts(Columns, eq=False):
-    """Sends or receives of all ranks, (n,) each; those of a rank are in the order in which it posted them.
-
-    ``communicator`` is an index into the trace's communicators; ``source`` and ``destination`` are world
-    ranks. ``file`` is an index into the trace's files, and ``entry`` one into :func:`read_messages` of that
-    file: the blocking call, the issue, the start, or the initialisation of partitioned communication.
-    """
-
-    communicator: NDArray[np.int64]
-    source: NDArray[np.int64]
-    destination: NDArray[np.int64]
-    tag: NDArray[np.int64]
-    is_partitioned: NDArray[np.int64]
-    file: NDArray[np.int64]
-    entry: NDArray[np.int64]
-
-    @property
-    def keys(self) -> NDArray[np.int64]:
-        """What sends and receives must share to match, (n, 5)."""
-        return np.stack([getattr(self, name) for name in _KEY], axis=1)
+_BEFORE_ALL = -(2**62)
+"""Posted before every time of a trace."""
 
 
 class MatchedMessages(Struct, kw_only=True, eq=False):
-    """Sends, receives, and the pairs of them: ``send[i]`` and ``receive[i]`` are indices into both.
+    """What one time window added: ``sends[i]`` was received by ``receives[i]``.
 
-    ``unresolved`` is the number of receives with a wildcard whose completion is not in the trace.
+    ``batches`` are the messages that were read. ``alone`` are ends without a partner in the trace, and those
+    that were cancelled, failed, or have MPI_PROC_NULL as peer. Every completed end is in one of the three
+    exactly once.
     """
 
-    sends: Posts
-    receives: Posts
-    send: NDArray[np.int64]
-    receive: NDArray[np.int64]
-    unresolved: int
+    batches: list[MessageBatch]
+    sends: Ends
+    receives: Ends
+    alone: Ends
 
 
-def match_messages(trace: Trace) -> MatchedMessages:
-    """Match all messages of a trace; they are all in memory."""
-    sends, receives, unresolved = [], [], 0
-    for number, file in enumerate(trace.files):
-        posts, is_send, without_status = _posts(trace.communicators, number, file)
-        sends.append(posts.select(is_send))
-        receives.append(posts.select(~is_send))
-        unresolved += without_status
-    all_sends, all_receives = Posts.concatenate(sends), Posts.concatenate(receives)
-    send, receive = match(all_sends.keys, all_receives.keys)
-    return MatchedMessages(
-        sends=all_sends, receives=all_receives, send=send, receive=receive, unresolved=unresolved
-    )
+class MessageCounts(Struct):
+    """Counts over a whole read: messages; those that cannot be read; pairs; receives with a wildcard that no
+    status resolved; ends whose peer was not traced; whose partner is not in the trace though its rank is; and
+    ends that were given up because of :data:`MOST_OPEN`.
+    """
+
+    messages: int = 0
+    invalid: int = 0
+    pairs: int = 0
+    unresolved: int = 0
+    not_traced: int = 0
+    without_partner: int = 0
+    given_up: int = 0
 
 
-def match(
-    sends: NDArray[np.int64], receives: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the k-th rows of equal keys in two tables, (n, columns) and (m, columns), by sends."""
-    _, numbers = np.unique(np.concatenate([sends, receives]), axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
-    of_sends, of_receives = numbers[: len(sends)], numbers[len(sends) :]
-    most = max(len(sends), len(receives), 1)
-    _, send, receive = np.intersect1d(
-        of_sends * most + _occurrence(of_sends),
-        of_receives * most + _occurrence(of_receives),
-        assume_unique=True,
-        return_indices=True,
-    )
-    order = np.argsort(send)
-    return send[order], receive[order]
+class MessageMatcher:
+    """Reads the messages of a trace once from start to end, and matches them."""
 
+    def __init__(
+        self, trace: Trace, *, most_messages: int = MOST_MESSAGES, on_progress: Progress | None = None
+    ) -> None:
+        self._on_progress, self._total = on_progress, trace.most_messages
+        self.counts = MessageCounts()
+        self._lanes: list[LaneReader[MessageBatch]] = []
+        self._last_exit_ns: dict[int, int] = {}
+        self._rank_of = np.array([file.header.rank for file in trace.files])
+        self._is_traced = np.zeros(trace.size + 1, np.bool_)
+        self._posts = np.zeros(len(trace.files), np.int64)
+        part = part_records(sum(len(file.message_lanes) for file in trace.files), most_messages)
+        for number, file in enumerate(trace.files):
+            if trace.clocks.of_file[number] is None:
+                continue
+            self._is_traced[file.header.rank] = True
+            for lane, pages in file.message_lanes.items():
+                reader = MessageReader(trace, number, lane, len(self._lanes))
+                self._lanes.append(
+                    LaneReader(
+                        number,
+                        pages,
+                        read=file.messages,
+                        convert=partial(self._converted, reader),
+                        records_a_page=form.MESSAGES_A_PAGE,
+                        part_records=part,
+                    )
+                )
 
-def _occurrence(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal numbers precede each, (n,)."""
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(numbers)]
-    place = np.arange(len(numbers))
-    occurrence = np.empty(len(numbers), np.int64)
-    occurrence[order] = place - np.maximum.accumulate(np.where(is_first, place, 0))
-    return occurrence
+    def last_exit_ns(self, number: int) -> int:
+        """The latest exit in a file so far, on the shared clock; the smallest integer if there is none."""
+        return self._last_exit_ns.get(number, int(np.iinfo(np.int64).min))
 
+    def batches(self) -> Iterator[MatchedMessages]:
+        """Every message of the trace once."""
+        none = self._ends(MessageBatch())
+        unfinished, sends, receives = none, none, none
+        for window in windows(self._lanes):
+            batch = MessageBatch.concatenate(window)
+            active = {lane.number for lane in self._lanes if lane.has_unread or lane.count}
+            ready, unfinished = self._ready(batch, unfinished, active)
+            matchable, alone = self._matchable(ready)
+            new_sends = matchable.select(matchable.is_send)
+            new_receives = matchable.select(~matchable.is_send)
+            matched, sends, receives, unmatched = self._match(
+                Ends.concatenate([sends, new_sends]), Ends.concatenate([receives, new_receives])
+            )
+            yield MatchedMessages(
+                batches=window,
+                sends=matched[0],
+                receives=matched[1],
+                alone=Ends.concatenate([alone, unmatched]),
+            )
+        rest = Ends.concatenate([sends, receives])
+        self.counts.without_partner += len(rest)
+        yield MatchedMessages(batches=[], sends=none, receives=none, alone=rest)
 
-def read_messages(file: RankFile) -> NDArray[Any]:
-    """All messages of a file, lane after lane."""
-    parts = [file.messages(pages) for _, pages in sorted(file.message_lanes.items())]
-    return np.concatenate([np.empty(0, form.MESSAGE), *parts])
+    def _converted(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
+        """A part of a lane; counts it."""
+        invalid = reader.invalid
+        batch = reader.batch(messages)
+        self.counts.messages += len(messages)
+        self.counts.invalid += reader.invalid - invalid
+        if len(batch):
+            number = int(batch.file[0])
+            self._last_exit_ns[number] = max(self.last_exit_ns(number), int(batch.exit_ns.max()))
+        if self._on_progress:
+            self._on_progress(self.counts.messages, self._total)
+        return batch
 
+    def _ready(self, batch: MessageBatch, unfinished: Ends, active: set[int]) -> tuple[Ends, Ends]:
+        """The ends whose position is known, and the others; both with what completed them."""
+        ends = Ends.concatenate([unfinished, self._posted(batch)])
+        ends, orphans = completed(ends, self._completions(batch))
+        ends = Ends.concatenate([orphans, ends])
+        is_last = ~np.isin(ends.file, list(active))
+        if np.count_nonzero(ends.is_open) > MOST_OPEN:
+            is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
+            self.counts.given_up += int(np.count_nonzero(is_old))
+            is_last |= is_old
+        close(ends, is_last)
+        is_held = is_held_back(ends)
+        return ends.select(~is_held), ends.select(is_held)
 
-def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[Posts, NDArray[np.bool_], int]:
-    """The sends and receives that a rank posted, which of them are sends, and how many are unresolved."""
-    messages = read_messages(file)
-    kind, phase = messages["kind"], messages["flags"] & form.PHASE
-    is_partitioned = (kind == form.PARTITIONED_SEND) | (kind == form.PARTITIONED_RECEIVE)
-    is_posted = (phase == form.ISSUE) | (phase == form.START) | (messages["request"] == 0)
-    is_posted = np.where(is_partitioned, phase == form.CALL, is_posted & (phase != form.COMPLETION))
-    is_posted &= is_partitioned | (kind == form.SEND) | (kind == form.RECEIVE)
-    entries = np.flatnonzero(is_posted)
-    entries = entries[np.argsort(messages["enter_ns"][entries], kind="stable")]
-    stated = _with_status(messages, entries)
-    communicator, peer = _peers(communicators, file, stated)
-    own_rank = np.full(len(stated), file.header.rank)
-    is_send = (stated["kind"] == form.SEND) | (stated["kind"] == form.PARTITIONED_SEND)
-    posts = Posts(
-        communicator=communicator,
-        source=np.where(is_send, own_rank, peer),
-        destination=np.where(is_send, peer, own_rank),
-        tag=stated["tag"].astype(np.int64),
-        is_partitioned=is_partitioned[entries].astype(np.int64),
-        file=np.full(len(stated), number),
-        entry=entries,
-    )
-    happens = (stated["flags"] & (form.FAILED | form.CANCELLED)) == 0
-    is_unresolved = (stated["peer"] == form.UNKNOWN) | (stated["tag"] == form.UNKNOWN)
-    is_matchable = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
-    return posts.select(is_matchable), is_send[is_matchable], int(np.count_nonzero(happens & is_unresolved))
+    def _posted(self, batch: MessageBatch) -> Ends:
+        """The ends that calls of a batch posted."""
+        kind, phase = batch.kind, batch.phase
+        is_partitioned = (kind == form.PARTITIONED_SEND) | (kind == form.PARTITIONED_RECEIVE)
+        is_transfer = (kind == form.SEND) | (kind == form.RECEIVE)
+        is_blocking = is_transfer & (phase == form.CALL) & (batch.request == 0)
+        is_posted = is_blocking | is_transfer & ((phase == form.ISSUE) | (phase == form.START))
+        is_posted |= is_partitioned & (phase == form.CALL)
+        at = np.flatnonzero(is_posted)
+        at = at[np.lexsort([batch.enter_ns[at], batch.file[at]])]
+        posted = batch.select(at)
+        has_failed = (posted.flags & form.FAILED) != 0
+        is_complete = is_blocking[at] | is_partitioned[at] | has_failed
+        ends = self._ends(posted)
+        ends.is_partitioned, ends.is_open = is_partitioned[at], ~is_complete
+        ends.call = np.where(is_blocking[at], posted.call, -1)
+        ends.order = self._numbered(posted.file)
+        return ends
 
+    def _numbered(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of each post of its file, of posts that are sorted by file."""
+        places, starts, counts = np.unique(files, return_index=True, return_counts=True)
+        numbers = np.arange(len(files)) - np.repeat(starts, counts) + np.repeat(self._posts[places], counts)
+        self._posts[places] += counts
+        return np.asarray(numbers)
 
-def _with_status(messages: NDArray[Any], entries: NDArray[np.int64]) -> NDArray[Any]:
-    """The posted messages with what their completions state: peer, tag, and whether they were cancelled."""
-    stated = messages[entries]
-    done = np.flatnonzero((messages["flags"] & form.PHASE) == form.COMPLETION)
-    requests = _request(messages[done])
-    order = np.argsort(requests, kind="stable")
-    if not len(done):
-        return stated
-    requests, done = requests[order], done[order]
-    at = np.minimum(np.searchsorted(requests, _request(stated)), len(done) - 1)
-    is_done = (requests[at] == _request(stated)) & (stated["request"] != 0)
-    completion = messages[done[at]]
-    for name in ("peer", "tag"):
-        stated[name] = np.where(is_done, completion[name], stated[name])
-    stated["flags"] |= np.where(is_done, completion["flags"] & (form.FAILED | form.CANCELLED), 0)
-    return stated
+    def _completions(self, batch: MessageBatch) -> Ends:
+        """The completions in a batch as ends that were posted before all others, by their requests."""
+        is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
+        done = batch.select(np.flatnonzero(is_transfer & (batch.phase == form.COMPLETION)))
+        ends = self._ends(done)
+        ends.call = done.call
+        ends.order = _BEFORE_ALL + done.request
+        ends.posted_ns = ends.posted_until_ns = np.full(len(done), _BEFORE_ALL)
+        return ends.select(np.argsort(ends.order, kind="stable"))
 
+    def _ends(self, batch: MessageBatch) -> Ends:
+        own = self._rank_of[batch.file].astype(np.int64)
+        return Ends(
+            file=batch.file,
+            is_send=batch.is_send,
+            communicator=batch.communicator,
+            source=np.where(batch.is_send, own, batch.peer),
+            destination=np.where(batch.is_send, batch.peer, own),
+            tag=batch.tag,
+            is_partitioned=np.zeros(len(batch), np.bool_),
+            skipped=batch.skipped,
+            bytes=batch.bytes,
+            flags=batch.flags,
+            request=batch.request,
+            round=batch.round,
+            issued_by=batch.issued_by,
+            is_open=np.zeros(len(batch), np.bool_),
+            is_wildcard=batch.is_wildcard,
+            order=np.zeros(len(batch), np.int64),
+            posted_ns=batch.enter_ns,
+            posted_until_ns=batch.exit_ns,
+            lane=batch.lane,
+            call=np.full(len(batch), -1),
+            enter_ns=batch.enter_ns,
+            exit_ns=batch.exit_ns,
+            bound_ns=batch.bound_ns,
+        )
 
-def _request(messages: NDArray[Any]) -> NDArray[np.uint64]:
-    """Request and round as one number, (n,)."""
-    return messages["request"].astype(np.uint64) << np.uint64(32) | messages["round"].astype(np.uint64)
+    def _matchable(self, ready: Ends) -> tuple[Ends, Ends]:
+        """The ends that may have a partner in the trace, and the others."""
+        happens = (ready.flags & (form.FAILED | form.CANCELLED)) == 0
+        peer = np.where(ready.is_send, ready.destination, ready.source)
+        is_unresolved = happens & ready.is_wildcard
+        # The last entry, which is never set, is that of unknown ranks.
+        is_not_traced = happens & (peer != form.PEER_PROC_NULL) & ~self._is_traced[np.maximum(peer, -1)]
+        self.counts.unresolved += int(np.count_nonzero(is_unresolved))
+        self.counts.not_traced += int(np.count_nonzero(is_not_traced & ~is_unresolved))
+        is_matchable = happens & ~is_unresolved & ~is_not_traced & (peer >= 0)
+        return ready.select(is_matchable), ready.select(~is_matchable)
 
-
-def _peers(
-    communicators: Communicators, file: RankFile, stated: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The index of each message's communicator and the world rank of its peer; -1 if there is none."""
-    indices = communicators.index_of_ids(file)
-    communicator = indices[np.minimum(stated["communicator"], len(indices) - 1)].astype(np.int64)
-    ids, place = np.unique(stated["communicator"], return_inverse=True)
-    groups = [_peer_group(communicators, indices, file, one) for one in ids.tolist()]
-    sizes = np.array([len(group) for group in groups], np.int64)
-    at = (np.cumsum(sizes) - sizes)[place] + stated["peer"]
-    has_peer = (stated["peer"] >= 0) & (stated["peer"] < sizes[place])
-    world = np.full(len(stated), -1, np.int64)
-    world[has_peer] = np.concatenate([np.empty(0, np.int32), *groups])[at[has_peer]]
-    return communicator, world
-
-
-def _peer_group(
-    communicators: Communicators, indices: NDArray[np.int32], file: RankFile, number: int
-) -> NDArray[np.int32]:
-    """The world ranks of the group that peers on a communicator of this file belong to."""
-    defined = file.definitions.communicators.get(number)
-    if defined is None:
-        return np.empty(0, np.int32)
-    members = communicators.all[indices[number]].members
-    if not defined.remote_size:
-        return members
-    # The members are those of both groups; this process's group comes first or last.
-    is_first = 0 <= defined.rank < len(members) and members[defined.rank] == file.header.rank
-    return members[defined.size :] if is_first else members[: defined.remote_size]
+    def _match(self, sends: Ends, receives: Ends) -> tuple[tuple[Ends, Ends], Ends, Ends, Ends]:
+        """Pairs, the sends and the receives that wait for their partners, and those without one."""
+        found = match(sends.columns(*KEY), receives.columns(*KEY), sends.skipped, receives.skipped)
+        self.counts.pairs += len(found.send)
+        matched = (sends.select(found.send), receives.select(found.receive))
+        waiting, single = [], []
+        for ends, at, skipped, gone in (
+            (sends, found.waiting_sends, found.skipped_sends, found.alone_sends),
+            (receives, found.waiting_receives, found.skipped_receives, found.alone_receives),
+        ):
+            waits = ends.select(at)
+            waits.skipped = skipped
+            alone = ends.select(gone)
+            self.counts.without_partner += len(alone)
+            if len(waits) > MOST_OPEN:
+                is_old = waits.posted_ns <= np.median(waits.posted_ns)
+                self.counts.given_up += int(np.count_nonzero(is_old))
+                alone = Ends.concatenate([alone, waits.select(is_old)])
+                waits = waits.select(~is_old)
+            waiting.append(waits)
+            single.append(alone)
+        return matched, waiting[0], waiting[1], Ends.concatenate(single)

@@ -266,13 +266,14 @@ def _about(trace: Trace, summary: Summary) -> Section:
     sampling = sorted({header.sampling for header in headers if header.sampling})
     size = sum(file.size_bytes for file in trace.files)
     clock = "the same clock" if summary.bound_s == 0 else f"error at most {format_time(summary.bound_s)}"
+    recorded = "every collective" + (", every point-to-point call" if summary.has_messages else "")
     pairs = (
         ("program", summary.program),
         ("library", summary.library),
         ("ranks", f"{summary.processes}, {summary.traced} of them traced"),
         ("nodes", ", ".join(summary.hosts[:8]) + (", ..." if len(summary.hosts) > 8 else "")),
-        ("records", f"{summary.records} in {size / 1e6:.1f} MB"),
-        ("recorded", "; ".join(sampling) or "every collective"),
+        ("records", f"{summary.records + summary.message_records} in {size / 1e6:.1f} MB"),
+        ("recorded", "; ".join(sampling) or recorded),
         ("clocks", f"{', '.join(sources)}; times between ranks: {clock}"),
     )
     facts = Facts(facts=[Fact(name=name, value=value) for name, value in pairs])

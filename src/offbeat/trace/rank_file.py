@@ -53,6 +53,7 @@ class Header(Struct, frozen=True, kw_only=True):
     lost_because: int
     every: int
     stamps_wrong_ns: int = 0
+    has_messages: int = 0
     host: str
     program: str
     library: str
@@ -72,6 +73,16 @@ class RankFile(Struct, kw_only=True, eq=False):
     message_lanes: dict[int, NDArray[np.int64]]
     faults: list[str]
     size_bytes: int
+
+    @property
+    def threads(self) -> int:
+        """How many threads called MPI at the same time, at least 1."""
+        return max(len(self.lanes.keys() | self.message_lanes.keys()), 1)
+
+    @property
+    def message_pages(self) -> int:
+        """How many pages hold messages."""
+        return sum(len(pages) for pages in self.message_lanes.values())
 
     @property
     def record_pages(self) -> int:

@@ -58,9 +58,23 @@ class Trace:
         return sum(file.record_pages for file in self.files) * form.RECORDS_A_PAGE
 
     @property
+    def most_messages(self) -> int:
+        """Upper limit of the number of messages, for progress."""
+        return sum(file.message_pages for file in self.files) * form.MESSAGES_A_PAGE
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether point-to-point calls were recorded, even if there were none."""
+        return any(file.header.has_messages for file in self.files)
+
+    @property
     def every(self) -> int:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.every for file in self.files), 1)
+
+    def function_number(self, name: str) -> int:
+        """Index into :attr:`functions`; -1 if no file defines the function."""
+        return self._function_numbers.get(name, -1)
 
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
         """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids and behind."""
@@ -189,3 +203,21 @@ class ReadProgress(ProgressBar):
         text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
         self.update(done=done, total=max(most, 1), detail=text)
         self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")
+
+
+class ProgressOfBoth:
+    """Shows the progress of both parts of a read, records and then messages, as one."""
+
+    def __init__(self, trace: Trace, on_progress: Progress | None) -> None:
+        self._on_progress, self._records = on_progress, trace.most_records
+        self._total = trace.most_records + trace.most_messages
+
+    def records(self, done: int, _most: int) -> None:
+        """So many records were read."""
+        if self._on_progress:
+            self._on_progress(done, self._total)
+
+    def messages(self, done: int, _most: int) -> None:
+        """All records and so many messages were read."""
+        if self._on_progress:
+            self._on_progress(self._records + done, self._total)

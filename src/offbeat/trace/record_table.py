@@ -1,10 +1,12 @@
 """The records and the messages of a trace as data frames, part by part and rank by rank.
 
-Records are calls of collectives; messages are calls of point-to-point and partitioned communication.
+Records are calls of collectives; messages are all others: point-to-point and partitioned communication, calls
+on requests, and marks.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
+from offbeat.trace.message_batches import CallTimes, is_without_communicator
 from offbeat.trace.message_sizes import MessageSizes
 from offbeat.trace.read import Progress, Trace
 
@@ -62,7 +65,9 @@ MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "function": (pl.String, "the MPI function that was called, such as MPI_Isend"),
     "kind": (
         pl.String,
-        "send, receive, partitioned send, partitioned receive, ready (MPI_Pready) or arrived (MPI_Parrived)",
+        "send, receive, partitioned send, partitioned receive, ready (MPI_Pready), arrived (MPI_Parrived),"
+        " probe (that found a message), requests (a call on requests for which nothing else was recorded),"
+        " poll (consecutive tests and probes that found nothing), or mark (MPI_Pcontrol)",
     ),
     **{name: COLUMNS[name] for name in ("moment", "completed_by")},
     **{name: COLUMNS[name] for name in ("communicator", "communicator_index", "processes")},
@@ -73,15 +78,30 @@ MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
         "destination or source: rank in the communicator (in the remote group of an inter-communicator);"
         " -1 if no status has resolved MPI_ANY_SOURCE, -2 for MPI_PROC_NULL",
     ),
-    "tag": (pl.Int32, "tag of the message; -1 if no status has resolved MPI_ANY_TAG"),
+    "tag": (
+        pl.Int32,
+        "tag of the message; -1 if no status has resolved MPI_ANY_TAG; of a mark the level of MPI_Pcontrol",
+    ),
     "any_source": (pl.Boolean, "the receive was posted with MPI_ANY_SOURCE"),
     "any_tag": (pl.Boolean, "the receive was posted with MPI_ANY_TAG"),
     "partition": (pl.Int32, "of ready and arrived: number of the partition, from 0; else null"),
     "partitions": (pl.Int32, "of partitioned sends and receives: number of partitions; else null"),
+    "skipped": (
+        pl.Int32,
+        "of sends and receives: how many with the same communicator, peer and tag were not recorded (a window"
+        " or a pause) since the previous recorded one",
+    ),
     "bytes": (
         pl.Int64,
         "size of the message, of ready and arrived of the partition, of a receive that is not complete the"
         " size of its buffer",
+    ),
+    "calls": (pl.Int32, "of a poll: the number of calls; else 1"),
+    "spent_ns": (
+        pl.Int64,
+        "time in the MPI function, in ns: the sum of the column is the time in these calls. Of the rows of"
+        " one call (a wait for several requests, MPI_Sendrecv) the first has its time, the others 0; 0 as"
+        " well where the completed collectives have it; of a poll the time inside of its calls",
     ),
     "datatype": COLUMNS["datatype"],
     **{name: COLUMNS[name] for name in ("enter_ns", "exit_ns", "bound_ns")},
@@ -90,7 +110,10 @@ MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
 }
 """The columns of messages: column → (polars type, meaning)."""
 
-KINDS = ("", "send", "receive", "partitioned send", "partitioned receive", "ready", "arrived")
+KINDS = (
+    *("", "send", "receive", "partitioned send", "partitioned receive", "ready", "arrived"),
+    *("probe", "requests", "poll", "mark"),
+)
 MOMENTS = ("call", "issue", "start", "completion")
 COMPLETED_BY = (
     *("", "wait", "waitall", "waitany", "waitsome"),
@@ -123,11 +146,47 @@ def pieces(
                 on_progress(done, trace.most_records)
 
 
-def message_pieces(trace: Trace, *, ranks: Sequence[int] | None = None) -> Iterator[pl.DataFrame]:
+def message_pieces(
+    trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+) -> Iterator[pl.DataFrame]:
     """Frames with MESSAGE_COLUMNS, by rank, then lane, then in the order of exits."""
+    done = 0
     for of_rank in _ranks(trace, ranks):
+        calls: dict[int, CallTimes] = {}
         for lane, pages in _parts(of_rank.file.message_lanes):
-            yield of_rank.message_frame(lane, of_rank.file.messages(pages))
+            messages = of_rank.file.messages(pages)
+            yield of_rank.message_frame(lane, messages, calls.setdefault(lane, CallTimes()))
+            done += len(messages)
+            if on_progress is not None:
+                on_progress(done, trace.most_messages)
+
+
+def rows_in_order(
+    trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of both tables, by rank, then lane, then in the order of exits; only messages have a ``kind``."""
+    done, most = 0, trace.most_records + trace.most_messages
+    for of_rank in _ranks(trace, ranks):
+        file = of_rank.file
+        for lane in sorted(file.lanes.keys() | file.message_lanes.keys()):
+            tables = (_record_rows(of_rank, lane), _message_rows(of_rank, lane))
+            for row in heapq.merge(*tables, key=lambda row: row["exit_ns"]):
+                yield row
+                done += 1
+                if on_progress is not None and done % form.RECORDS_A_PAGE == 0:
+                    on_progress(done, most)
+
+
+def _record_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
+    for _, pages in _parts({lane: of_rank.file.lanes.get(lane, np.empty(0, np.int64))}):
+        yield from of_rank.frame(lane, of_rank.file.records(pages)).iter_rows(named=True)
+
+
+def _message_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
+    calls = CallTimes()
+    for _, pages in _parts({lane: of_rank.file.message_lanes.get(lane, np.empty(0, np.int64))}):
+        messages = of_rank.file.messages(pages)
+        yield from of_rank.message_frame(lane, messages, calls).iter_rows(named=True)
 
 
 def _ranks(trace: Trace, ranks: Sequence[int] | None) -> Iterator[_OfRank]:
@@ -192,38 +251,54 @@ class _OfRank:
         }
         return _typed(values, COLUMNS)
 
-    def message_frame(self, lane: int, messages: NDArray[Any]) -> pl.DataFrame:
+    def message_frame(self, lane: int, messages: NDArray[Any], calls: CallTimes) -> pl.DataFrame:
         """Messages of one lane, without invalid ones."""
-        messages = messages[self._is_sound(messages)]
-        sizes = self._whole.sizes[self._within(messages)]
-        is_sound = (messages["kind"] >= form.SEND) & (messages["kind"] <= form.ARRIVED)
-        is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (messages["peer"] < sizes)
-        messages = messages[is_sound & (messages["tag"] >= form.UNKNOWN) & (messages["partition"] >= 0)]
+        messages = messages[self._is_sound_message(messages)]
         kinds, flags = messages["kind"], messages["flags"]
-        is_of_partition = (kinds == form.READY) | (kinds == form.ARRIVED)
-        partition = pl.Series(messages["partition"])
+        is_poll, is_transfer = kinds == form.POLL, (kinds == form.SEND) | (kinds == form.RECEIVE)
+        partition = messages["partition"]
         values = self._what(lane, messages) | self._when(messages)
-        values |= {name: messages[name] for name in ("request", "peer", "tag", "bytes")} | {
+        values |= {name: messages[name] for name in ("request", "peer", "tag")} | {
             "kind": _texts(kinds, dict(enumerate(KINDS))),
             "any_source": (flags & form.ANY_SOURCE) != 0,
             "any_tag": (flags & form.ANY_TAG) != 0,
-            "partition": partition.set(pl.Series(~is_of_partition), None),
-            "partitions": partition.set(pl.Series(is_of_partition | (kinds < form.PARTITIONED_SEND)), None),
+            "partition": _only(partition, (kinds == form.READY) | (kinds == form.ARRIVED)),
+            "partitions": _only(
+                partition, (kinds == form.PARTITIONED_SEND) | (kinds == form.PARTITIONED_RECEIVE)
+            ),
+            "skipped": _only(partition, is_transfer),
+            "bytes": np.where(is_poll, 0, messages["bytes"]),
+            "calls": np.where(is_poll, partition, 1),
+            "spent_ns": calls.spent_ns(messages),
             "cancelled": (flags & form.CANCELLED) != 0,
         }
         return _typed(values, MESSAGE_COLUMNS)
+
+    def _is_sound_message(self, messages: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which messages are possible."""
+        sizes = self._whole.sizes[self._within(messages)]
+        has_no_communicator = is_without_communicator(messages)
+        is_sound = (messages["kind"] >= form.SEND) & (messages["kind"] <= form.MARK)
+        is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (
+            messages["peer"] < sizes
+        ) | has_no_communicator
+        is_sound &= (messages["tag"] >= form.UNKNOWN) | (messages["kind"] == form.MARK)
+        return np.asarray(
+            is_sound & self._is_sound(messages, has_no_communicator) & (messages["partition"] >= 0)
+        )
 
     def _within(self, entries: NDArray[Any]) -> NDArray[np.int32]:
         """The index of each communicator, -1 if it is not defined."""
         return self._ids[np.minimum(entries["communicator"], len(self._ids) - 1)]
 
-    def _is_sound(self, entries: NDArray[Any]) -> NDArray[np.bool_]:
+    def _is_sound(self, entries: NDArray[Any], may_lack_communicator: Any = False) -> NDArray[np.bool_]:
         """Which records or messages have a known communicator and function, and possible times and sizes."""
         has_known_function = self._known[
             np.minimum(entries["function"].astype(np.int32), len(self._known) - 1)
         ]
         is_possible = (entries["exit_ns"] >= entries["enter_ns"]) & (entries["bytes"] < 2**62)
-        return np.asarray((self._within(entries) >= 0) & has_known_function & is_possible)
+        has_communicator = (self._within(entries) >= 0) | may_lack_communicator
+        return np.asarray(has_communicator & has_known_function & is_possible)
 
     def _what(self, lane: int, entries: NDArray[Any]) -> dict[str, Any]:
         """The columns that identify the process, the communicator, the call and its site."""
@@ -238,7 +313,7 @@ class _OfRank:
             "lane": np.full(len(entries), lane, dtype=np.int32),
             "communicator": _texts(within, self._whole.labels),
             "communicator_index": within,
-            "processes": self._whole.sizes[within],
+            "processes": np.where(within >= 0, self._whole.sizes[within], 0),
             "function": _texts(entries["function"], functions),
             "round": entries["round"],
             "site": _texts(sites, self._whole.sites()),
@@ -256,6 +331,11 @@ class _OfRank:
             "exit_ns": self._clock.shared_ns(records["exit_ns"]) - origin,
             "bound_ns": self._clock.bound_ns(records["enter_ns"]),
         }
+
+
+def _only(values: NDArray[Any], is_valid: NDArray[np.bool_]) -> pl.Series:
+    """The values where they are valid, else null."""
+    return pl.Series(values).set(pl.Series(~is_valid), None)
 
 
 def _typed(values: dict[str, Any], columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:

@@ -112,6 +112,7 @@ _CHECKS = {
     RANKS: _ranges,
     "OFFBEAT_TRACE_EVERY": _whole_number(1, _MOST_NUMBER, ", 1 or more"),
     "OFFBEAT_TRACE_COLLECTIVES": _collectives,
+    "OFFBEAT_TRACE_MESSAGES": lambda value: "" if value in ("0", "1") else "it should be 0 or 1",
     "OFFBEAT_TRACE_COMM_SIZES": _ranges,
     "OFFBEAT_TRACE_WINDOW": _window,
     "OFFBEAT_TRACE_BYTES": _bytes,

@@ -1,4 +1,7 @@
-"""The summary of a trace, also as tables: how the time in collectives divides into waiting and operation."""
+"""The summary of a trace, also as tables: how the time in MPI divides into waiting and operation.
+
+The tables of point-to-point calls are in :mod:`offbeat.trace.message_tables`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from offbeat.drawing.tables import Table
 from offbeat.trace.call_aggregates import CallAggregates
@@ -22,8 +25,10 @@ from offbeat.trace.call_site_stats import (
 )
 from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
-from offbeat.trace.read import Progress, Trace
-from offbeat.units import counted, format_size, format_time
+from offbeat.trace.message_stats import MessageStats, MessageSums
+from offbeat.trace.message_tables import message_head, message_notes, message_table
+from offbeat.trace.read import Progress, ProgressOfBoth, Trace
+from offbeat.units import counted, format_time, rounded_size
 
 
 class Summary(Struct, kw_only=True, eq=False):
@@ -33,7 +38,9 @@ class Summary(Struct, kw_only=True, eq=False):
     rank's threads that call MPI concurrently, and shares are relative to it, so that they never exceed 100%.
     ``rows`` are sorted by ``spent_s`` in descending order; ``group_rows`` have one row per group of
     communicators. ``notes`` are caveats; ``sampling`` lists the sampling options, empty without sampling.
-    ``labels`` are those of the communicators, by index.
+    ``labels`` are those of the communicators, by index. ``messages`` are the point-to-point calls in
+    descending order of time, ``message_records`` their number in the files, ``marks`` the number of
+    MPI_Pcontrol calls; ``has_messages`` tells whether point-to-point calls were recorded.
     """
 
     directory: str
@@ -51,6 +58,20 @@ class Summary(Struct, kw_only=True, eq=False):
     group_rows: list[CallSiteStats] = []
     sampling: list[str] = []
     labels: list[str] = []
+    has_messages: bool = False
+    message_records: int = 0
+    marks: int = 0
+    messages: list[MessageStats] = []
+
+    @property
+    def messages_spent_s(self) -> float:
+        """Time in point-to-point calls, summed over ranks."""
+        return sum(row.spent_s for row in self.messages)
+
+    @property
+    def messages_waited_s(self) -> float:
+        """The part of it in which ranks waited for a late partner."""
+        return sum(row.waited_s for row in self.messages)
 
     @property
     def spent_s(self) -> float:
@@ -67,14 +88,16 @@ def summarise(
     trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
 ) -> Summary:
     """Read a trace once and summarise it, with at most ``most_records`` in memory."""
-    matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
+    progress = ProgressOfBoth(trace, on_progress)
+    matcher = Matcher(trace, most_records=most_records, on_progress=progress.records)
     aggregates = CallAggregates(trace.communicators, trace.every)
     without_arrivals = 0
     for matched in matcher.batches():
         calls = analyse_calls(matched)
         without_arrivals += len(matched.starts) - len(calls)
         aggregates.add(calls)
-    run_s, thread_run_s = _run_s(trace, matcher)
+    messages = MessageSums(trace, on_progress=progress.messages)
+    run_s, thread_run_s = _run_s(trace, matcher, messages)
     builder = StatsBuilder(trace, aggregates, thread_run_s)
     rows = builder.per_communicator()
     first = trace.headers[0]
@@ -92,13 +115,21 @@ def summarise(
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         group_rows=builder.per_group(),
-        notes=[*trace.notes, *_notes(trace, matcher.counts, rows, without_arrivals, sampling)],
+        notes=[
+            *trace.notes,
+            *_notes(trace, matcher.counts, rows, without_arrivals, sampling),
+            *message_notes(messages.counts),
+        ],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
+        has_messages=trace.has_messages or messages.counts.messages > messages.marks,
+        message_records=messages.counts.messages,
+        marks=messages.marks,
+        messages=messages.rows(thread_run_s),
     )
 
 
-def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
+def _run_s(trace: Trace, matcher: Matcher, messages: MessageSums) -> tuple[float, float]:
     """Time from MPI_Init to the end, or to the last record: summed over ranks, and over all their lanes."""
     total = of_threads = 0
     for number, file in enumerate(trace.files):
@@ -106,11 +137,11 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
         if clock is None:
             continue
         began = int(clock.shared_ns(np.array([header.began_ns]))[0])
-        last = matcher.last_exit_ns(number)
+        last = max(matcher.last_exit_ns(number), messages.last_exit_ns(number))
         if header.ended_ns:
             last = max(last, int(clock.shared_ns(np.array([header.ended_ns]))[0]))
         total += max(last - began, 0)
-        of_threads += max(last - began, 0) * max(len(file.lanes), 1)
+        of_threads += max(last - began, 0) * file.threads
     return total / 1e9, of_threads / 1e9
 
 
@@ -148,12 +179,16 @@ def _notes(
 
 def as_plain(summary: Summary) -> dict[str, Any]:
     """A summary for JSON, NaN as null."""
-    left_out = ("labels", "rows", "group_rows", "notes")
+    left_out = ("labels", "rows", "group_rows", "notes", "messages")
     return {
         **{name: getattr(summary, name) for name in Summary.__struct_fields__ if name not in left_out},
         "words": summary.notes,
         "rows": [_plain_row(row) for row in summary.rows],
         "families": [_plain_row(row) for row in summary.group_rows],
+        "messages": [
+            {**to_builtins(row), "waited_s": row.waited_s, "transfer_s": row.transfer_s}
+            for row in summary.messages
+        ],
     }
 
 
@@ -172,7 +207,10 @@ MOST_ROWS = 20
 
 
 def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
-    """Time, skews and delays, stragglers: ``most`` rows each (0: all), by groups unless ``apart``."""
+    """Time, skews and delays, stragglers, point-to-point calls: ``most`` rows each (0: all).
+
+    Collectives are shown by groups of communicators unless ``apart``.
+    """
     rows = summary.rows if apart else summary.group_rows
     shown = rows[:most] if most else rows
     omitted = len(rows) - len(shown)
@@ -202,7 +240,10 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
             " name, with the same ranks or without common ranks); ranks are those within each communicator;"
             " --apart shows communicators with different ranks separately"
         )
-    return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
+    late = _late(shown, several_nodes=len(summary.hosts) > 1)
+    of_collectives = [_time(summary, shown, notes), _delays(shown), late]
+    messages = message_table(summary.messages, summary.thread_run_s, most)
+    return [*of_collectives, messages] if messages.rows else of_collectives
 
 
 def head(summary: Summary) -> list[str]:
@@ -221,6 +262,7 @@ def head(summary: Summary) -> list[str]:
         )
     else:
         lines.append(f"{summary.records} records")
+    lines += message_head(summary)
     bound = (
         "all ranks read the same clock"
         if summary.bound_s == 0
@@ -249,7 +291,7 @@ def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Tabl
                 str(row.processes) if row.processes else NOTHING_KNOWN,
                 size_text(row.least_bytes, row.most_bytes),
                 str(row.calls),
-                _amount(row.all_bytes),
+                rounded_size(row.all_bytes),
                 _share(row.share),
                 _share(row.waited_s / run_s if row.is_compared else math.nan),
                 _share(row.operation_s / run_s if row.is_compared else math.nan),
@@ -348,11 +390,3 @@ def straggler_text(late: list[Straggler]) -> str:
 
 def _share(value: float) -> str:
     return NOTHING_KNOWN if math.isnan(value) else f"{value:.1%}"
-
-
-def _amount(size_bytes: int) -> str:
-    """Bytes, rounded for tables: ``1.25 GB``."""
-    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.3g} {unit}"
-    return format_size(size_bytes)

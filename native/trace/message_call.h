@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file message_call.h
+ * What wrappers of point-to-point functions do before and after the MPI library's function.
+ *
+ * As for collectives (traced_call.h), the clock is read as the last step before that function and the first
+ * step after it, and a nested wrapper records nothing. Outside of a window and in a pause, messages are
+ * counted and not recorded (skipped_messages.h).
+ */
+#ifndef OFFBEAT_TRACE_MESSAGE_CALL_H
+#define OFFBEAT_TRACE_MESSAGE_CALL_H
+
+#include "trace/call_path.h"
+#include "trace/communicators.h"
+#include "trace/process_state.h"
+#include "trace/request_table.h"
+
+/** The state of a call between enter and leave. */
+typedef struct offbeat_tracer_message_call {
+    offbeat_tracer_thread *thread;
+    const offbeat_tracer_communicator *comm; /**< NULL: not traced, or a call without a communicator */
+    offbeat_tracer_request *found;           /**< of MPI_Mrecv and MPI_Imrecv; NULL: it is not known */
+    unsigned char is_traced, is_recorded;
+    uint16_t function, flags;
+    int64_t enter_ns, exit_ns;
+    offbeat_tracer_caller caller;
+} offbeat_tracer_message_call;
+
+/** The arguments on one message. */
+typedef struct offbeat_tracer_envelope {
+    int peer, tag;
+    MPI_Datatype type;
+    MPI_Count count;
+} offbeat_tracer_envelope;
+
+/** Whether this is the outermost wrapper of a process that records point-to-point calls; increments the
+ * nesting depth. */
+OFFBEAT_TRACER_INLINE int offbeat_tracer_message_call_is_outermost(offbeat_tracer_thread *thread) {
+    return thread->depth++ == 0 && atomic_load_explicit(&offbeat_tracer_is_tracing, memory_order_relaxed) &&
+           offbeat_tracer_state.config.has_messages;
+}
+
+/** Reads the clock before a call. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_message_begin(offbeat_tracer_message_call *call, uint16_t function,
+                                                        uint16_t flags, offbeat_tracer_caller caller) {
+    call->is_traced = 1;
+    call->function = function;
+    call->flags = flags;
+    call->caller = caller;
+    call->enter_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
+    call->is_recorded = offbeat_tracer_in_window(call->enter_ns) != 0;
+}
+
+/** Enters a call. @param caller OFFBEAT_TRACER_CALLER */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_message_enter(offbeat_tracer_message_call *call, uint16_t function,
+                                                        uint16_t flags, MPI_Comm comm,
+                                                        offbeat_tracer_caller caller) {
+    call->thread = &offbeat_tracer_this_thread;
+    call->comm = NULL;
+    call->found = NULL;
+    call->is_traced = 0;
+    if (!offbeat_tracer_message_call_is_outermost(call->thread) || comm == MPI_COMM_NULL)
+        return;
+    const offbeat_tracer_communicator *communicator = offbeat_tracer_communicator_cached(call->thread, comm);
+    if (communicator == NULL || !communicator->is_sampled)
+        return;
+    call->comm = communicator;
+    offbeat_tracer_message_begin(call, function, flags, caller);
+}
+
+/** Enters MPI_Mrecv or MPI_Imrecv, which have no communicator: takes what the probe found. */
+void offbeat_tracer_message_take(offbeat_tracer_message_call *call, uint16_t function, uint16_t flags,
+                                 MPI_Message message, offbeat_tracer_caller caller);
+
+/** Leaves a call. @return whether one of the functions below must follow */
+OFFBEAT_TRACER_INLINE int offbeat_tracer_message_leave(offbeat_tracer_message_call *call) {
+    if (call->is_traced)
+        call->exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
+    call->thread->depth--;
+    return call->is_traced;
+}
+
+/* --- what a call did; `code` is its error code --- */
+
+/** A message was sent. */
+void offbeat_tracer_message_sent(const offbeat_tracer_message_call *call, int code,
+                                 const offbeat_tracer_envelope *envelope);
+
+/** A message was received. */
+void offbeat_tracer_message_received(const offbeat_tracer_message_call *call, int code,
+                                     const offbeat_tracer_envelope *envelope, const MPI_Status *status);
+
+/** MPI_Sendrecv: a message was sent and one was received. */
+void offbeat_tracer_message_exchanged(const offbeat_tracer_message_call *call, int code,
+                                      const offbeat_tracer_envelope *sent,
+                                      const offbeat_tracer_envelope *received, const MPI_Status *status);
+
+/** A request was created. @param kind OFFBEAT_TRACE_SEND or OFFBEAT_TRACE_RECEIVE */
+void offbeat_tracer_message_posted(const offbeat_tracer_message_call *call, int code, uint16_t kind,
+                                   const offbeat_tracer_envelope *envelope, MPI_Request request,
+                                   int is_persistent);
+
+/** MPI_Isendrecv: a request for a message that is sent and one that is received was created. */
+void offbeat_tracer_message_both_posted(const offbeat_tracer_message_call *call, int code,
+                                        const offbeat_tracer_envelope *sent,
+                                        const offbeat_tracer_envelope *received, MPI_Request request);
+
+/** A probe returned, and found a message or nothing. */
+void offbeat_tracer_message_probed(const offbeat_tracer_message_call *call, int code,
+                                   const offbeat_tracer_envelope *envelope, int is_found,
+                                   const MPI_Status *status);
+
+/** MPI_Mprobe or MPI_Improbe found a message. */
+void offbeat_tracer_message_found(const offbeat_tracer_message_call *call, int code,
+                                  const offbeat_tracer_envelope *envelope, MPI_Message message,
+                                  const MPI_Status *status);
+
+/** MPI_Mrecv received a message. */
+void offbeat_tracer_message_taken(const offbeat_tracer_message_call *call, int code,
+                                  const MPI_Status *status);
+
+/** MPI_Imrecv created a request. */
+void offbeat_tracer_message_taking(const offbeat_tracer_message_call *call, int code, MPI_Request request);
+
+/* --- calls without a message --- */
+
+/** A call on requests for which nothing else was written (OFFBEAT_TRACE_REQUESTS), or MPI_Pcontrol
+ * (OFFBEAT_TRACE_MARK, whose level is @p tag). */
+void offbeat_tracer_message_write_call(const offbeat_tracer_message_call *call, uint16_t kind, int tag);
+
+/** A call that found nothing: joins the OFFBEAT_TRACE_POLL before it, or begins one. */
+void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call);
+
+/** Enters MPI_Pcontrol: level 0 pauses recording, 1 resumes it, OFFBEAT_TRACE_SYNC_LEVEL synchronises the
+ * clocks; every call is recorded as a mark. lifecycle.c. @param flags OFFBEAT_TRACE_FORTRAN or 0 */
+void offbeat_tracer_pcontrol_enter(int level, uint16_t flags, offbeat_tracer_caller caller);
+
+/** Leaves MPI_Pcontrol, which in some Fortran libraries has called that of C. */
+static inline void offbeat_tracer_pcontrol_leave(void) {
+    offbeat_tracer_this_thread.depth--;
+}
+
+/* --- completions --- */
+
+/** The requests of all calls, and the table that MPI_Mprobe fills. */
+extern offbeat_tracer_request_table offbeat_tracer_requests, offbeat_tracer_found_messages;
+
+/** Sets peer, tag and bytes of a receive by its status. */
+void offbeat_tracer_message_resolve(offbeat_trace_message *message, const MPI_Status *status);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file wrapper_c.h
+ * A wrapper for C, and how its arguments are read; see signatures.h. Functions that a library does not have
+ * yet are declared by the wrapper.
+ */
+#ifndef OFFBEAT_TRACE_WRAPPER_C_H
+#define OFFBEAT_TRACE_WRAPPER_C_H
+
+#include "trace/traced_call.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+#define LANGUAGE 0
+#define CODE code
+#define IS_IN_PLACE(buffer) ((buffer) == MPI_IN_PLACE)
+#define COUNT(name) name
+#define INTEGER(name) name
+#define INTEGER_AT(name) (*(name))
+#define TYPE(name) name
+#define OP(name) name
+#define COMM(name) name
+#define COMM_AT(name) (*(name))
+#define REQUEST_AT(name) (*(name))
+#define NEWCOMM_POINTERS newcomm, NULL
+#define FIRST_INDEX 0
+#define MESSAGE_AT(name) (*(name))
+
+/* Parameter lists cannot be put in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
+/* A wrapper, which calls the MPI library's function, or that of the next tool.
+ * @param enter what is done before the call; what is done after it is the last argument */
+#define WRAPPER(symbol, parameters, names, enter, ...)                                                       \
+    EXPORTED int symbol parameters;                                                                          \
+    int symbol parameters {                                                                                  \
+        static offbeat_tracer_next_function next;                                                            \
+        enter;                                                                                               \
+        int code = ((int(*) parameters)offbeat_tracer_next(&next, #symbol))names;                            \
+        __VA_ARGS__;                                                                                         \
+        return code;                                                                                         \
+    }
+
+// NOLINTEND(bugprone-macro-parentheses)
+
+#endif
