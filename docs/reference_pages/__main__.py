@@ -15,6 +15,7 @@ import driver
 import environment
 import patterns
 import platform_file
+import program_file
 import results
 import study
 
@@ -24,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands.page,
     "study.md": study.page,
     "platform.md": platform_file.page,
+    "program.md": program_file.page,
     "results.md": results.page,
     "patterns.md": patterns.page,
     "environment.md": environment.page,

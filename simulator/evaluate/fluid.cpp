@@ -33,7 +33,8 @@ Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::Message
       posts_or_work_take_time_(message_costs.send_overhead_s > 0 || !graph.work.empty()),
       message_state_(graph.messages.size()), completions_(graph.queues()),
       busy_until_s_(static_cast<size_t>(graph.p)),
-      exit_(graph.exit.begin(), graph.exit.begin() + std::min<std::ptrdiff_t>(graph.p, std::ssize(graph.exit))),
+      exit_(graph.exit.begin(),
+            graph.exit.begin() + std::min<std::ptrdiff_t>(graph.p, std::ssize(graph.exit))),
       ranks_by_arrival_(static_cast<size_t>(graph.p)), links_(traffic, costs, tolerance) {
     create_delay_queues();
 }
@@ -79,7 +80,8 @@ void Fluid::create_delay_queues() {
     intra_node_queue_.resize(costs_.size());
     for (size_t size = 0; size < costs_.size(); ++size)
         if (!shares_memory(size))
-            intra_node_queue_[size] = queue_of(costs_[size].inside_latency_s + costs_[size].inside_transfer_s, 0);
+            intra_node_queue_[size] =
+                queue_of(costs_[size].inside_latency_s + costs_[size].inside_transfer_s, 0);
     first_latency_queue_ = delay_s_.size();
     for (size_t size = 0; size < costs_.size(); ++size)
         if (shares_memory(size))

@@ -55,7 +55,7 @@ void ProgramRun::check() const {
     }
     for (const schedule::Step &step : program_.steps)
         if (step.every < 1 || (step.segment == schedule::no_segment ? step.work >= program_.works.size()
-                                                                     : step.segment >= graph_.segments()))
+                                                                    : step.segment >= graph_.segments()))
             throw std::invalid_argument("a step refers to nothing");
 }
 

@@ -49,8 +49,8 @@ struct SizeCosts {
     double work = 0; /**< bytes to transfer over links: (bytes + header) / bandwidth factor */
     double inside_latency_s = 0;
     double inside_transfer_s = 0;
-    double inside_bytes = 0; /**< bytes to transfer inside a node, header included */
-    double inside_rate = 0;  /**< at most, bytes per second */
+    double inside_bytes = 0;   /**< bytes to transfer inside a node, header included */
+    double inside_rate = 0;    /**< at most, bytes per second */
     double latency_factor = 1; /**< of routes between nodes */
     bool detached = false;     /**< the sender does not wait for the transfer */
     bool eager = false;        /**< the transfer starts without waiting for the receiver */

@@ -21,7 +21,8 @@ namespace offbeat::python {
 
 namespace {
 
-template <typename Number> using Array = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename Number>
+using Array = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /** (segment or -1, work, every) */
 using StepTuple = std::tuple<int64_t, uint32_t, uint32_t>;
@@ -110,10 +111,11 @@ void bind_program_run(nb::module_ &module) {
                "local_work"_a = false, nb::rv_policy::take_ownership,
                "The Schedule of an exchange of messages between ranks; its elements are bytes.");
     nb::class_<Memory>(module, "Memory", "The memory domains of the nodes, and the ranks on them.")
-        .def(nb::new_(&memory_of), "domain_of_rank"_a, nb::kw_only(), "bandwidth"_a, "message_bandwidth"_a,
-             "message_traffic"_a, "work_rates"_a,
-             "Bandwidths in bytes per second, 0: no limit. work_rates: the maximum rate of one rank, for each "
-             "class of work.");
+        .def(
+            nb::new_(&memory_of), "domain_of_rank"_a, nb::kw_only(), "bandwidth"_a, "message_bandwidth"_a,
+            "message_traffic"_a, "work_rates"_a,
+            "Bandwidths in bytes per second, 0: no limit. work_rates: the maximum rate of one rank, for each "
+            "class of work.");
     nb::class_<ProgramRun>(module, "ProgramRun", "The run of a program of many iterations.")
         .def(
             "__init__",
@@ -121,9 +123,8 @@ void bind_program_run(nb::module_ &module) {
                const std::vector<std::tuple<const Schedule *, int64_t>> &segments, uint32_t iterations,
                const std::vector<StepTuple> &steps, const std::vector<WorkTuple> &works,
                const Array<uint32_t> &noise_rank, const Array<uint32_t> &noise_iteration,
-               const Array<uint32_t> &noise_step, const Array<double> &noise_s,
-               std::optional<Memory> memory, bool record_iterations, std::pair<uint32_t, uint32_t> detailed,
-               double tolerance) {
+               const Array<uint32_t> &noise_step, const Array<double> &noise_s, std::optional<Memory> memory,
+               bool record_iterations, std::pair<uint32_t, uint32_t> detailed, double tolerance) {
                 const size_t p = network.node_of_rank.size();
                 schedule::Iterations program = program_of(p, iterations, steps, works,
                                                           {noise_rank, noise_iteration, noise_step, noise_s});
@@ -132,9 +133,8 @@ void bind_program_run(nb::module_ &module) {
                 graph.p = static_cast<int>(p);
                 for (const auto &[schedule, element_bytes] : segments)
                     schedule::append(graph, schedule->graph(), element_bytes);
-                new (self)
-                    ProgramRun(std::move(graph), std::move(program), network, std::move(memory),
-                               {record_iterations, detailed.first, detailed.second}, tolerance);
+                new (self) ProgramRun(std::move(graph), std::move(program), network, std::move(memory),
+                                      {record_iterations, detailed.first, detailed.second}, tolerance);
             },
             "network"_a, "segments"_a, nb::kw_only(), "iterations"_a, "steps"_a, "works"_a, "noise_rank"_a,
             "noise_iteration"_a, "noise_step"_a, "noise_s"_a, "memory"_a = nb::none(),
@@ -142,7 +142,8 @@ void bind_program_run(nb::module_ &module) {
             "tolerance"_a = 0.0,
             "segments: (schedule, bytes per element). steps: (segment, or -1 for work, work, every). works: "
             "(seconds, bytes, class) of each rank. noise: additional seconds of a rank at the beginning of a "
-            "step of work, sorted by rank, iteration and step. detailed: iterations whose steps are recorded.")
+            "step of work, sorted by rank, iteration and step. detailed: iterations whose steps are "
+            "recorded.")
         .def("proceed", &ProgramRun::proceed, "events"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Continues by about this many events; False when the program is complete.")
         .def_prop_ro("events", &ProgramRun::events)

@@ -239,7 +239,8 @@ class Executor {
         const Request request = number - graph_.first_operation[rank];
         const Operation &operation = graph_.programs[rank].operations[request];
         // a standard send may complete long before its receive is posted
-        const bool depends_on_peer = operation.kind == Kind::synchronous_send || operation.kind == Kind::receive;
+        const bool depends_on_peer =
+            operation.kind == Kind::synchronous_send || operation.kind == Kind::receive;
         for (const Vertex vertex : graph_.waiters_of.of(number)) {
             add_dependency(rank, vertex, depth, own_vertex);
             if (depends_on_peer)

@@ -12,8 +12,8 @@ void check(int p, std::span<const HaloMessage> messages) {
     const auto exists = [p](int rank) { return rank >= 0 && rank < p; };
     for (const HaloMessage &message : messages) {
         if (!exists(message.source) || !exists(message.target))
-            throw std::invalid_argument("a message from rank " + std::to_string(message.source) + " to rank " +
-                                        std::to_string(message.target) + ", but there are " +
+            throw std::invalid_argument("a message from rank " + std::to_string(message.source) +
+                                        " to rank " + std::to_string(message.target) + ", but there are " +
                                         std::to_string(p) + " ranks");
         if (message.bytes < 0)
             throw std::invalid_argument("a message has " + std::to_string(message.bytes) + " bytes");

@@ -17,7 +17,8 @@ struct HaloMessage {
     int64_t bytes = 0;
 };
 
-/** The sends of an exchange. Each rank first calls MPI_Irecv for all its receives, and MPI_Waitall at the end.
+/** The sends of an exchange. Each rank first calls MPI_Irecv for all its receives, and MPI_Waitall at the
+ * end.
  */
 enum class HaloSends : uint8_t {
     nonblocking, /**< MPI_Isend for all */

@@ -65,7 +65,6 @@ def evaluate(
     engine: str = "best",
     tolerance: float = ...,
 ) -> tuple[NDArray[np.float64], list[str]]: ...
-
 def exchange(
     p: int,
     source: NDArray[np.int32],

@@ -38,7 +38,7 @@ void *program_allocate(size_t count, size_t size) {
 static void print_help(const program *p) {
     printf("usage: mpirun -n P %s [OPTION [VALUE]]...\n\n%s\n\n", p->name, p->purpose);
     options_print_help(p->options, stdout);
-    printf("\nEach iteration begins with a call of MPI_Pcontrol(1), a mark for tracers.\n"
+    printf("\nEach iteration begins with a call of MPI_Pcontrol(2), a mark for tracers.\n"
            "Exit status: 0; 1 if the result is wrong; 2 if an option is refused.\n");
 }
 

@@ -16,7 +16,7 @@ typedef struct timing {
 /** Waits for all processes and begins with COMPUTATION. Collective. */
 void timing_start(timing *t);
 
-/** Marks the beginning of an iteration by MPI_Pcontrol(1): a tracer can divide the run there. */
+/** Marks the beginning of an iteration by MPI_Pcontrol(2): a tracer can divide the run there. */
 void timing_iteration(timing *t);
 
 /** Ends the present phase and begins the next one. */

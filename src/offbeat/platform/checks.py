@@ -50,7 +50,9 @@ def _check_memory(tree: Tree, raw: Tree, faults: Faults) -> None:
         if memory[key] == 0:
             faults.add(("memory", key), ZERO.replace("10 Gbit/s", "80 GB/s"))
     if INVALID not in (bandwidth, core) and core > bandwidth > 0:
-        sentence = f"a core draws {format_bandwidth(core)}, and its domain gives {format_bandwidth(bandwidth)}"
+        sentence = (
+            f"a core draws {format_bandwidth(core)}, and its domain gives {format_bandwidth(bandwidth)}"
+        )
         faults.add(("memory", "core_bandwidth"), f"{sentence}; write at most the bandwidth of the domain")
     if INVALID not in (domains, cores) and cores % domains:
         sentence = f"{counted(cores, 'core')} cannot be divided evenly among {domains} domains"

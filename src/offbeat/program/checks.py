@@ -81,7 +81,7 @@ def _check_work(phase: Tree, written: Tree, key: Key, faults: Faults) -> None:
     if not any(phase[name] is INVALID or phase[name] > 0 for name in ("memory", "flops", "time")):
         faults.add(key, "the work is empty; write memory, flops or time")
     weights = phase["weights"]
-    if weights is not INVALID and weights and not any(valid != 0 for _, valid in valid_items(weights)):
+    if weights is not INVALID and weights and all(weight == 0 for weight in weights):
         faults.add((*key, "weights"), "all weights are 0, so that no rank works; write one above 0")
 
 
@@ -96,9 +96,7 @@ def _check_exchange(phase: Tree, written: Tree, key: Key, faults: Faults) -> Non
         if offset == 0:
             faults.add((*key, "offsets", index), "a rank sends nothing to itself; take the 0 out")
     if grid is not INVALID and len(grid) > MAX_DIMENSIONS:
-        faults.add(
-            (*key, "grid"), f"the grid has {len(grid)} dimensions; write at most {MAX_DIMENSIONS}"
-        )
+        faults.add((*key, "grid"), f"the grid has {len(grid)} dimensions; write at most {MAX_DIMENSIONS}")
     if INVALID in (grid, sizes):
         return
     dimensions = (len(grid) or MAX_DIMENSIONS) if neighbours in ("grid", "box") else 1

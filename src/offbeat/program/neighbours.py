@@ -68,9 +68,7 @@ def _grid_messages(phase: PhaseSection, p: int) -> Messages:
     face_bytes = phase.bytes * len(sides) if len(phase.bytes) == 1 else phase.bytes
     if len(face_bytes) != len(sides):
         raise BadInput(f"there are {len(face_bytes)} sizes for {len(sides)} dimensions; write one for each")
-    steps = [
-        step for step in itertools.product((-1, 0, 1), repeat=len(sides)) if _is_neighbour(step, phase)
-    ]
+    steps = [step for step in itertools.product((-1, 0, 1), repeat=len(sides)) if _is_neighbour(step, phase)]
     place = np.stack(np.unravel_index(np.arange(p), sides), axis=1)
     moved = place[:, None, :] + np.array(steps)[None, :, :]
     is_inside = ((moved >= 0) & (moved < sides)).all(axis=2)

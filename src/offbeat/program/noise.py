@@ -46,9 +46,7 @@ def _section_delays(
     time_s = np.full(picked.shape, section.time)
     if section.distribution == "exponential":
         time_s = generator.exponential(section.time, picked.shape)
-    return Delays(
-        rank=picked.ravel(), iteration=np.repeat(iterations, each), time_s=time_s.ravel()
-    )
+    return Delays(rank=picked.ravel(), iteration=np.repeat(iterations, each), time_s=time_s.ravel())
 
 
 def _picked(
@@ -66,7 +64,9 @@ def _picked(
         return order[starts + generator.integers(counts, size=(times, len(counts)))]
     if section.pick == "random":
         if section.count > p:
-            raise BadInput(f"noise[{index}].count: {section.count} ranks are to be delayed, and there are {p}")
+            raise BadInput(
+                f"noise[{index}].count: {section.count} ranks are to be delayed, and there are {p}"
+            )
         if section.count == 1:
             return generator.integers(p, size=(times, 1))
         ranks = np.tile(np.arange(p), (times, 1))

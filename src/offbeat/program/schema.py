@@ -35,7 +35,9 @@ class PhaseSection(Section, frozen=True, kw_only=True):
     ] = ""
     every: Annotated[
         Positive,
-        Meta(description="executed in every k-th iteration only: in those whose number is a multiple of this"),
+        Meta(
+            description="executed in every k-th iteration only: in those whose number is a multiple of this"
+        ),
     ] = 1
     memory: Annotated[
         Size, Meta(description="of work: bytes of memory traffic of a rank, reads and writes together")

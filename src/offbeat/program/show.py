@@ -66,7 +66,7 @@ def _exchange(phase: PhaseSection, p: int) -> str:
     count = f"{each.min()} to {each.max()}" if each.min() != each.max() else f"{each.max()}"
     low, high = int(sent.bytes.min()), int(sent.bytes.max())
     size = format_size(low) if low == high else f"{format_size(low)} to {format_size(high)}"
-    where = phase.neighbours
+    where: str = phase.neighbours
     if phase.neighbours in ("grid", "box"):
         where = f"{' × '.join(map(str, grid_sides(phase, p)))} {phase.neighbours}"
     plural = "" if count == "1" else "s"

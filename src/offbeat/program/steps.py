@@ -36,7 +36,7 @@ class Steps(Struct, kw_only=True, eq=False):
     work_rates: list[float] = []
     step_of_phase: list[int] = []
     segment_of_content: dict[bytes, int] = {}
-    noise: dict[str, NDArray[Any]] = {}
+    noise: dict[str, Any] = {}
 
 
 def steps_of(program: Program, platform: Platform, node_of_rank: NDArray[np.int32]) -> Steps:
@@ -78,7 +78,7 @@ def _noisy_phases(program: Program) -> tuple[set[int], set[int]]:
 
 def _noise(
     program: Program, domain_of_rank: NDArray[np.int32], noise_steps: dict[tuple[int, str], int]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Any]:
     """The delays in the order of ranks, iterations and steps."""
     names = program.phase_names()
     sections = list(zip(program.file.noise, delays(program.file, domain_of_rank), strict=True))

@@ -117,7 +117,8 @@ def sentences(run: Simulated, summary: Summary) -> list[str]:
         f"Ranks spend {100 * summary.communication_share:.1f}% of their time in communication (waiting"
         f" included), in lockstep {100 * summary.lockstep_communication_share:.1f}%.",
         f"From the first to the last rank that ends an iteration: {format_time(summary.skew_in_domains_s)}"
-        f" within a memory domain, {format_time(summary.skew_s)} over all ranks (means over the second half).",
+        f" within a memory domain, {format_time(summary.skew_s)} over all ranks (means over the second"
+        " half).",
     ]
     memory = run.platform.file.memory
     if memory.bandwidth:

@@ -14,7 +14,12 @@ from offbeat.program.simulate import Simulated
 ITERATIONS_AT_ONCE = 4096
 
 SCHEMA = pa.schema(
-    [("iteration", pa.int32()), ("rank", pa.int32()), ("end_s", pa.float64()), ("communication_s", pa.float32())]
+    [
+        ("iteration", pa.int32()),
+        ("rank", pa.int32()),
+        ("end_s", pa.float64()),
+        ("communication_s", pa.float32()),
+    ]
 )
 """One row for each iteration (from 1) of each rank: when it ended, and its time in communication."""
 

@@ -10,7 +10,7 @@ from offbeat.toml.faults import unknown
 
 
 class Presets:
-    """The TOML files of a folder. ``phrase`` names one of them (``a platform``), ``first`` is first in lists."""
+    """The TOML files of a folder. ``phrase`` names one of them (``a platform``); ``first`` leads lists."""
 
     def __init__(self, folder: Path, phrase: str, *, first: str) -> None:
         self.folder = folder

@@ -1,0 +1,76 @@
+"""``offbeat program list|init|show|simulate|schema``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from offbeat.cli.program import app
+from offbeat.errors import BadInput
+
+pytestmark = pytest.mark.slow
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
+
+
+def test_list_names_the_programs() -> None:
+    assert "\nmst " in run("list").stdout
+
+
+def test_init_writes_files_that_can_be_shown_and_simulated(tmp_path: Path) -> None:
+    path = tmp_path / "program.toml"
+    assert run("init", str(path)).exit_code == 0
+    assert "2 nonblocking sends of 1 MB on a ring" in run("show", str(path)).stdout
+    assert isinstance(run("init", str(path)).exception, BadInput)  # it exists
+    assert run("init", str(path), "--force", "--from", "mst").exit_code == 0
+    simulated = run("simulate", str(path), "--platform", "fritz", "-n", "20", "-p", "72")
+    assert simulated.exit_code == 0, simulated.output
+
+
+def test_show_says_how_long_each_phase_takes_alone() -> None:
+    output = run("show", "mst", "--platform", "fritz").stdout
+    assert "29.6 ms" in output and "4.9 ms" in output and "ratio 0.165" in output
+
+
+def test_simulate_prints_the_speed_and_its_assumptions() -> None:
+    output = run("simulate", "mst", "--platform", "fritz", "-n", "50").stdout
+    assert "360 ranks, 50 iterations" in output
+    assert "0.08045" in output and "0.09375" in output
+    assert "messages inside a node share 7.35 GB/s" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_simulate_writes_json_iterations_and_a_picture(tmp_path: Path) -> None:
+    table, picture = tmp_path / "iterations.parquet", tmp_path / "picture.png"
+    result = run(
+        *("simulate", "mst", "--platform", "fritz", "-n", "30", "-p", "36", "--json", "-"),
+        *("-o", str(table), "--picture", str(picture)),
+    )
+    summary = json.loads(result.stdout)
+    frame = pl.read_parquet(table)
+    assert frame.height == 30 * 36 and frame.columns == ["iteration", "rank", "end_s", "communication_s"]
+    mean = frame.filter(pl.col("iteration") == 30)["end_s"].mean()
+    assert mean == pytest.approx(30 * summary["simulated"]["iteration_s"])
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "none"),
+        ("show", "mst", "--platform", "none"),
+        ("simulate", "mst", "--platform", "paper"),
+        ("simulate", "mst", "--platform", "fritz", "--picture", "x.gif"),
+        ("simulate", "mst", "--platform", "fritz", "-p", "100000"),
+        ("simulate", "mst", "--platform", "fritz", "-n", "1000000000"),
+        ("init", "--from", "none"),
+    ],
+)
+def test_what_does_not_exist_or_fit_is_bad_input(arguments: tuple[str, ...]) -> None:
+    assert isinstance(run(*arguments).exception, BadInput)
