@@ -17,8 +17,8 @@ ProgramRun::ProgramRun(Graph graph, Iterations program, platform::Network networ
     if (memory)
         memory_.emplace(node_memory(std::move(*memory)));
     check();
-    fluid_.emplace(graph_, traffic_, network_.costs, costs_, tolerance, course_,
-                   memory_ ? &*memory_ : nullptr);
+    fluid_ = std::make_unique<Fluid>(graph_, traffic_, network_.costs, costs_, tolerance, course_,
+                                     memory_ ? &*memory_ : nullptr);
 }
 
 /** Adds the flow classes of messages inside a node to those of work. */
@@ -30,11 +30,11 @@ NodeMemory ProgramRun::node_memory(Memory memory) const {
         const SizeCosts &cost = costs_[size];
         if (cost.inside_transfer_s <= negligible_transfer * cost.inside_latency_s)
             continue;
-        const FlowClass wanted{cost.inside_rate, memory.message_traffic, true};
-        const auto existing = std::ranges::find(classes, wanted);
+        const FlowClass requested{cost.inside_rate, memory.message_traffic, true};
+        const auto existing = std::ranges::find(classes, requested);
         class_of_size[size] = static_cast<uint32_t>(existing - classes.begin());
         if (existing == classes.end())
-            classes.push_back(wanted);
+            classes.push_back(requested);
     }
     const uint32_t domains = 1 + *std::ranges::max_element(memory.domain_of_rank);
     return {MemoryDomains(domains, memory.bandwidths, std::move(classes)), std::move(memory.domain_of_rank),

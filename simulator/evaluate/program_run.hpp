@@ -11,6 +11,7 @@
 #include "schedule/iterations.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -67,7 +68,7 @@ class ProgramRun {
     std::vector<SizeCosts> costs_;
     Course course_;
     std::optional<NodeMemory> memory_;
-    std::optional<Fluid> fluid_;
+    std::unique_ptr<Fluid> fluid_; // not before check()
 };
 
 } // namespace offbeat::evaluate

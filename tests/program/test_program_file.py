@@ -14,6 +14,7 @@ from offbeat.program.load import PRESETS, load, loads
 from offbeat.program.template import schema_text, template
 from tests.program.program_texts import RING, WORK
 
+PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "program.schema.json"
 COLLECTIVE = '[[phase]]\nkind = "collective"\ncollective = "allreduce"\nalgorithm = "ring"\nbytes = [8]\n'
 NOISE = '[[noise]]\nphase = "triad"\ntime = "1 ms"\n'
 
@@ -27,6 +28,12 @@ def test_the_template_is_valid_with_every_key_it_shows() -> None:
     file = loads(template(), "program.toml").file
     assert [phase.kind for phase in file.phase] == ["work", "exchange"]
     jsonschema.validate(tomllib.loads(template()), json.loads(schema_text()))
+
+
+def test_the_published_schema_is_current_and_takes_the_programs() -> None:
+    assert PUBLISHED.read_text(encoding="utf-8") == schema_text()
+    for name in PRESETS.names():
+        jsonschema.validate(tomllib.loads(load(name).text), json.loads(schema_text()))
 
 
 @pytest.mark.parametrize(

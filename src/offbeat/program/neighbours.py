@@ -57,9 +57,9 @@ def balanced_sides(p: int, dimensions: int) -> list[int]:
     sides: list[int] = []
     for left in range(dimensions, 0, -1):
         rest = p // math.prod(sides)
-        wanted = rest ** (1 / left)
+        length = rest ** (1 / left)
         divisors = [side for side in range(1, rest + 1) if rest % side == 0] if left > 1 else [rest]
-        sides.append(min(divisors, key=lambda side: abs(math.log(side / wanted))))
+        sides.append(min(divisors, key=lambda side: abs(math.log(side / length))))
     return sorted(sides, reverse=True)
 
 
