@@ -36,7 +36,7 @@ VERBS = {
     "report": "Write tables and pictures of a study as one HTML file.",
     "script": "Write a job script for Slurm or PBS.",
     "partitioned": "Predict gains of partitioned messages; check MPI libraries.",
-    "reproduce": "Reproduce figures of two papers and check their claims.",
+    "reproduce": "Reproduce figures of three papers and check their claims.",
     "schema": "Print the JSON Schema of study files.",
 }
 """The verbs in the order of ``--help``, with their line in it.

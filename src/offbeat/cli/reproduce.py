@@ -1,4 +1,4 @@
-"""``offbeat reproduce``: simulate or measure figures of two papers."""
+"""``offbeat reproduce``: simulate or measure figures of three papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Simulate or measure figures of two papers, draw them, and check the papers' claims.",
+    help="Simulate or measure figures of three papers, draw them, and check the papers' claims.",
 )
 
 
@@ -135,6 +135,40 @@ def partitioned_figure(
     directory = output or Path(f"partitioned-figure{figure}")
     with RunProgress() as progress:
         outcome = reproduce(one, directory, progress, time_limit(stop_before_limit))
+    _print(outcome, directory)
+
+
+@app.command("async-figure")
+def async_figure(
+    figure: Annotated[
+        int,
+        typer.Argument(
+            help="The figure's number: 2 (delays make the triad faster) or 3 (its phase space).",
+            metavar="FIGURE",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder whose folder pictures gets the picture. [default: async-figureFIGURE]",
+        ),
+    ] = None,
+    iterations: Annotated[int, typer.Option("--iterations", "-n", help="Iterations of each run.")] = 10_000,
+) -> None:
+    """Simulate a figure of the paper on asynchronous execution, on the paper's machine.
+
+    The paper is "Making Applications Faster by Asynchronous Execution".
+    """
+    from offbeat.progress_bar import ProgressBar
+    from offbeat.reproduce.triad_figures import reproduce
+
+    directory = output or Path(f"async-figure{figure}")
+    with ProgressBar("simulate the runs of the figure", counts=False) as bar:
+        outcome = reproduce(
+            figure, directory, iterations, lambda done, total: bar.update(done=done, total=total)
+        )
     _print(outcome, directory)
 
 

@@ -40,8 +40,8 @@ def figure(run: Simulated, composite: Lockstep) -> Figure:
         for number in range(3)
     )
     iteration_s = run.iteration_s()
-    _draw_performance(by_iteration, iteration_s, composite, run.p)
-    _draw_performance(by_rank, iteration_s.T, composite, run.p)
+    draw_performance(by_iteration, iteration_s, composite, run.p)
+    draw_performance(by_rank, iteration_s.T, composite, run.p)
     by_iteration.set_xlabel("iteration", fontsize=8)
     by_rank.set_xlabel("rank", fontsize=8)
     legend_beside(by_iteration)
@@ -49,7 +49,7 @@ def figure(run: Simulated, composite: Lockstep) -> Figure:
     return drawn
 
 
-def _draw_performance(axes: Axes, times_s: NDArray[np.float64], composite: Lockstep, p: int) -> None:
+def draw_performance(axes: Axes, times_s: NDArray[np.float64], composite: Lockstep, p: int) -> None:
     """Rates of the rows of ``times_s`` (in groups); horizontal lines for lockstep and for work alone.
 
     The mean of rates would exceed the rate at which iterations are done; so times are averaged.

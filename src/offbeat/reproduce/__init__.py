@@ -1,1 +1,1 @@
-"""Figures of the paper: the study, the pictures, and a check of the paper's claims."""
+"""Figures of papers: what is measured or simulated, the pictures, and a check of the papers' claims."""
