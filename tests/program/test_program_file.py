@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -96,3 +97,9 @@ def test_a_file_that_is_missing_or_no_text_gets_a_sentence(tmp_path: Path) -> No
 def test_impossible_numbers_of_ranks_and_iterations_are_refused(ranks: int, iterations: int) -> None:
     with pytest.raises(BadInput, match="a program has from 1 to"):
         loads(WORK, "program.toml").resized(ranks=ranks, iterations=iterations)
+
+
+def test_the_example_of_the_how_to_page_is_valid() -> None:
+    page = (PUBLISHED.parents[1] / "howto" / "programs.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert [phase.name for phase in loads(blocks[0], "page.toml").file.phase] == ["sweep", "", ""]
