@@ -61,6 +61,21 @@ def test_simulate_writes_json_iterations_and_a_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("phase", "sentence"),
+    [
+        ('kind = "work"\ntime = "1 ms"\nevery = 100', "The iterations take no time"),
+        ('kind = "exchange"\nbytes = [8]', "The program has no work"),
+        ('kind = "work"\nmemory = 1', "An iteration is as fast as in lockstep"),
+    ],
+)
+def test_programs_without_time_or_work_get_a_sentence(tmp_path: Path, phase: str, sentence: str) -> None:
+    path = tmp_path / "program.toml"
+    path.write_text(f"[[phase]]\n{phase}\n")
+    result = run("simulate", str(path), "--platform", "fritz", "-p", "4", "-n", "10")
+    assert result.exit_code == 0 and sentence in result.stdout and "inf%" not in result.stdout
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("show", "none"),

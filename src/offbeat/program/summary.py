@@ -10,6 +10,9 @@ from offbeat.platform.show import shared_messages_text
 from offbeat.program.simulate import Lockstep, Simulated
 from offbeat.units import counted, format_time
 
+LEAST_PERCENT = 0.05
+"""Smaller differences from lockstep are not stated: they would be printed as 0.0%."""
+
 
 class Speed(Struct, frozen=True, kw_only=True):
     """The mean time of an iteration, and how many iterations there are in a second, in all and per rank.
@@ -107,13 +110,8 @@ def skews(run: Simulated) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def sentences(run: Simulated, summary: Summary) -> list[str]:
     """What the numbers mean, and which assumptions they rest on."""
-    percent = 100 * summary.faster
-    against = "faster" if percent >= 0 else "slower"
     lines = [
-        f"An iteration is {abs(percent):.1f}% {against} than in lockstep; if all communication were hidden,"
-        f" it would be {100 * summary.most_faster:.1f}% faster."
-        if np.isfinite(summary.most_faster)
-        else "The program has no work, so that there is nothing to hide communication behind.",
+        _comparison(summary),
         f"Ranks spend {100 * summary.communication_share:.1f}% of their time in communication (waiting"
         f" included), in lockstep {100 * summary.lockstep_communication_share:.1f}%.",
         f"From the first to the last rank that ends an iteration: {format_time(summary.skew_in_domains_s)}"
@@ -127,3 +125,19 @@ def sentences(run: Simulated, summary: Summary) -> list[str]:
     else:
         lines.append("Model: no memory domains; messages inside a node do not contend.")
     return lines
+
+
+def _comparison(summary: Summary) -> str:
+    """The speed against lockstep, and what hiding all communication would gain."""
+    if not summary.simulated.iteration_s:
+        return "The iterations take no time: no phase was executed that has work or messages."
+    if not np.isfinite(summary.most_faster):
+        return "The program has no work, so that there is nothing to hide communication behind."
+    percent = 100 * summary.faster
+    against = f"{abs(percent):.1f}% {'faster' if percent > 0 else 'slower'} than"
+    if abs(percent) < LEAST_PERCENT:
+        against = "as fast as"
+    return (
+        f"An iteration is {against} in lockstep; if all communication were hidden, it would be"
+        f" {100 * summary.most_faster:.1f}% faster."
+    )
