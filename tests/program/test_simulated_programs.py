@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
-from offbeat.program.load import load
+from offbeat.platform.machine import loads as platform_of
+from offbeat.program.load import load, loads
 from offbeat.program.simulate import lockstep, prepare
 from tests.program.program_texts import MEMORY, RING, WORK, platform, program, simulated
 
@@ -200,16 +201,21 @@ def test_work_and_communication_add_up_to_the_time_of_an_iteration() -> None:
 # --- the MPI-augmented STREAM triad on the paper's machine ---
 
 
-def mst(every: int = 0, extra: str = "", iterations: int = 1000, platform_text: str = "") -> float:
-    """Iterations per second and rank, with a delay in each domain in every k-th iteration."""
-    from offbeat.platform.machine import loads as load_machine
-    from offbeat.program.load import loads
+def mst(
+    every: int = 0, extra: str = "", iterations: int = 1000, changes: tuple[tuple[str, str], ...] = ()
+) -> float:
+    """Iterations per second and rank, with a delay in each domain in every k-th iteration.
 
+    ``extra`` are further phases, ``changes`` replacements in the texts of the program and the platform.
+    """
     noise = f'\n[[noise]]\nphase = "triad"\ntime = "20 ms"\npick = "each_domain"\nevery = {every}\n'
-    text = load("mst").text + extra + (noise if every else "")
-    fritz = load_platform("fritz")
-    machine = load_machine(fritz.text + platform_text, "fritz.toml") if platform_text else fritz
-    run = prepare(loads(text, "mst.toml").resized(iterations=iterations), machine).simulate()
+    program_text = load("mst").text + extra + (noise if every else "")
+    platform_text = load_platform("fritz").text
+    for old, new in changes:
+        assert old in program_text + platform_text
+        program_text, platform_text = program_text.replace(old, new), platform_text.replace(old, new)
+    machine = platform_of(platform_text, "fritz.toml")
+    run = prepare(loads(program_text, "mst.toml").resized(iterations=iterations), machine).simulate()
     return 1 / run.mean_iteration_s() / run.p
 
 
@@ -230,6 +236,19 @@ def test_delays_only_cost_where_a_collective_follows_in_every_iteration() -> Non
     allreduce = '\n[[phase]]\nkind = "collective"\ncollective = "allreduce"\nbytes = [8]\n'
     allreduce += 'algorithm = "recursive_doubling"\n'
     assert mst(4, allreduce, iterations=200) < 0.98 * mst(0, allreduce, iterations=200) < 0.0805
+
+
+def test_a_compute_bound_program_only_loses_by_delays() -> None:
+    compute_bound = (('memory = "133333333 B"', 'time = "29.6 ms"'), ('"1000000 B"', '"100000 B"'))
+    assert mst(4, iterations=200, changes=compute_bound) < 0.98 * mst(
+        0, iterations=200, changes=compute_bound
+    )
+
+
+def test_nothing_is_gained_if_all_communication_is_memory_traffic() -> None:
+    message_traffic = (("[memory]", "[memory]\nmessage_traffic = 11"),)  # 81 / 7.35
+    without = mst(0, iterations=400, changes=message_traffic)
+    assert mst(4, iterations=400, changes=message_traffic) <= 1.005 * without
 
 
 # --- what cannot be simulated ---
