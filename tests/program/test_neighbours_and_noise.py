@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from program_texts import RING, WORK, program
 
 from offbeat.errors import BadInput
 from offbeat.program.neighbours import balanced_sides, messages
 from offbeat.program.noise import Delays, delays
 from offbeat.program.schema import PhaseSection
-from tests.program.program_texts import RING, WORK, program
 
 
 def exchange(**keys: object) -> PhaseSection:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from program_texts import MEMORY, RING, WORK, platform, program, simulated
 
 from offbeat import _simulator
 from offbeat.errors import BadInput
@@ -16,7 +17,6 @@ from offbeat.platform.machine import load as load_platform
 from offbeat.platform.machine import loads as platform_of
 from offbeat.program.load import load, loads
 from offbeat.program.simulate import lockstep, prepare
-from tests.program.program_texts import MEMORY, RING, WORK, platform, program, simulated
 
 GB = 1e9
 
