@@ -10,15 +10,12 @@ using schedule::Noise;
 using schedule::Step;
 
 Course::Course(const Iterations &program, size_t p, Recording recording)
-    : program_(program), p_(p), recording_(recording), state_(p) {
+    : program_(program), p_(p), recording_(recording), state_(p), iteration_end_s_(p * program.iterations),
+      communication_s_(p * program.iterations) {
     for (size_t rank = 0; rank < p; ++rank)
         state_[rank].noise = program.first_noise[rank];
     recording_.end_detailed = std::min(recording_.end_detailed, program.iterations);
     recording_.first_detailed = std::min(recording_.first_detailed, recording_.end_detailed);
-    if (recording_.iterations) {
-        iteration_end_s_.resize(p * program.iterations);
-        communication_s_.resize(p * program.iterations);
-    }
     step_begin_s_.assign(p * program.steps.size() * (recording_.end_detailed - recording_.first_detailed),
                          std::numeric_limits<double>::quiet_NaN());
 }
@@ -44,11 +41,9 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
 }
 
 void Course::end_iteration(State &state, uint32_t rank, double now_s) {
-    if (recording_.iterations) {
-        const size_t place = state.iteration * p_ + rank;
-        iteration_end_s_[place] = now_s;
-        communication_s_[place] = static_cast<float>(now_s - state.iteration_begin_s - state.worked_s);
-    }
+    const size_t place = state.iteration * p_ + rank;
+    iteration_end_s_[place] = now_s;
+    communication_s_[place] = static_cast<float>(now_s - state.iteration_begin_s - state.worked_s);
     state.iteration_begin_s = now_s;
     state.worked_s = 0;
     state.step = 0;

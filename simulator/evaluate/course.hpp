@@ -12,10 +12,9 @@
 
 namespace offbeat::evaluate {
 
-/** What is kept of a run. Times are those of the ranks' clocks, which are the same. */
+/** The iterations whose steps are recorded. Times are those of the ranks' clocks, which are the same. */
 struct Recording {
-    bool iterations = true;      /**< end and communication time of every iteration */
-    uint32_t first_detailed = 0; /**< iterations whose steps are recorded: from this one on */
+    uint32_t first_detailed = 0; /**< from this one on */
     uint32_t end_detailed = 0;   /**< up to this one, exclusively */
 };
 
@@ -32,9 +31,6 @@ class Course {
     [[nodiscard]] double seconds_before_traffic(uint32_t rank);
     [[nodiscard]] const schedule::Work &work(uint32_t rank) const {
         return program_.works[program_.steps[state_[rank].step].work];
-    }
-    [[nodiscard]] uint32_t iteration(uint32_t rank) const {
-        return state_[rank].iteration;
     }
     /** The sum over ranks of completed iterations. */
     [[nodiscard]] uint64_t completed() const {

@@ -16,9 +16,10 @@ namespace {
 constexpr uint32_t post_bit = 1U << 31U;
 constexpr uint32_t work_bit = 1U << 30U;
 
-/** The parts of a message's state. */
-constexpr uint32_t receive_posted = 1;
-constexpr uint32_t one_ahead = 2;
+/** The bits of a message's state. The sender is ahead of the receiver with a delivered message of the eager
+ * protocol, or with a posted send of another. */
+constexpr uint8_t receive_posted = 1;
+constexpr uint8_t sender_ahead = 2;
 
 bool later(const TimedEntry &a, const TimedEntry &b) {
     return a.time > b.time;
@@ -27,35 +28,34 @@ bool later(const TimedEntry &a, const TimedEntry &b) {
 } // namespace
 
 Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-             std::span<const SizeCosts> costs, double bytes_per_element, double tolerance)
+             std::span<const SizeCosts> costs, double bytes_per_element, double tolerance, Course *course,
+             NodeMemory *memory)
     : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
       bytes_per_element_(bytes_per_element),
-      posts_or_work_take_time_(message_costs.send_overhead_s > 0 || !graph.work.empty()),
-      message_state_(graph.messages.size()), completions_(graph.queues()),
-      busy_until_s_(static_cast<size_t>(graph.p)),
-      exit_(graph.exit.begin(),
-            graph.exit.begin() + std::min<std::ptrdiff_t>(graph.p, std::ssize(graph.exit))),
-      ranks_by_arrival_(static_cast<size_t>(graph.p)), links_(traffic, costs, tolerance) {
+      posts_or_work_take_time_(message_costs.send_overhead_s > 0 || !graph.work.empty()), course_(course),
+      memory_(memory), message_state_(graph.messages.size()), completions_(graph.queues()),
+      busy_until_s_(static_cast<size_t>(graph.p)), ranks_by_arrival_(static_cast<size_t>(graph.p)),
+      links_(traffic, costs, tolerance) {
     create_delay_queues();
+    if (course_ != nullptr)
+        begin_program();
+    else
+        exit_ = graph.exit;
 }
 
-Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-             std::span<const SizeCosts> costs, double tolerance, Course &course, NodeMemory *memory)
-    : Fluid(graph, traffic, message_costs, costs, 1, tolerance) {
-    course_ = &course;
-    memory_ = memory;
-    create_delay_queues();
+/** All ranks begin their first step at 0. */
+void Fluid::begin_program() {
     reset();
     arrived_ = ranks_by_arrival_.size();
     exit_.resize(ranks_by_arrival_.size());
-    std::vector<uint32_t> queues(graph.entry.size() + 1);
-    for (size_t queue = 0; queue < graph.queues(); ++queue) {
-        const uint32_t vertex = graph.pops[graph.first_pop[queue]];
-        const auto after = std::ranges::upper_bound(graph.entry, vertex);
-        ++queues[static_cast<size_t>(after - graph.entry.begin())];
+    further_ahead_.resize(graph_.messages.size());
+    first_queue_.resize(graph_.entry.size() + 1);
+    for (size_t queue = 0; queue < graph_.queues(); ++queue) {
+        const uint32_t vertex = graph_.pops[graph_.first_pop[queue]];
+        const auto after = std::ranges::upper_bound(graph_.entry, vertex);
+        ++first_queue_[static_cast<size_t>(after - graph_.entry.begin())];
     }
-    std::partial_sum(queues.begin(), queues.end(), queues.begin());
-    first_queue_ = std::move(queues);
+    std::partial_sum(first_queue_.begin(), first_queue_.end(), first_queue_.begin());
     for (uint32_t rank = 0; rank < ranks_by_arrival_.size(); ++rank)
         leave(rank);
     fire_ready();
@@ -63,9 +63,6 @@ Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::Message
 
 /** Messages with the same fixed delay leave in the order in which they enter: one queue per delay. */
 void Fluid::create_delay_queues() {
-    delay_s_.clear();
-    intra_node_queue_.clear();
-    latency_queue_.clear();
     const auto queue_of = [&](double delay, size_t first) {
         size_t queue = first;
         while (queue < delay_s_.size() && delay_s_[queue] != delay)
@@ -167,12 +164,7 @@ double Fluid::next_delay(size_t &queue) const {
     if (next == delayed) {
         process_delayed(queue);
     } else if (next == worked) {
-        memory_->domains.end_due(now_s_, [&](uint32_t flow_class, uint32_t id) {
-            if (memory_->domains.flow_class(flow_class).is_message)
-                deliver(id);
-            else
-                leave(id);
-        });
+        process_memory();
     } else if (next == ended) {
         links_.end_due(now_s_, [&](uint32_t message) { deliver(message); });
     } else if (next == arrives) {
@@ -182,6 +174,16 @@ double Fluid::next_delay(size_t &queue) const {
     }
     fire_ready();
     return true;
+}
+
+/** Ends all work and all messages inside nodes that are complete by now. */
+[[gnu::noinline]] void Fluid::process_memory() {
+    memory_->domains.end_due(now_s_, [&](uint32_t flow_class, uint32_t id) {
+        if (memory_->domains.flow_class(flow_class).is_message)
+            deliver(id);
+        else
+            leave(id);
+    });
 }
 
 /** A rank has become free for the first of the vertices, posts and work that wait for theirs. */
@@ -282,10 +284,17 @@ void Fluid::start_vertex(uint32_t vertex) {
 
 /** A rank leaves its segment or has done its work: it is done, or begins its next step. */
 void Fluid::leave(uint32_t rank) {
-    const schedule::Step *const step = course_ != nullptr ? course_->next_step(rank, now_s_) : nullptr;
+    if (course_ != nullptr) {
+        begin_next_step(rank);
+    } else {
+        exits_s_[rank] = now_s_;
+        ++exited_;
+    }
+}
+
+[[gnu::noinline]] void Fluid::begin_next_step(uint32_t rank) {
+    const schedule::Step *const step = course_->next_step(rank, now_s_);
     if (step == nullptr) {
-        if (course_ == nullptr)
-            exits_s_[rank] = now_s_;
         ++exited_;
     } else if (step->segment == schedule::no_segment) {
         begin_work(rank);
@@ -312,7 +321,7 @@ void Fluid::begin_work(uint32_t rank) {
         begin_traffic(rank);
 }
 
-void Fluid::begin_traffic(uint32_t rank) {
+[[gnu::noinline]] void Fluid::begin_traffic(uint32_t rank) {
     const schedule::Work &work = course_->work(rank);
     if (work.bytes[rank] > 0)
         memory_->domains.start(memory_->domain_of_rank[rank], work.flow_class[rank], work.bytes[rank], rank,
@@ -344,31 +353,52 @@ void Fluid::post(uint32_t post) {
 void Fluid::post_send(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
     const SizeCosts &cost = costs_[route.size];
-    uint32_t &state = message_state_[message];
-    if (cost.eager) {
+    if (cost.eager || take_receive(message))
         start_latency(message);
-    } else if (state & receive_posted) {
-        state &= ~receive_posted;
-        start_latency(message);
-    } else {
-        state += one_ahead;
-    }
+    else
+        add_ahead(message);
     if (cost.detached)
         signal(route.sender_target);
 }
 
 void Fluid::post_receive(uint32_t message) {
-    const MessageRoute &route = traffic_.message_routes[message];
-    uint32_t &state = message_state_[message];
-    if (state < one_ahead) {
-        state |= receive_posted;
+    if (!take_ahead(message)) {
+        message_state_[message] |= receive_posted;
         return;
     }
-    state -= one_ahead;
+    const MessageRoute &route = traffic_.message_routes[message];
     if (costs_[route.size].eager)
         signal(route.receiver_target);
     else
         start_latency(message);
+}
+
+/** Whether the receive is posted; it is consumed. */
+bool Fluid::take_receive(uint32_t message) {
+    uint8_t &state = message_state_[message];
+    const bool is_posted = state & receive_posted;
+    state &= sender_ahead;
+    return is_posted;
+}
+
+void Fluid::add_ahead(uint32_t message) {
+    uint8_t &state = message_state_[message];
+    if (state & sender_ahead)
+        ++further_ahead_[message];
+    else
+        state |= sender_ahead;
+}
+
+/** Whether the sender is ahead; it is then ahead by one message less. */
+bool Fluid::take_ahead(uint32_t message) {
+    uint8_t &state = message_state_[message];
+    if (!(state & sender_ahead))
+        return false;
+    if (further_ahead_.empty() || further_ahead_[message] == 0)
+        state &= receive_posted;
+    else
+        --further_ahead_[message];
+    return true;
 }
 
 /** The message leaves its sender: its transfer starts after the latency of the route; inside a node, the
@@ -390,11 +420,14 @@ void Fluid::enqueue(uint32_t message, uint32_t queue) {
 
 /** The latency of the message's route is over: its transfer starts. */
 void Fluid::start_transfer(uint32_t message) {
-    const MessageRoute &route = traffic_.message_routes[message];
-    if (route.node_pair != intra_node) {
+    if (traffic_.message_routes[message].node_pair != intra_node)
         links_.start(message, now_s_);
-        return;
-    }
+    else
+        start_in_memory(message);
+}
+
+[[gnu::noinline]] void Fluid::start_in_memory(uint32_t message) {
+    const MessageRoute &route = traffic_.message_routes[message];
     const uint32_t domain = memory_->domain_of_rank[graph_.messages[message].target];
     memory_->domains.start(domain, memory_->class_of_size[route.size], costs_[route.size].inside_bytes,
                            message, now_s_);
@@ -403,13 +436,10 @@ void Fluid::start_transfer(uint32_t message) {
 void Fluid::deliver(uint32_t message) {
     const MessageRoute &route = traffic_.message_routes[message];
     const SizeCosts &cost = costs_[route.size];
-    uint32_t &state = message_state_[message];
-    if (!cost.eager || (state & receive_posted)) {
-        state &= ~receive_posted;
+    if (!cost.eager || take_receive(message))
         signal(route.receiver_target);
-    } else {
-        state += one_ahead;
-    }
+    else
+        add_ahead(message);
     if (!cost.detached)
         signal(route.sender_target);
 }

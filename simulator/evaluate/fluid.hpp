@@ -35,16 +35,15 @@ class Fluid {
      * @param tolerance  changes of flows within this fraction of the duration of a typical transfer in flight
      * take effect together; with 0 only simultaneous changes do. The fraction grows to 2.5 times this value
      * over the first 50,000 computations of rates in a run
+     * @param course     of a program whose segments are those of the graph; nullptr for calls, whose graph is
+     * one segment
+     * @param memory     may be nullptr if no work has traffic
      */
     Fluid(const schedule::Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-          std::span<const SizeCosts> costs, double bytes_per_element, double tolerance);
+          std::span<const SizeCosts> costs, double bytes_per_element, double tolerance,
+          Course *course = nullptr, NodeMemory *memory = nullptr);
 
-    /** For a program whose segments are those of the graph. `memory` may be nullptr if no work has traffic.
-     */
-    Fluid(const schedule::Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-          std::span<const SizeCosts> costs, double tolerance, Course &course, NodeMemory *memory);
-
-    /** Evaluates a call: a graph of one segment. @param arrivals_s,exits_s one per rank. std::logic_error if
+    /** Evaluates a call. @param arrivals_s,exits_s one per rank. std::logic_error if
      * ranks deadlock. */
     void run(std::span<const double> arrivals_s, std::span<double> exits_s);
 
@@ -57,11 +56,13 @@ class Fluid {
     }
 
   private:
+    void begin_program();
     void reset();
     void create_delay_queues();
     [[nodiscard]] double next_delay(size_t &queue) const;
     [[nodiscard]] bool process_next_event();
     void process_delayed(size_t queue);
+    void process_memory();
     void process_waiting();
     void check_exits() const;
 
@@ -72,6 +73,7 @@ class Fluid {
     void wait_for_rank(double time, uint32_t id);
     void start_vertex(uint32_t vertex);
     void leave(uint32_t rank);
+    void begin_next_step(uint32_t rank);
     void enter(uint32_t rank, uint32_t segment);
     void begin_work(uint32_t rank);
     void begin_traffic(uint32_t rank);
@@ -79,9 +81,13 @@ class Fluid {
     void post(uint32_t post);
     void post_send(uint32_t message);
     void post_receive(uint32_t message);
+    [[nodiscard]] bool take_receive(uint32_t message);
+    void add_ahead(uint32_t message);
+    [[nodiscard]] bool take_ahead(uint32_t message);
     void start_latency(uint32_t message);
     void enqueue(uint32_t message, uint32_t queue);
     void start_transfer(uint32_t message);
+    void start_in_memory(uint32_t message);
     void deliver(uint32_t message);
     [[nodiscard]] double work_before(uint32_t vertex) const;
 
@@ -91,14 +97,14 @@ class Fluid {
     std::span<const SizeCosts> costs_;
     double bytes_per_element_;
     bool posts_or_work_take_time_; /**< posts or local work occupy ranks for some time */
-    Course *course_ = nullptr;     /**< nullptr: a single call */
-    NodeMemory *memory_ = nullptr;
+    Course *course_;
+    NodeMemory *memory_;
 
     double now_s_ = 0;
     std::vector<uint32_t> pending_dependencies_; /**< per vertex: number of incomplete dependencies */
-    /** Per message: bit 0: the receive is posted. Above: by how many the sender is ahead of the receiver, in
-     * delivered messages of the eager protocol, in posted sends of others. */
-    std::vector<uint32_t> message_state_;
+    std::vector<uint8_t> message_state_;         /**< per message: bits */
+    /** Per message of a program: by how many more than one the sender is ahead of the receiver. */
+    std::vector<uint32_t> further_ahead_;
     std::vector<uint32_t> completions_;    /**< per completion queue: completions in this segment */
     std::vector<uint32_t> ready_vertices_; /**< without incomplete dependencies, to be fired now */
     std::vector<double> busy_until_s_;     /**< per rank */

@@ -10,14 +10,14 @@ using schedule::Graph;
 using schedule::Iterations;
 
 ProgramRun::ProgramRun(Graph graph, Iterations program, platform::Network network,
-                       std::optional<Memory> memory, Recording recording, double tolerance)
+                       std::optional<Memory> memory, Recording recording)
     : graph_(std::move(graph)), program_(std::move(program)), network_(std::move(network)),
       traffic_(route_messages(graph_, network_)), costs_(costs_by_size(graph_, network_, 1)),
       course_(program_, static_cast<size_t>(graph_.p), recording) {
     if (memory)
         memory_.emplace(node_memory(std::move(*memory)));
     check();
-    fluid_ = std::make_unique<Fluid>(graph_, traffic_, network_.costs, costs_, tolerance, course_,
+    fluid_ = std::make_unique<Fluid>(graph_, traffic_, network_.costs, costs_, 1, 0, &course_,
                                      memory_ ? &*memory_ : nullptr);
 }
 

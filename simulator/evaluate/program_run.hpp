@@ -37,7 +37,7 @@ class ProgramRun {
     /** @param graph  its segments are those of program.steps; its elements are bytes (see schedule::append)
      * std::invalid_argument for numbers that do not fit each other */
     ProgramRun(schedule::Graph graph, schedule::Iterations program, platform::Network network,
-               std::optional<Memory> memory, Recording recording, double tolerance);
+               std::optional<Memory> memory, Recording recording);
     ProgramRun(const ProgramRun &) = delete;
     ProgramRun &operator=(const ProgramRun &) = delete;
     ~ProgramRun() = default;

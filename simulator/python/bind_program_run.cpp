@@ -124,7 +124,7 @@ void bind_program_run(nb::module_ &module) {
                const std::vector<StepTuple> &steps, const std::vector<WorkTuple> &works,
                const Array<uint32_t> &noise_rank, const Array<uint32_t> &noise_iteration,
                const Array<uint32_t> &noise_step, const Array<double> &noise_s, std::optional<Memory> memory,
-               bool record_iterations, std::pair<uint32_t, uint32_t> detailed, double tolerance) {
+               std::pair<uint32_t, uint32_t> detailed) {
                 const size_t p = network.node_of_rank.size();
                 schedule::Iterations program = program_of(p, iterations, steps, works,
                                                           {noise_rank, noise_iteration, noise_step, noise_s});
@@ -134,12 +134,11 @@ void bind_program_run(nb::module_ &module) {
                 for (const auto &[schedule, element_bytes] : segments)
                     schedule::append(graph, schedule->graph(), element_bytes);
                 new (self) ProgramRun(std::move(graph), std::move(program), network, std::move(memory),
-                                      {record_iterations, detailed.first, detailed.second}, tolerance);
+                                      {detailed.first, detailed.second});
             },
             "network"_a, "segments"_a, nb::kw_only(), "iterations"_a, "steps"_a, "works"_a, "noise_rank"_a,
             "noise_iteration"_a, "noise_step"_a, "noise_s"_a, "memory"_a = nb::none(),
-            "record_iterations"_a = true, "detailed"_a = std::pair<uint32_t, uint32_t>{0, 0},
-            "tolerance"_a = 0.0,
+            "detailed"_a = std::pair<uint32_t, uint32_t>{0, 0},
             "segments: (schedule, bytes per element). steps: (segment, or -1 for work, work, every). works: "
             "(seconds, bytes, class) of each rank. noise: additional seconds of a rank at the beginning of a "
             "step of work, sorted by rank, iteration and step. detailed: iterations whose steps are "
