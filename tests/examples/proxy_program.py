@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from captured_command import execute
 from msgspec import Struct
 from real_libraries import REPOSITORY, real_installation
 
@@ -38,9 +38,9 @@ class Proxy(Struct, frozen=True):
         """
         argv = [*(["/usr/bin/env", *variables] if variables else []), str(self.program), *map(str, options)]
         if p == 1:
-            return _execute(argv, dict(os.environ))
+            return execute(argv)
         launch = command(self.mpi, argv, p, steerable=False)
-        return _execute(launch.argv, launch.environment)
+        return execute(launch.argv, launch.environment)
 
     def result(self, p: int, *options: object) -> dict[str, Any]:
         """The JSON object of a run, which must be verified."""
@@ -77,16 +77,3 @@ def _find_mpi(mpi: Installation) -> list[str]:
         "-DMPI_C_LIB_NAMES=mpi",
         f"-DMPI_mpi_LIBRARY={mpi.library}",
     ]
-
-
-def _execute(argv: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        argv,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=300,
-        check=False,
-    )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from captured_command import execute
 from msgspec import Struct
 from real_libraries import REPOSITORY, skip_without
 
@@ -49,23 +50,6 @@ class Stencil(Struct, frozen=True):
         done = self.run(p, *options, threads=threads)
         assert done.returncode == 0, done.stdout + done.stderr
         return dict(WAYS.findall(done.stdout))
-
-
-def execute(
-    argv: Sequence[object], environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run a command and capture its output."""
-    words = [str(word) for word in argv]
-    return subprocess.run(
-        words,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=300,
-        check=False,
-    )
 
 
 def succeed(argv: Sequence[object], environment: dict[str, str] | None = None) -> str:

@@ -24,6 +24,11 @@ Json = Annotated[
 ]
 """The option of every verb that prints numbers; empty if it is not given."""
 
+SchemaFile = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+]
+"""The option of the commands that print a JSON Schema."""
+
 AllNotes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the ten most important.")]
 
 
@@ -65,6 +70,12 @@ def write_or_print(path: Path | None, text: str, description: str, *, force: boo
         return False
     write_new(path, text, description, force=force)
     return True
+
+
+def write_schema(output: Path | None, text: str) -> None:
+    """Write a JSON Schema to a file, or print it without one."""
+    if write_or_print(output, text, "the schema", force=True):
+        print(f"wrote {output}")
 
 
 def encoded(value: Any) -> bytes:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.output import echo, stdout, write_or_print
+from offbeat.cli.output import SchemaFile, echo, stdout, write_schema
 from offbeat.platform import presets
 from offbeat.units import format_time
 
@@ -92,16 +92,11 @@ def init_platform(
 
 
 @app.command("schema")
-def platform_schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
-    ] = None,
-) -> None:
+def platform_schema(output: SchemaFile = None) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
     from offbeat.platform.template import schema_text
 
-    if write_or_print(output, schema_text(), "the schema", force=True):
-        print(f"wrote {output}")
+    write_schema(output, schema_text())
 
 
 @app.command("calibrate")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, echo, prints_text, stdout, write_json, write_or_print
+from offbeat.cli.output import Json, SchemaFile, echo, encoded, prints_text, stdout, write_json, write_schema
+from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
+    from offbeat.platform.machine import Platform
     from offbeat.program.load import Program
     from offbeat.program.simulate import Simulated
     from offbeat.program.summary import Summary
@@ -65,16 +67,11 @@ def init(
 
 
 @app.command("schema")
-def schema(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
-    ] = None,
-) -> None:
+def schema(output: SchemaFile = None) -> None:
     """Print the JSON Schema of program files, for editors and other programs."""
     from offbeat.program.template import schema_text
 
-    if write_or_print(output, schema_text(), "the schema", force=True):
-        print(f"wrote {output}")
+    write_schema(output, schema_text())
 
 
 @app.command("show")
@@ -105,15 +102,10 @@ def show_program(
         console.print(FittedTable(*noise_rows(loaded), texts=range(4)))
     if alone is not None:
         console.print(
-            f"\nIn lockstep an iteration takes {_ms(alone.iteration_s)}, {_ms(alone.work_s)} of it work;"
+            f"\nIn lockstep an iteration takes {format_time(alone.iteration_s)},"
+            f" {format_time(alone.work_s)} of it work;"
             f" communication-to-execution ratio {alone.communication_ratio:.3g}."
         )
-
-
-def _ms(seconds: float) -> str:
-    from offbeat.units import format_time
-
-    return format_time(seconds)
 
 
 @app.command("simulate")
@@ -155,11 +147,11 @@ def simulate(
     loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
     on = machine.load(platform)
     composite = lockstep(loaded, on)
-    run = _simulated(loaded, on.name, on)
+    run = _simulated(loaded, on)
     summary = summarise(run, composite)
     if prints_text(json):
         _print(run, summary)
-    _write_json(json, summary)
+    write_json(json, lambda: encoded(summary))
     if output is not None:
         from offbeat.program.table import write_iterations
 
@@ -172,15 +164,13 @@ def simulate(
         echo(f"wrote {picture}")
 
 
-def _simulated(program: Program, name: str, platform: object) -> Simulated:
+def _simulated(program: Program, platform: Platform) -> Simulated:
     """Simulate with a progress bar."""
-    from offbeat.platform.machine import Platform
     from offbeat.program.simulate import prepare
     from offbeat.progress_bar import ProgressBar
 
-    assert isinstance(platform, Platform)
     prepared = prepare(program, platform)
-    with ProgressBar(f"simulate {program.name} on {name}", counts=False) as bar:
+    with ProgressBar(f"simulate {program.name} on {platform.name}", counts=False) as bar:
 
         def on_progress(done: int, total: int) -> None:
             bar.update(done=done, total=total)
@@ -192,13 +182,12 @@ def _simulated(program: Program, name: str, platform: object) -> Simulated:
 def _print(run: Simulated, summary: Summary) -> None:
     from offbeat.program.summary import sentences
     from offbeat.table import FittedTable, wrap_text
-    from offbeat.units import counted
 
     console = stdout()
     size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
     console.print(f"{summary.program} on {summary.platform}: {size}", markup=False)
     rows = [
-        [one.what, _ms(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
+        [one.what, format_time(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
         for one in (summary.simulated, summary.lockstep, summary.work)
     ]
     console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
@@ -208,9 +197,3 @@ def _print(run: Simulated, summary: Summary) -> None:
     for sentence in sentences(run, summary):
         for line in wrap_text(Text(sentence), console.width):
             console.print(line)
-
-
-def _write_json(json: str, summary: Summary) -> None:
-    import msgspec
-
-    write_json(json, lambda: msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")

@@ -40,9 +40,9 @@ def check(tree: Tree, raw: Tree, faults: Faults) -> None:
         _check_noise(noise, names, tree["iterations"], ("noise", index), faults)
 
 
-def phase_name(phase: Any, index: int) -> str:
-    """The name of a phase, or its kind and its number from 1."""
-    return phase["name"] or f"{phase['kind']} {index + 1}"
+def phase_name(name: str, kind: str, index: int) -> str:
+    """The name of a phase; if it has none, its kind and its number, counted from 1."""
+    return name or f"{kind} {index + 1}"
 
 
 def _check_text(text: Any, key: Key, faults: Faults) -> None:
@@ -53,14 +53,15 @@ def _check_text(text: Any, key: Key, faults: Faults) -> None:
 def _check_names(phases: Any, faults: Faults) -> list[str]:
     names: list[str] = []
     for index, phase in valid_items(phases):
-        if INVALID in (phase["name"], phase["kind"]):
+        written, kind = phase["name"], phase["kind"]
+        if INVALID in (written, kind):
             continue
-        name = phase_name(phase, index)
+        name = phase_name(written, kind, index)
         if name in names:
             faults.add(("phase", index, "name"), f"another phase is called {name!r}, too; names must differ")
         names.append(name)
-        if phase["name"]:
-            _check_text(phase["name"], ("phase", index, "name"), faults)
+        if written:
+            _check_text(written, ("phase", index, "name"), faults)
     return names
 
 

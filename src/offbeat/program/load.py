@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
-from offbeat.program.checks import check
+from offbeat.program.checks import check, phase_name
 from offbeat.program.schema import MAX_ITERATIONS, PhaseSection, ProgramFile
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.toml.faults import Faults, Words
@@ -39,7 +39,7 @@ class Program(Struct, frozen=True, kw_only=True):
 
     def phase_names(self) -> list[str]:
         """The name of each phase."""
-        return [phase.name or f"{phase.kind} {index}" for index, phase in enumerate(self.file.phase, start=1)]
+        return [phase_name(phase.name, phase.kind, index) for index, phase in enumerate(self.file.phase)]
 
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``program.toml:12: phase[1].grid:``."""

@@ -68,20 +68,20 @@ class Run(Struct, kw_only=True, eq=False):
     program: Program
     platform: Platform
     node_of_rank: NDArray[np.int32]
+    domain_of_rank: NDArray[np.int32]
     steps: Steps
     detailed: tuple[int, int] = (0, 0)
 
     def simulate(self, on_progress: Progress | None = None) -> Simulated:
         """Simulate all iterations. Raises :class:`BadInput` if the ranks wait for each other forever."""
         file, p = self.program.file, len(self.node_of_rank)
-        domain = self.platform.domain_of_rank(self.node_of_rank)
         run = _simulator.ProgramRun(
             self.platform.network(p, node_of_rank=self.node_of_rank),
             self.steps.segments,
             iterations=file.iterations,
             steps=self.steps.steps,
             works=self.steps.works,
-            memory=self._memory(domain),
+            memory=self._memory(),
             detailed=self.detailed,
             **self.steps.noise,
         )
@@ -96,7 +96,7 @@ class Run(Struct, kw_only=True, eq=False):
         return Simulated(
             program=self.program,
             platform=self.platform,
-            domain=domain,
+            domain=self.domain_of_rank,
             iteration_end_s=run.iteration_end_s.reshape(file.iterations, p),
             communication_s=run.communication_s.reshape(file.iterations, p),
             phase_begin_s=begins[:, :, self.steps.step_of_phase],
@@ -104,12 +104,12 @@ class Run(Struct, kw_only=True, eq=False):
             events=run.events,
         )
 
-    def _memory(self, domain: NDArray[np.int32]) -> _simulator.Memory | None:
+    def _memory(self) -> _simulator.Memory | None:
         memory = self.platform.file.memory
         if not memory.bandwidth:
             return None
         return _simulator.Memory(
-            domain.astype(np.uint32),
+            self.domain_of_rank.astype(np.uint32),
             bandwidth=memory.bandwidth,
             message_bandwidth=memory.message_bandwidth,
             message_traffic=memory.message_traffic,
@@ -130,11 +130,13 @@ def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] =
             f" {MAX_RECORDED}; take fewer of either"
         )
     node_of_rank = platform.node_of_rank(file.ranks)
+    domain_of_rank = platform.domain_of_rank(node_of_rank)
     return Run(
         program=program,
         platform=platform,
         node_of_rank=node_of_rank,
-        steps=steps_of(program, platform, node_of_rank),
+        domain_of_rank=domain_of_rank,
+        steps=steps_of(program, platform, node_of_rank, domain_of_rank),
         detailed=detailed,
     )
 

@@ -39,9 +39,12 @@ class Steps(Struct, kw_only=True, eq=False):
     noise: dict[str, Any] = {}
 
 
-def steps_of(program: Program, platform: Platform, node_of_rank: NDArray[np.int32]) -> Steps:
-    """The steps of a program on a platform. Raises :class:`BadInput` for what the platform cannot execute.
+def steps_of(
+    program: Program, platform: Platform, node_of_rank: NDArray[np.int32], domain_of_rank: NDArray[np.int32]
+) -> Steps:
+    """The steps of a program on a platform; the node and the memory domain of each rank are (p,).
 
+    Raises :class:`BadInput` for what the platform cannot execute.
     A delay before or after a phase that is not work becomes a step of its own, without other work.
     """
     built = Steps()
@@ -62,7 +65,7 @@ def steps_of(program: Program, platform: Platform, node_of_rank: NDArray[np.int3
         if index in after:
             noise_steps[index, "after"] = len(built.steps)
             _add_work(built, _no_work(p), phase.every)
-    built.noise = _noise(program, platform.domain_of_rank(node_of_rank), noise_steps)
+    built.noise = _noise(program, domain_of_rank, noise_steps)
     return built
 
 

@@ -76,7 +76,7 @@ def sentences(everything: list[Map], named: list[Map]) -> list[str]:
         observation = claim.check(_at_factor(everything))
         if observation is None:
             continue
-        line = f"{claim.says} Simulated: {observation.text}: {verdict(observation)}."
+        line = sentence(claim, "Simulated", observation)
         among = claim.check(_at_factor(named))
         if not observation.holds and among is not None:
             line += f" Among the algorithms that the paper names: {among.text}: {verdict(among)}."
@@ -84,6 +84,11 @@ def sentences(everything: list[Map], named: list[Map]) -> list[str]:
             line += f" {claim.differs}"
         lines.append(line)
     return lines
+
+
+def sentence(claim: Claim[Figure], how: str, observation: Observation) -> str:
+    """A claim, what was observed (``how``: "Simulated", "Measured"), and whether the claim holds."""
+    return f"{claim.says} {how}: {observation.text}: {verdict(observation)}."
 
 
 def verdict(observation: Observation) -> str:

@@ -24,7 +24,7 @@ from offbeat.program.load import load as load_program
 from offbeat.program.picture import draw_performance
 from offbeat.program.schema import NoiseSection
 from offbeat.program.simulate import Lockstep, Progress, Simulated, lockstep, prepare
-from offbeat.reproduce.claims import Claim, Observation, Reproduction, verdict
+from offbeat.reproduce.claims import Claim, Observation, Reproduction, sentence
 
 FIGURES = (2, 3)
 
@@ -133,7 +133,7 @@ REMARKS = [
 def _sentence(claim: Claim[Runs], of: Runs) -> str:
     observation = claim.check(of)
     assert observation is not None
-    return f"{claim.says} Simulated: {observation.text}: {verdict(observation)}."
+    return sentence(claim, "Simulated", observation)
 
 
 # --- the pictures ---

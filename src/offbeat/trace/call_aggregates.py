@@ -43,7 +43,7 @@ _NEVER_FREED = 2**62
 """The number of calls until a communicator is freed, if it is not."""
 
 _MERGE_AFTER = 2**16
-"""New pairs are merged into the sorted ones when there are at least so many."""
+"""The number of new pairs from which on they are merged into the sorted ones."""
 
 
 class CallAggregates:

@@ -67,9 +67,7 @@ class EventReader:
     def events(self, records: NDArray[Any]) -> EventBatch:
         """Records as events, without invalid records."""
         ids = np.minimum(records["communicator"], len(self._communicators) - 1)
-        functions = self._functions[
-            np.minimum(records["function"].astype(np.int32), len(self._functions) - 1)
-        ]
+        functions = self._functions.of(records)
         enter, leave = np.ascontiguousarray(records["enter_ns"]), np.ascontiguousarray(records["exit_ns"])
         valid = (self._own_ranks[ids] >= 0) & (functions >= 0) & (records["bytes"] < 2**62)
         valid &= (leave >= enter) & (enter > 0)

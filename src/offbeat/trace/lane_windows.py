@@ -150,6 +150,9 @@ def windows(lanes: Sequence[LaneReader[Batch]]) -> Iterator[list[Batch]]:
 
 
 def part_records(lanes: int, most_records: int) -> int:
-    """How many records of each of so many lanes to read at once, with at most ``most_records`` in memory."""
+    """The number of records to read at once from each of ``lanes`` lanes.
+
+    All lanes together then have at most ``most_records`` in memory.
+    """
     lanes = max(lanes, 1)
     return min(most_records // lanes, max(ENOUGH_OF_A_LANE, ENOUGH_RECORDS // lanes))

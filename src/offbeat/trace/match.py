@@ -21,7 +21,7 @@ from offbeat.trace.lane_windows import LaneReader, part_records, windows
 from offbeat.trace.read import Progress, Trace
 
 MOST_RECORDS = 2_000_000
-"""Limit of records in memory, over all ranks, unless there are so many ranks that each has only a few."""
+"""Limit of records in memory, over all ranks. It is exceeded if a few records of each rank are more."""
 
 MOST_PENDING = 3_000_000
 """Limit of events of incomplete calls; beyond it, the oldest calls are returned incomplete."""

@@ -117,9 +117,7 @@ class MessageReader:
 
     def batch(self, messages: NDArray[Any]) -> MessageBatch:
         """Messages as a batch, without invalid ones."""
-        functions = self._functions[
-            np.minimum(messages["function"].astype(np.int32), len(self._functions) - 1)
-        ]
+        functions = self._functions.of(messages)
         communicator, peer, is_possible = self._peers.of(messages)
         kind = messages["kind"]
         is_valid = (functions >= 0) & is_possible & (kind >= form.SEND) & (kind <= form.MARK)

@@ -8,14 +8,14 @@ For a message from a sender to a receiver:
 - *Late receiver*: the sender entered the call that completed the message before the receiver posted the
   receive. For a synchronous send (MPI_Ssend, MPI_Issend, MPI_Ssend_init) the time up to the post is waiting.
   A send in standard mode may end without the receiver: the time counts only if the call did not end before
-  the receive was posted, as with the rendezvous protocol. That the call waited for the receiver, and not for
-  something else, cannot be told from a trace. Buffered and ready sends never wait for a receiver.
+  the receive was posted, as with the rendezvous protocol. A trace does not show whether such a call waited
+  for the receiver or for something else. Buffered and ready sends never wait for a receiver.
 
 A call that completes several messages waits for the latest partner: its waiting is the largest of its
 messages', not their sum. Time behind a late sender counts first; a still later receiver adds the difference.
 
-What cannot be told: the waiting of a call with a message whose partner is not in the trace (a rank without a
-file, a wildcard without a status); and of polls and probes, whose time is reported apart.
+The waiting is unknown in two cases: in calls with a message whose partner is not in the trace (a rank without
+a file, a wildcard without a status), and in polls and probes, whose time is reported separately.
 """
 
 from __future__ import annotations

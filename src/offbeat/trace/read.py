@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,20 @@ SUFFIX = ".trace"
 
 Progress = Callable[[int, int], None]
 """Called with the number of records processed so far and the upper limit of their number."""
+
+
+class FunctionNumbers:
+    """Converts the ids by which a file names functions into indices into the functions of the trace."""
+
+    def __init__(self, numbers: dict[int, int]) -> None:
+        self._numbers = np.full(max(numbers, default=0) + 2, -1, dtype=np.int32)
+        for function_id, number in numbers.items():
+            self._numbers[function_id] = number
+
+    def of(self, entries: NDArray[Any]) -> NDArray[np.int32]:
+        """The function of each record or message, (n,); -1 for ids that the file does not define."""
+        ids = entries["function"].astype(np.int32)
+        return self._numbers[np.minimum(ids, len(self._numbers) - 1)]
 
 
 class Trace:
@@ -76,13 +91,10 @@ class Trace:
         """Index into :attr:`functions`; -1 if no file defines the function."""
         return self._function_numbers.get(name, -1)
 
-    def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
-        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids and behind."""
+    def function_numbers(self, file: RankFile) -> FunctionNumbers:
+        """The functions of one file's records and messages as indices into :attr:`functions`."""
         defined = file.definitions.functions
-        table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
-        for number, function in defined.items():
-            table[number] = self._function_numbers[function.name]
-        return table
+        return FunctionNumbers({number: self.function_number(one.name) for number, one in defined.items()})
 
     def sites_of(self, file: RankFile) -> AddressResolver:
         """Resolves the return addresses of a file to call sites."""
@@ -213,11 +225,11 @@ class ProgressOfBoth:
         self._total = trace.most_records + trace.most_messages
 
     def records(self, done: int, _most: int) -> None:
-        """So many records were read."""
+        """Report that ``done`` records were read."""
         if self._on_progress:
             self._on_progress(done, self._total)
 
     def messages(self, done: int, _most: int) -> None:
-        """All records and so many messages were read."""
+        """Report that all records and ``done`` messages were read."""
         if self._on_progress:
             self._on_progress(self._records + done, self._total)
