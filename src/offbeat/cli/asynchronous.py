@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from offbeat.cli import async_advise
+
 app = typer.Typer(
     help="See whether a program gains or loses by processes that run out of step.",
     no_args_is_help=True,
@@ -14,3 +16,6 @@ app = typer.Typer(
 @app.callback()
 def group() -> None:
     """See whether a program gains or loses by processes that run out of step."""
+
+
+app.command("advise")(async_advise.command)

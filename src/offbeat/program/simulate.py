@@ -165,9 +165,14 @@ class Lockstep(Struct, frozen=True, kw_only=True):
         return self._sum_s("work")
 
     @property
+    def communication_s(self) -> float:
+        """Exchanges and collectives."""
+        return self._sum_s("exchange", "collective")
+
+    @property
     def communication_ratio(self) -> float:
         """Communication over work: the paper's communication-to-execution ratio (CER)."""
-        return self._sum_s("exchange", "collective") / self.work_s if self.work_s else np.inf
+        return self.communication_s / self.work_s if self.work_s else np.inf
 
 
 def lockstep(program: Program, platform: Platform) -> Lockstep:

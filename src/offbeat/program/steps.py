@@ -170,17 +170,24 @@ def _exchange(phase: PhaseSection, platform: Platform, p: int) -> tuple[_simulat
     return schedule, 1
 
 
+def call_elements(phase: PhaseSection) -> tuple[int, int]:
+    """The elements of a collective's message and the bytes of each: of doubles if the size is a multiple of
+    theirs, else of bytes."""
+    size = phase.bytes[0] if phase.bytes else 0
+    element_bytes = DOUBLE_BYTES if size % DOUBLE_BYTES == 0 else 1
+    return size // element_bytes, element_bytes
+
+
 def _collective(
     phase: PhaseSection, platform: Platform, node_of_rank: NDArray[np.int32]
 ) -> tuple[_simulator.Schedule, int]:
-    """The schedule of a collective, of doubles if its size is a multiple of them, else of bytes."""
+    """The schedule of a collective, and the bytes of its elements."""
     p = len(node_of_rank)
-    size = phase.bytes[0] if phase.bytes else 0
-    element_bytes = DOUBLE_BYTES if size % DOUBLE_BYTES == 0 else 1
+    elements, element_bytes = call_elements(phase)
     if phase.collective in ROOTED and phase.root >= p:
         raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
     algorithm = named(phase.collective, phase.family, phase.algorithm)
-    nodes, elements = node_of_rank.tolist(), size // element_bytes
+    nodes = node_of_rank.tolist()
     memory_bytes = psutil.virtual_memory().total / 2
     if reason := call_refusal(algorithm, phase.root, elements, element_bytes, nodes, memory_bytes):
         raise BadInput(reason)

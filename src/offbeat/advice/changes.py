@@ -1,0 +1,199 @@
+"""What can be changed in a program so that its ranks run out of step, or are held together less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from offbeat import _simulator
+from offbeat.platform.machine import Platform
+from offbeat.program.load import Program
+from offbeat.program.schema import NoiseSection, PhaseSection
+from offbeat.program.simulate import Lockstep, lockstep
+from offbeat.program.steps import call_elements
+from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
+from offbeat.units import enumeration, format_time
+
+Kind = Literal["none", "rarer collectives", "another algorithm", "injected delays"]
+
+DELAYED_EVERY = (4, 20, 100)
+"""In every how manyth iteration ranks are delayed, as in the paper on asynchronous execution."""
+
+DELAY_FACTORS = (1, 4)
+"""Delays in multiples of the communication time of an iteration in lockstep."""
+
+RARER = 4
+"""Collectives are executed in this many times fewer iterations."""
+
+LEAST_TIMES = 4
+"""A collective or a delay must happen at least this often in the iterations that are simulated."""
+
+MOST_ALGORITHMS = 5
+"""Alternatives for each collective: those that are the fastest if all ranks call them together."""
+
+MOST_MESSAGES = 3_000_000
+"""Alternatives with more messages in a call are not tried: a simulation would take minutes."""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A changed program. ``kind`` is "none" for the program as it is; ``what`` describes the change."""
+
+    kind: Kind
+    what: str
+    program: Program
+
+
+def changes(program: Program, platform: Platform, composite: Lockstep) -> list[Change]:
+    """All changes that are tried, in the order in which they are recommended.
+
+    ``composite`` is the program in lockstep on the platform.
+    """
+    return [
+        *rarer_collectives(program),
+        *other_algorithms(program, platform),
+        *injected_delays(program, composite),
+    ]
+
+
+def rarer_collectives(program: Program) -> Iterator[Change]:
+    """All collectives in fewer iterations, if enough iterations remain that have them."""
+    collectives = [phase for phase in program.file.phase if phase.kind == "collective"]
+    rarest = max((phase.every for phase in collectives), default=program.file.iterations)
+    if rarest * RARER * LEAST_TIMES > program.file.iterations:
+        return
+    rarer = _changed(
+        program,
+        lambda phase: (
+            structs.replace(phase, every=phase.every * RARER) if phase.kind == "collective" else phase
+        ),
+    )
+    yield Change(kind="rarer collectives", what=f"collectives {RARER} times as rare", program=rarer)
+
+
+def other_algorithms(program: Program, platform: Platform) -> Iterator[Change]:
+    """Each collective with other algorithms of its family; equal calls are changed together."""
+    calls: list[PhaseSection] = []
+    for phase in program.file.phase:
+        call = structs.replace(phase, name="", every=1)
+        if phase.kind == "collective" and call not in calls:
+            calls.append(call)
+            for algorithm in _alternatives(program, platform, call):
+                yield _with_algorithm(program, call, algorithm.name)
+
+
+def _with_algorithm(program: Program, call: PhaseSection, algorithm: str) -> Change:
+    names = dict(zip(program.phase_names(), program.file.phase, strict=True))
+    same = [name for name, phase in names.items() if structs.replace(phase, name="", every=1) == call]
+    return Change(
+        kind="another algorithm",
+        what=f"{enumeration(same)} with {algorithm}",
+        program=_changed(
+            program,
+            lambda phase: (
+                structs.replace(phase, algorithm=algorithm)
+                if structs.replace(phase, name="", every=1) == call
+                else phase
+            ),
+        ),
+    )
+
+
+def _alternatives(program: Program, platform: Platform, phase: PhaseSection) -> list[SimulatedAlgorithm]:
+    """The other algorithms for a phase that are the fastest if all ranks call them together."""
+    nodes = platform.node_of_rank(program.file.ranks).tolist()
+    elements, element_bytes = call_elements(phase)
+    alone_s: list[tuple[float, SimulatedAlgorithm]] = []
+    for algorithm in algorithms(phase.collective, phase.family):
+        refusal, messages = _simulator.preview(
+            *algorithm.identity, program.file.ranks, phase.root, elements, element_bytes, nodes
+        )
+        if refusal or messages > MOST_MESSAGES or algorithm.name == phase.algorithm:
+            continue
+        call = program.with_phases([structs.replace(phase, algorithm=algorithm.name)])
+        alone_s.append((lockstep(call, platform).iteration_s, algorithm))
+    alone_s.sort(key=lambda item: item[0])
+    return [algorithm for _, algorithm in alone_s[:MOST_ALGORITHMS]]
+
+
+def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
+    """Delays of a random rank of each memory domain after the longest work: often or rarely, short or long.
+
+    There are none without work, or without communication to hide.
+    """
+    phase = longest_work(program, composite)
+    if phase is None or not composite.communication_s > 0:
+        return
+    for every in DELAYED_EVERY:
+        if every * LEAST_TIMES > program.file.iterations:
+            continue
+        for factor in DELAY_FACTORS:
+            time_s = factor * composite.communication_s
+            noise = NoiseSection(phase=phase, time=time_s, pick="each_domain", every=every)
+            yield Change(
+                kind="injected delays",
+                what=f"a rank of each domain delayed by {format_time(time_s)} in every {every}th iteration",
+                program=structs.replace(
+                    program, file=structs.replace(program.file, noise=[*program.file.noise, noise])
+                ),
+            )
+
+
+def longest_work(program: Program, composite: Lockstep) -> str | None:
+    """The name of the phase of work that takes longest in lockstep; None if there is none."""
+    times_s = {
+        name: seconds / phase.every
+        for name, phase, seconds in zip(
+            program.phase_names(), program.file.phase, composite.phase_s, strict=True
+        )
+        if phase.kind == "work" and seconds > 0
+    }
+    return max(times_s, key=times_s.__getitem__, default=None)
+
+
+def without_collectives(program: Program) -> Program | None:
+    """The program without its collectives; None if it has none, or nothing else, or noise at one of them."""
+    phases = [phase for phase in program.file.phase if phase.kind != "collective"]
+    if len(phases) in (0, len(program.file.phase)):
+        return None
+    names = dict(zip(program.phase_names(), program.file.phase, strict=True))
+    if any(names[noise.phase].kind == "collective" for noise in program.file.noise):
+        return None
+    # phases without a name are numbered: they keep the names that noise refers to
+    named = [structs.replace(phase, name=name) for name, phase in names.items() if phase.kind != "collective"]
+    return structs.replace(program, file=structs.replace(program.file, phase=named))
+
+
+def without_imbalance(program: Program) -> Program | None:
+    """The program with the mean work on every rank; None if all ranks have the same work."""
+    if imbalance(program) <= 0:
+        return None
+    ranks = program.file.ranks
+    return _changed(
+        program, lambda phase: structs.replace(phase, weights=[float(weights(phase, ranks).mean())])
+    )
+
+
+def imbalance(program: Program) -> float:
+    """How much more work the rank with the most has than the mean rank, in the phase with the largest such
+    difference: 0.3 is 30%."""
+    largest = 0.0
+    for phase in program.file.phase:
+        of_rank = weights(phase, program.file.ranks)
+        if phase.kind == "work" and of_rank.mean() > 0:
+            largest = max(largest, float(of_rank.max() / of_rank.mean()) - 1)
+    return largest
+
+
+def weights(phase: PhaseSection, ranks: int) -> NDArray[np.float64]:
+    """The weight of each rank, (ranks,)."""
+    return np.resize(np.array(phase.weights or [1.0]), ranks)
+
+
+def _changed(program: Program, change: Callable[[PhaseSection], PhaseSection]) -> Program:
+    """The program with each phase changed."""
+    phases = [change(phase) for phase in program.file.phase]
+    return structs.replace(program, file=structs.replace(program.file, phase=phases))

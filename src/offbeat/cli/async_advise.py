@@ -1,0 +1,82 @@
+"""``offbeat async advise``: whether running out of step helps a program, and what to change first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.program import PLATFORM, File, Ranks
+from offbeat.units import counted
+
+if TYPE_CHECKING:
+    from offbeat.advice.advise import Advice
+
+
+def command(
+    program: File,
+    platform: Annotated[str, typer.Option("--platform", help=PLATFORM)],
+    ranks: Ranks = 0,
+    iterations: Annotated[
+        int,
+        typer.Option(
+            "--iterations",
+            "-n",
+            min=0,
+            help="Iterations of each simulation; 0: up to 1000, fewer with many ranks.",
+            show_default=False,
+        ),
+    ] = 0,
+    seeds: Annotated[int, typer.Option(min=2, max=1000, help="Simulations of each change.")] = 5,
+    json: Json = "",
+) -> None:
+    """Say whether running out of step helps a program, and what to change first.
+
+    The program is simulated as it is, with rarer collectives, with other algorithms for them, and with
+    delays of some ranks that bring the others out of step.
+    """
+    from offbeat.advice.advise import advise
+    from offbeat.platform import machine
+    from offbeat.program.load import load
+    from offbeat.progress_bar import ProgressBar
+
+    loaded, on = load(program).resized(ranks=ranks), machine.load(platform)
+    with ProgressBar(f"simulate {loaded.name} on {on.name}") as bar:
+
+        def on_progress(what: str, done: int, total: int) -> None:
+            bar.update(done=done, total=total)
+            bar.print_periodically(f"{what}: {done} of {total} simulations")
+
+        advice = advise(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
+    if prints_text(json):
+        _print(advice)
+    write_json(json, lambda: encoded(advice))
+
+
+def _print(advice: Advice) -> None:
+    from rich.text import Text
+
+    from offbeat.advice import wording
+    from offbeat.table import FittedTable, wrap_text
+
+    console = stdout()
+
+    def say(*sentences: str) -> None:
+        for sentence in sentences:
+            for line in wrap_text(Text(sentence), console.width):
+                console.print(line)
+        console.print()
+
+    say(
+        f"{advice.program} on {advice.platform}: {counted(advice.ranks, 'rank')}",
+        wording.verdict(advice),
+        wording.first(advice),
+    )
+    console.print(
+        FittedTable(["precondition", "holds", "because"], wording.precondition_rows(advice), texts=(0, 1, 2))
+    )
+    console.print()
+    console.print(FittedTable(wording.HEADINGS, wording.gain_rows(advice), texts=(0,)))
+    console.print()
+    say(wording.basis(advice))
