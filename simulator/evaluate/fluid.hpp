@@ -83,6 +83,7 @@ class Fluid {
     void enqueue(uint32_t message, uint32_t queue);
     void start_transfer(uint32_t message);
     void deliver(uint32_t message);
+    void complete_send(uint32_t message);
     [[nodiscard]] double work_before(uint32_t vertex) const;
 
     const schedule::Graph &graph_;
