@@ -86,6 +86,14 @@ def sentences(everything: list[Map], named: list[Map]) -> list[str]:
     return lines
 
 
+def sentence(claim: Claim[Figure], of: Figure) -> str:
+    """The line of a claim that every figure of its kind has a subject for."""
+    observation = claim.check(of)
+    assert observation is not None
+    line = f"{claim.says} Simulated: {observation.text}: {verdict(observation)}."
+    return f"{line} {claim.differs}" if claim.differs and not observation.holds else line
+
+
 def verdict(observation: Observation) -> str:
     """Whether a claim holds, in words."""
     return "holds" if observation.holds else "does not hold"
