@@ -1,10 +1,7 @@
-"""Synthetic traces, written byte by byte after ``native/trace/format.h``: of simulated applications, and of
-calls that are known beforehand. Benchmarks and the tests of traces use them.
-"""
+"""Synthetic traces of calls that are known beforehand, for benchmarks and the tests of traces."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from offbeat.trace import encode
 from offbeat.trace import format as form
+from offbeat.trace.encode import clock_point, definition, mapping
 
 FUNCTIONS = {
     "MPI_Allreduce": (1, form.BLOCKING, 1),
@@ -60,17 +59,10 @@ CODE, CODE_OFFSET = 0x400000, 0x1000
 DRIFT_LIMIT, WANDER = 1 / 2490, 50e-18
 
 
-def definition(kind: int, body: bytes) -> bytes:
-    """A definition with its header."""
-    body += bytes(-len(body) % 8)
-    return struct.pack("<IHH", 8 + len(body), kind, 0) + body
-
-
 def function(name: str) -> bytes:
     """One of FUNCTIONS or MESSAGE_FUNCTIONS."""
     number, mode, collective = (FUNCTIONS | MESSAGE_FUNCTIONS)[name]
-    packed = struct.pack("<HHHH", number, mode, collective, len(name)) + name.encode()
-    return definition(form.FUNCTION, packed)
+    return encode.function(number, mode, collective, name)
 
 
 def communicator(
@@ -88,65 +80,24 @@ def communicator(
     ``remote`` are the members of an inter-communicator's other group.
     """
     groups = sorted([tuple(members), tuple(remote)]) if remote else tuple(members)
-    hashed = hash(tuple(groups)) & (2**64 - 1)
-    maker = 4 if parent else 0
-    packed = struct.pack(
-        "<IIQIIIiHHIq",
-        number,
-        parent,
-        hashed,
-        ordinal,
-        len(members),
-        len(remote),
-        list(members).index(rank),
-        maker,
-        0,
-        0,
-        0,
-    )
-    packed_definition = definition(form.COMMUNICATOR, packed)
+    group = (hash(tuple(groups)) & (2**64 - 1), ordinal)
+    sizes, own = (len(members), len(remote)), list(members).index(rank)
+    constructor = 4 if parent else 0
+    defined = encode.communicator(number, group, sizes, own, parent=parent, constructor=constructor)
     if rank == min([*members, *remote]):
-        for is_remote, group in enumerate((members, remote) if remote else (members,)):
-            ranks = struct.pack(f"<{len(group)}i", *group)
-            packed_definition += definition(
-                form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks
-            )
-    return packed_definition
+        for is_remote, ranks in enumerate((members, remote) if remote else (members,)):
+            defined += encode.members(number, ranks, is_remote=bool(is_remote))
+    return defined
 
 
 def name(number: int, text: str) -> bytes:
     """The name of a communicator."""
-    return definition(form.COMMUNICATOR_NAME, struct.pack("<II", number, len(text)) + text.encode())
+    return definition(form.COMMUNICATOR_NAME, (number, len(text)), text.encode())
 
 
 def freed(number: int, calls: int) -> bytes:
     """A communicator was freed after this many calls on it, recorded or not; freeing is one more call."""
-    return definition(form.COMMUNICATOR_END, struct.pack("<IIqQ", number, 0, 0, calls + 1))
-
-
-def mapping(start: int, end: int, offset: int, path: str) -> bytes:
-    """Code in memory."""
-    packed = struct.pack("<QQQII", start, end, offset, len(path), 0) + path.encode()
-    return definition(form.MAPPING, packed)
-
-
-def point(
-    local_ns: int,
-    shared_ns: int,
-    bound_ns: int = 0,
-    rate: float = 0.0,
-    *,
-    same: bool = False,
-    replaces: bool = False,
-) -> bytes:
-    """A moment on the local and the shared clock; ``same`` where both are one clock."""
-    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, replaces)
-    return definition(form.CLOCK_POINT, packed)
-
-
-def note(text: str) -> bytes:
-    """A sentence of the tracer's."""
-    return definition(form.NOTE, struct.pack("<qII", 0, len(text), 0) + text.encode())
+    return definition(form.COMMUNICATOR_END, (number, 0, 0, calls + 1))
 
 
 @dataclass
@@ -204,22 +155,17 @@ class MadeFile:
 
     def write(self, folder: Path) -> Path:
         """Write the file into an existing folder."""
-        pages = [definition_page(block) for block in pieces_of(self.definitions)]
-        pages += [page for lane, rows in self.lanes.items() for page in record_pages(lane, rows)]
-        pages += [page for lane, rows in self.message_lanes.items() for page in message_pages(lane, rows)]
+        pages = b"".join(encode.definition_pages(self.definitions))
+        for lanes, kind in ((self.lanes, form.RECORD), (self.message_lanes, form.MESSAGE)):
+            for lane, rows in lanes.items():
+                pages += encode.row_pages(np.array(rows, dtype=kind), lane)
         path = folder / f"rank-{self.rank:06}.trace"
-        path.write_bytes(self.begin(len(pages) + 1) + b"".join(pages))
+        path.write_bytes(self.begin(len(pages) // form.PAGE_BYTES + 1) + pages)
         return path
 
     def begin(self, pages: int) -> bytes:
         """The header, padded to a page, of a file with this many pages."""
-        head = np.zeros((), form.HEADER)
         values = {
-            "magic": form.MAGIC,
-            "version": form.VERSION,
-            "page_bytes": form.PAGE_BYTES,
-            "page_header_bytes": form.PAGE_HEADER_BYTES,
-            "record_bytes": form.RECORD_BYTES,
             "rank": self.rank,
             "size": self.size,
             "run": 7,
@@ -232,52 +178,12 @@ class MadeFile:
             "state": form.FINALIZED,
             "lanes": len(self.lanes.keys() | self.message_lanes.keys()),
             "pages": pages,
-            "every": 1,
             "host": b"node0",
             "program": b"/usr/bin/app",
             "library": b"Open MPI v5.0.8",
             "source": b"CLOCK_MONOTONIC",
         } | self.header
-        for field_name, value in values.items():
-            head[field_name] = value
-        return head.tobytes() + bytes(form.PAGE_BYTES - form.HEADER.itemsize)
-
-
-def pieces_of(definitions: Iterable[bytes]) -> list[bytes]:
-    """Definitions as the bodies of as few pages as hold them."""
-    room, blocks = form.PAGE_BYTES - form.PAGE_HEADER_BYTES, [b""]
-    for one in definitions:
-        if len(blocks[-1]) + len(one) > room:
-            blocks.append(b"")
-        blocks[-1] += one
-    return blocks
-
-
-def definition_page(body: bytes) -> bytes:
-    """A page of definitions."""
-    head = struct.pack("<II", form.DEFINITIONS, 0) + bytes(56)
-    return (head + body).ljust(form.PAGE_BYTES, b"\0")
-
-
-def record_pages(lane: int, rows: list[tuple[Any, ...]]) -> list[bytes]:
-    """The pages of a lane's records."""
-    return _pages(form.RECORDS, lane, rows, form.RECORD, form.RECORDS_A_PAGE)
-
-
-def message_pages(lane: int, rows: list[tuple[Any, ...]]) -> list[bytes]:
-    """The pages of a lane's messages."""
-    return _pages(form.MESSAGES, lane, rows, form.MESSAGE, form.MESSAGES_A_PAGE)
-
-
-def _pages(
-    kind: int, lane: int, rows: list[tuple[Any, ...]], dtype: np.dtype[Any], rows_a_page: int
-) -> list[bytes]:
-    head = struct.pack("<II", kind, lane) + bytes(56)
-    collected = []
-    for begin in range(0, len(rows), rows_a_page):
-        body = np.array(rows[begin : begin + rows_a_page], dtype=dtype).tobytes()
-        collected.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
-    return collected
+        return encode.header_page(values)
 
 
 def files(p: int, *, points: bool = True) -> list[MadeFile]:
@@ -288,7 +194,7 @@ def files(p: int, *, points: bool = True) -> list[MadeFile]:
         definitions = [function(one) for one in FUNCTIONS]
         definitions += [communicator(1, range(p), rank), communicator(2, [rank], rank)]
         definitions += [mapping(start, start + 0x10000, CODE_OFFSET, "/usr/bin/app")]
-        definitions += [point(1, 1, same=True)] if points else []
+        definitions += [clock_point(1, 1, is_shared=True)] if points else []
         collected.append(MadeFile(rank, p, definitions))
     return collected
 

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import trace_files as made
 
+from offbeat.trace import encode
 from offbeat.trace import format as form
 
 CALLS_A_ROUND = 4
@@ -39,7 +40,7 @@ def write_rank(folder: Path, one: made.MadeFile, rounds: int, of_kind: Kind) -> 
     """Stream a rank's records into its file, which is never in memory as a whole."""
     calls = rounds * CALLS_A_ROUND
     pages = -(-calls // of_kind.a_page)
-    blocks = [made.definition_page(block) for block in made.pieces_of(one.definitions)]
+    blocks = encode.definition_pages(one.definitions)
     random = np.random.default_rng(one.rank)
     one.header = {"ended_ns": (rounds + 2) * ROUND_NS}
     with (folder / f"rank-{one.rank:06}.trace").open("wb") as stream:
@@ -47,7 +48,7 @@ def write_rank(folder: Path, one: made.MadeFile, rounds: int, of_kind: Kind) -> 
         for begin in range(0, pages, PAGES_AT_ONCE):
             end = min(begin + PAGES_AT_ONCE, pages)
             number = np.arange(begin * of_kind.a_page, min(end * of_kind.a_page, calls))
-            stream.write(raw_pages(of_kind.rows(one, number, random), of_kind))
+            stream.write(encode.row_pages(of_kind.rows(one, number, random)))
 
 
 def records(one: made.MadeFile, number: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -94,28 +95,14 @@ def messages(one: made.MadeFile, number: np.ndarray, random: np.random.Generator
 
 
 class Kind(NamedTuple):
-    """What the pages of a trace hold."""
+    """What the pages of a trace hold: how many rows each, and the rows."""
 
-    page: int
-    dtype: np.dtype
     a_page: int
     rows: Callable[[made.MadeFile, np.ndarray, np.random.Generator], np.ndarray]
 
 
-RECORDS = Kind(form.RECORDS, form.RECORD, form.RECORDS_A_PAGE, records)
-MESSAGES = Kind(form.MESSAGES, form.MESSAGE, form.MESSAGES_A_PAGE, messages)
-
-
-def raw_pages(rows: np.ndarray, of_kind: Kind) -> bytes:
-    """Records as the bytes of their pages."""
-    count = -(-len(rows) // of_kind.a_page)
-    whole = np.zeros(count * of_kind.a_page, of_kind.dtype)
-    whole[: len(rows)] = rows
-    pages = np.zeros((count, form.PAGE_BYTES), np.uint8)
-    pages[:, 0] = of_kind.page
-    body = whole.view(np.uint8).reshape(count, -1)
-    pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + body.shape[1]] = body
-    return pages.tobytes()
+RECORDS = Kind(form.RECORDS_A_PAGE, records)
+MESSAGES = Kind(form.MESSAGES_A_PAGE, messages)
 
 
 def make(folder: Path, records: int, ranks: int, of_kind: Kind) -> int:

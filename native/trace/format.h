@@ -395,7 +395,8 @@ typedef struct offbeat_trace_clock_point {
 /**
  * A call path: the return addresses of the call and of its callers, innermost first; and in a Python program
  * the Python frames, innermost first, as three lines each: file, line number, function. Paths are truncated
- * at OFFBEAT_TRACE_DEPTH.
+ * at OFFBEAT_TRACE_DEPTH. In the trace of a simulated program, a path is one such frame without addresses:
+ * program file, line and name of the phase.
  */
 typedef struct offbeat_trace_path {
     offbeat_trace_definition definition;
@@ -405,7 +406,8 @@ typedef struct offbeat_trace_path {
     /* uint64_t addresses[address_count]; char text[text_bytes]: "file\nline\nfunction\n" for each frame */
 } offbeat_trace_path;
 
-/** A message about the trace for its reader, such as why recording stopped. */
+/** A message about the trace for its reader, such as why recording stopped. The note "memory domain 3" says
+ * in which memory domain the rank runs, numbered over all nodes; traces of simulated programs have it. */
 typedef struct offbeat_trace_note {
     offbeat_trace_definition definition;
     int64_t at_ns; /**< local clock */

@@ -1,7 +1,6 @@
 #include "evaluate/course.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace offbeat::evaluate {
 
@@ -10,21 +9,21 @@ using schedule::Noise;
 using schedule::Step;
 
 Course::Course(const Iterations &program, size_t p, Recording recording)
-    : program_(program), p_(p), recording_(recording), state_(p), iteration_end_s_(p * program.iterations),
-      communication_s_(p * program.iterations) {
+    : program_(program), p_(p), recording_(recording),
+      logs_sends_(recording.first_logged < recording.end_logged &&
+                  std::ranges::any_of(program.steps, &Step::logs_sends)),
+      state_(p), iteration_end_s_(p * program.iterations), communication_s_(p * program.iterations) {
     for (size_t rank = 0; rank < p; ++rank)
         state_[rank].noise = program.first_noise[rank];
-    recording_.end_detailed = std::min(recording_.end_detailed, program.iterations);
-    recording_.first_detailed = std::min(recording_.first_detailed, recording_.end_detailed);
-    step_begin_s_.assign(p * program.steps.size() * (recording_.end_detailed - recording_.first_detailed),
-                         std::numeric_limits<double>::quiet_NaN());
 }
 
 const Step *Course::next_step(uint32_t rank, double now_s) {
     State &state = state_[rank];
     if (state.iteration == program_.iterations)
         return nullptr;
-    if (state.step != UINT32_MAX && program_.steps[state.step].segment == schedule::no_segment)
+    if (state.step == UINT32_MAX)
+        log_iteration(rank, now_s);
+    else if (program_.steps[state.step].segment == schedule::no_segment)
         state.worked_s += now_s - state.step_begin_s;
     do {
         if (++state.step == program_.steps.size()) {
@@ -34,9 +33,7 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
         }
     } while ((state.iteration + 1) % program_.steps[state.step].every != 0);
     state.step_begin_s = now_s;
-    if (state.iteration >= recording_.first_detailed && state.iteration < recording_.end_detailed)
-        step_begin_s_[((state.iteration - recording_.first_detailed) * p_ + rank) * program_.steps.size() +
-                      state.step] = now_s;
+    log(rank, state.step, now_s, recording_.end_logged);
     return &program_.steps[state.step];
 }
 
@@ -49,6 +46,24 @@ void Course::end_iteration(State &state, uint32_t rank, double now_s) {
     state.step = 0;
     ++state.iteration;
     ++completed_;
+    log_iteration(rank, now_s);
+}
+
+/** Logs the current iteration of a rank if it is before `end`. */
+[[gnu::noinline]] void Course::log(uint32_t rank, uint32_t step, double now_s, uint32_t end) {
+    const uint32_t iteration = state_[rank].iteration;
+    if (iteration < recording_.first_logged || iteration >= end)
+        return;
+    log_.time_s.push_back(now_s);
+    log_.rank.push_back(rank);
+    log_.iteration.push_back(iteration);
+    log_.step.push_back(step);
+}
+
+/** An iteration begins, or the last one has ended. */
+void Course::log_iteration(uint32_t rank, double now_s) {
+    const bool is_any = recording_.first_logged < recording_.end_logged;
+    log(rank, static_cast<uint32_t>(program_.steps.size()), now_s, recording_.end_logged + (is_any ? 1 : 0));
 }
 
 double Course::seconds_before_traffic(uint32_t rank) {

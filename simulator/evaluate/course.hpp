@@ -8,14 +8,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace offbeat::evaluate {
 
 /** The iterations whose steps are recorded. Times are those of the ranks' clocks, which are the same. */
 struct Recording {
-    uint32_t first_detailed = 0; /**< from this one on */
-    uint32_t end_detailed = 0;   /**< up to this one, exclusively */
+    uint32_t first_logged = 0; /**< iterations whose steps are logged: from this one on */
+    uint32_t end_logged = 0;   /**< up to this one, exclusively */
+};
+
+/** What ranks did, in the order of time: entry i is time_s[i], rank[i], ... */
+struct Log {
+    std::vector<double> time_s;
+    std::vector<uint32_t> rank;
+    std::vector<uint32_t> iteration;
+    /** The step that begins. Beyond the program's steps: their number if the iteration begins (also the one
+     * after the last logged one), and one more if the rank has completed a send (of steps with logs_sends).
+     */
+    std::vector<uint32_t> step;
 };
 
 class Course {
@@ -32,6 +44,18 @@ class Course {
     [[nodiscard]] const schedule::Work &work(uint32_t rank) const {
         return program_.works[program_.steps[state_[rank].step].work];
     }
+    [[nodiscard]] bool logs_sends() const {
+        return logs_sends_;
+    }
+    /** A rank has completed a send of its current step. */
+    void sent(uint32_t rank, double now_s) {
+        if (program_.steps[state_[rank].step].logs_sends)
+            log(rank, static_cast<uint32_t>(program_.steps.size()) + 1, now_s, recording_.end_logged);
+    }
+    /** The log since the last call. */
+    [[nodiscard]] Log take_log() {
+        return std::exchange(log_, {});
+    }
     /** The sum over ranks of completed iterations. */
     [[nodiscard]] uint64_t completed() const {
         return completed_;
@@ -46,11 +70,6 @@ class Course {
     [[nodiscard]] const std::vector<float> &communication_s() const {
         return communication_s_;
     }
-    /** The beginning of each step of the detailed iterations, step after step for each rank; NaN if the step
-     * was not executed. */
-    [[nodiscard]] const std::vector<double> &step_begin_s() const {
-        return step_begin_s_;
-    }
     ///@}
 
   private:
@@ -63,15 +82,18 @@ class Course {
         double iteration_begin_s = 0;
     };
     void end_iteration(State &state, uint32_t rank, double now_s);
+    void log(uint32_t rank, uint32_t step, double now_s, uint32_t end);
+    void log_iteration(uint32_t rank, double now_s);
 
     const schedule::Iterations &program_;
     size_t p_;
     Recording recording_;
+    bool logs_sends_; /**< of any step */
     std::vector<State> state_;
     uint64_t completed_ = 0;
     std::vector<double> iteration_end_s_;
     std::vector<float> communication_s_;
-    std::vector<double> step_begin_s_;
+    Log log_;
 };
 
 } // namespace offbeat::evaluate

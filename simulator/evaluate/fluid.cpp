@@ -358,7 +358,7 @@ void Fluid::post_send(uint32_t message) {
     else
         add_ahead(message);
     if (cost.detached)
-        signal(route.sender_target);
+        complete_send(message);
 }
 
 void Fluid::post_receive(uint32_t message) {
@@ -441,7 +441,13 @@ void Fluid::deliver(uint32_t message) {
     else
         add_ahead(message);
     if (!cost.detached)
-        signal(route.sender_target);
+        complete_send(message);
+}
+
+void Fluid::complete_send(uint32_t message) {
+    if (course_ != nullptr && course_->logs_sends())
+        course_->sent(graph_.messages[message].source, now_s_);
+    signal(traffic_.message_routes[message].sender_target);
 }
 
 } // namespace offbeat::evaluate

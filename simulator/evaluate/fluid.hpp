@@ -89,6 +89,7 @@ class Fluid {
     void start_transfer(uint32_t message);
     void start_in_memory(uint32_t message);
     void deliver(uint32_t message);
+    void complete_send(uint32_t message);
     [[nodiscard]] double work_before(uint32_t vertex) const;
 
     const schedule::Graph &graph_;

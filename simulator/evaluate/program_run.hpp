@@ -53,6 +53,9 @@ class ProgramRun {
     [[nodiscard]] const Course &course() const {
         return course_;
     }
+    [[nodiscard]] Log take_log() {
+        return course_.take_log();
+    }
     [[nodiscard]] size_t messages() const {
         return graph_.messages.size();
     }

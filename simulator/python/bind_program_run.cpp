@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -24,8 +25,8 @@ namespace {
 template <typename Number>
 using Array = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/** (segment or -1, work, every) */
-using StepTuple = std::tuple<int64_t, uint32_t, uint32_t>;
+/** (segment or -1, work, every, logs sends) */
+using StepTuple = std::tuple<int64_t, uint32_t, uint32_t, bool>;
 /** (seconds, bytes, flow class), an array of p each */
 using WorkTuple = std::tuple<Array<double>, Array<double>, Array<uint32_t>>;
 
@@ -68,9 +69,9 @@ struct NoiseArrays {
 schedule::Iterations program_of(size_t p, uint32_t iterations, const std::vector<StepTuple> &steps,
                                 const std::vector<WorkTuple> &works, const NoiseArrays &noise) {
     schedule::Iterations program{.iterations = iterations, .first_noise = std::vector<uint32_t>(p + 1)};
-    for (const auto &[segment, work, every] : steps)
+    for (const auto &[segment, work, every, logs_sends] : steps)
         program.steps.push_back(
-            {segment < 0 ? schedule::no_segment : static_cast<uint32_t>(segment), work, every});
+            {segment < 0 ? schedule::no_segment : static_cast<uint32_t>(segment), work, every, logs_sends});
     for (const auto &[seconds, bytes, flow_class] : works)
         program.works.push_back({vector_of(seconds), vector_of(bytes), vector_of(flow_class)});
     for (size_t i = 0; i < noise.rank.size(); ++i) {
@@ -102,6 +103,16 @@ nb::ndarray<nb::numpy, const Number> view(const std::vector<Number> &numbers, nb
     return nb::ndarray<nb::numpy, const Number>(numbers.data(), {numbers.size()}, owner);
 }
 
+/** Numbers that Python owns from now on. */
+template <typename Number> nb::ndarray<nb::numpy, Number> owned(std::vector<Number> numbers) {
+    auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
+    Number *const data = kept->data();
+    const size_t size = kept->size();
+    const nb::capsule owner(kept.release(),
+                            [](void *held) noexcept { delete static_cast<std::vector<Number> *>(held); });
+    return nb::ndarray<nb::numpy, Number>(data, {size}, owner);
+}
+
 } // namespace
 
 void bind_program_run(nb::module_ &module) {
@@ -124,7 +135,7 @@ void bind_program_run(nb::module_ &module) {
                const std::vector<StepTuple> &steps, const std::vector<WorkTuple> &works,
                const Array<uint32_t> &noise_rank, const Array<uint32_t> &noise_iteration,
                const Array<uint32_t> &noise_step, const Array<double> &noise_s, std::optional<Memory> memory,
-               std::pair<uint32_t, uint32_t> detailed) {
+               std::pair<uint32_t, uint32_t> logged) {
                 const size_t p = network.node_of_rank.size();
                 schedule::Iterations program = program_of(p, iterations, steps, works,
                                                           {noise_rank, noise_iteration, noise_step, noise_s});
@@ -134,15 +145,16 @@ void bind_program_run(nb::module_ &module) {
                 for (const auto &[schedule, element_bytes] : segments)
                     schedule::append(graph, schedule->graph(), element_bytes);
                 new (self) ProgramRun(std::move(graph), std::move(program), network, std::move(memory),
-                                      {detailed.first, detailed.second});
+                                      {logged.first, logged.second});
             },
             "network"_a, "segments"_a, nb::kw_only(), "iterations"_a, "steps"_a, "works"_a, "noise_rank"_a,
             "noise_iteration"_a, "noise_step"_a, "noise_s"_a, "memory"_a = nb::none(),
-            "detailed"_a = std::pair<uint32_t, uint32_t>{0, 0},
-            "segments: (schedule, bytes per element). steps: (segment, or -1 for work, work, every). works: "
+            "logged"_a = std::pair<uint32_t, uint32_t>{0, 0},
+            "segments: (schedule, bytes per element). steps: (segment, or -1 for work, work, every, whether "
+            "sends are logged). works: "
             "(seconds, bytes, class) of each rank. noise: additional seconds of a rank at the beginning of a "
-            "step of work, sorted by rank, iteration and step. detailed: iterations whose steps are "
-            "recorded.")
+            "step of work, sorted by rank, iteration and step. logged: the first iteration whose steps are "
+            "logged, and the one after the last.")
         .def("proceed", &ProgramRun::proceed, "events"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Continues by about this many events; False when the program is complete.")
         .def_prop_ro("events", &ProgramRun::events)
@@ -162,13 +174,15 @@ void bind_program_run(nb::module_ &module) {
                 return view(nb::cast<const ProgramRun &>(self).course().communication_s(), self);
             },
             "The time of each iteration outside of work, (iterations × p).")
-        .def_prop_ro(
-            "step_begin_s",
-            [](nb::handle_t<ProgramRun> self) {
-                return view(nb::cast<const ProgramRun &>(self).course().step_begin_s(), self);
+        .def(
+            "take_log",
+            [](ProgramRun &run) {
+                evaluate::Log log = run.take_log();
+                return nb::make_tuple(owned(std::move(log.time_s)), owned(std::move(log.rank)),
+                                      owned(std::move(log.iteration)), owned(std::move(log.step)));
             },
-            "The beginning of each step of the detailed iterations, (iterations × p × steps); NaN: not "
-            "executed.");
+            "What ranks did since the last call, in the order of time: arrays of time, rank, iteration and "
+            "step. The number of steps stands for the begin of an iteration, one more for a completed send.");
 }
 
 } // namespace offbeat::python

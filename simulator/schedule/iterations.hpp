@@ -22,6 +22,7 @@ struct Step {
     uint32_t segment = no_segment;
     uint32_t work = 0;  /**< if there is no segment: place in Iterations::works */
     uint32_t every = 1; /**< executed in the iterations i, counted from 0, in which i + 1 is a multiple */
+    bool logs_sends = false; /**< a segment whose sends are logged when they complete (see Course::Log) */
 };
 
 /** Additional time of a rank at the beginning of a step of work. */

@@ -92,7 +92,7 @@ class ProgramRun:
         segments: Sequence[tuple[Schedule, int]],
         *,
         iterations: int,
-        steps: Sequence[tuple[int, int, int]],
+        steps: Sequence[tuple[int, int, int, bool]],
         works: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]],
         noise_rank: NDArray[np.uint32],
         noise_iteration: NDArray[np.uint32],
@@ -100,7 +100,7 @@ class ProgramRun:
         noise_s: NDArray[np.float64],
         memory: Memory | None = None,
         record_iterations: bool = True,
-        detailed: tuple[int, int] = (0, 0),
+        logged: tuple[int, int] = (0, 0),
         tolerance: float = 0.0,
     ) -> None: ...
     def proceed(self, events: int) -> bool: ...
@@ -114,8 +114,9 @@ class ProgramRun:
     def iteration_end_s(self) -> NDArray[np.float64]: ...
     @property
     def communication_s(self) -> NDArray[np.float32]: ...
-    @property
-    def step_begin_s(self) -> NDArray[np.float64]: ...
+    def take_log(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]: ...
 
 # The arguments of preview and messages are those of a Schedule.
 def preview(*call: Any) -> tuple[str, int]: ...

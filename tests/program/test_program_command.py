@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from offbeat.cli.program import app
+from offbeat.cli.trace import app as trace_app
 from offbeat.errors import BadInput
 
 pytestmark = pytest.mark.slow
@@ -60,6 +61,16 @@ def test_simulate_writes_json_iterations_and_a_picture(tmp_path: Path) -> None:
     assert picture.stat().st_size > 10_000
 
 
+def test_simulate_writes_a_trace_that_trace_summary_reads(tmp_path: Path) -> None:
+    folder = str(tmp_path / "trace")
+    options = ("-n", "30", "-p", "36", "--trace", folder, "--trace-iterations", "11-20")
+    result = run("simulate", "mst", "--platform", "fritz", *options)
+    assert result.exit_code == 0 and "iterations 11-20, 7.08 MB" in result.output
+    summary = CliRunner().invoke(trace_app, ["summary", folder])
+    assert summary.exit_code == 0
+    assert "36 processes on node0; simulation on fritz" in " ".join(summary.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("phase", "sentence"),
     [
@@ -82,6 +93,9 @@ def test_programs_without_time_or_work_get_a_sentence(tmp_path: Path, phase: str
         ("show", "mst", "--platform", "none"),
         ("simulate", "mst", "--platform", "paper"),
         ("simulate", "mst", "--platform", "fritz", "--picture", "x.gif"),
+        ("simulate", "mst", "--platform", "fritz", "--trace-iterations", "1-5"),
+        ("simulate", "mst", "--platform", "fritz", "--trace", "/dev/null/trace"),
+        ("simulate", "mst", "--platform", "fritz", "--trace", "trace"),  # 10,000 iterations are too many
         ("simulate", "mst", "--platform", "fritz", "-p", "100000"),
         ("simulate", "mst", "--platform", "fritz", "-n", "1000000000"),
         ("init", "--from", "none"),

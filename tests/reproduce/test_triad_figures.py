@@ -12,8 +12,8 @@ from offbeat.errors import BadInput
 from offbeat.reproduce.triad_figures import reproduce, runs
 
 
-@pytest.mark.parametrize(("figure", "claims"), [(2, 6), (3, 2)])
-def test_a_figure_has_a_picture_and_all_its_claims_hold(tmp_path: Path, figure: int, claims: int) -> None:
+@pytest.mark.parametrize(("figure", "claims"), [("2", 6), ("3", 2)])
+def test_a_figure_has_a_picture_and_all_its_claims_hold(tmp_path: Path, figure: str, claims: int) -> None:
     outcome = reproduce(figure, tmp_path, 1200)
     assert [path.suffix for path in outcome.pictures] == [".png", ".pdf", ".svg"]
     assert all(path.stat().st_size > 10_000 for path in outcome.pictures)
@@ -36,9 +36,11 @@ def test_delays_begin_and_end_with_their_quarter() -> None:
     ]
 
 
-@pytest.mark.parametrize(("figure", "iterations"), [(4, 1000), (2, 400), (2, 0), (2, -1), (2, 10**12)])
+@pytest.mark.parametrize(
+    ("figure", "iterations"), [("4", 1000), ("2", 400), ("2", 0), ("2", -1), ("2", 10**12)]
+)
 def test_other_figures_and_impossible_numbers_are_refused(
-    tmp_path: Path, figure: int, iterations: int
+    tmp_path: Path, figure: str, iterations: int
 ) -> None:
     with pytest.raises(BadInput, match="figure"):
         reproduce(figure, tmp_path, iterations)

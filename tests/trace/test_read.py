@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
 import tarfile
 from pathlib import Path
 
@@ -279,8 +278,8 @@ def test_ids_and_members_out_of_range_are_ignored(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         name = b"MPI_Frobnicate"
-        packed = struct.pack("<HHHH", 65535, form.BLOCKING, 65535, len(name)) + name
-        one.definitions.append(factory.definition(form.FUNCTION, packed))
+        values = (65535, form.BLOCKING, 65535, len(name))
+        one.definitions.append(factory.definition(form.FUNCTION, values, name))
         one.definitions.append(factory.communicator(3, [0, 1, 2**31 - 1], one.rank, ordinal=1, parent=1))
         one.call(1000, 2000)
         one.call(3000, 4000, communicator=3)

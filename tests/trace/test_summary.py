@@ -221,7 +221,7 @@ def test_records_of_threads_are_merged(tmp_path: Path) -> None:
 
 def test_drifting_clocks_are_corrected(tmp_path: Path) -> None:
     ranks = factory.files(2, points=False)
-    ranks[0].definitions.append(factory.point(1, 1, same=True))
+    ranks[0].definitions.append(factory.point(1, 1, is_shared=True))
     # Rank 1's clock is 1 s ahead at 0 and gains 100 us a second.
     ranks[1].definitions += [factory.point(10**9, 0, 200), factory.point(2 * 10**9 + 100_000, 10**9, 300)]
     for sequence in range(9):

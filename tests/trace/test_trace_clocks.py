@@ -93,7 +93,7 @@ def test_without_clock_points_nodes_are_compared_by_calendar_and_reported(tmp_pa
 
 def test_a_rank_without_points_takes_those_of_its_node_or_is_ignored(tmp_path: Path) -> None:
     ranks = factory.files(3, points=False)
-    ranks[0].definitions.append(factory.point(1, 101, same=False))
+    ranks[0].definitions.append(factory.point(1, 101))
     ranks[2].header = {"host": b"node1"}
     for one in ranks:
         one.call(1000 + one.rank, 2000)

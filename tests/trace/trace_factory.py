@@ -12,18 +12,16 @@ from trace_files import (
     WANDER,
     MadeFile,
     communicator,
-    definition,
     files,
     freed,
     function,
-    mapping,
     name,
-    note,
-    point,
     write,
 )
 
 from offbeat.trace import format as form
+from offbeat.trace.encode import clock_point as point
+from offbeat.trace.encode import definition, mapping, note
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import Summary, summarise
 

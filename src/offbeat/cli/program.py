@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import Json, SchemaFile, echo, encoded, prints_text, stdout, write_json, write_schema
+from offbeat.errors import BadInput
 from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
-    from offbeat.platform.machine import Platform
-    from offbeat.program.load import Program
-    from offbeat.program.simulate import Simulated
+    from offbeat.program.simulate import Run, Simulated
+    from offbeat.program.simulated_trace import TracedIterations
     from offbeat.program.summary import Summary
 
 app = typer.Typer(
@@ -133,21 +133,44 @@ def simulate(
         Path | None,
         typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file."),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            help="Folder to write a trace to as well: all MPI calls of every rank, for 'offbeat trace'.",
+            metavar="DIR",
+        ),
+    ] = None,
+    trace_iterations: Annotated[
+        str,
+        typer.Option(
+            "--trace-iterations",
+            help="Only these iterations are in the trace, such as 1-100. [default: all, if they need at"
+            " most 1 GB]",
+            metavar="FIRST-LAST",
+        ),
+    ] = "",
     json: Json = "",
 ) -> None:
     """Simulate a program on a platform: how fast its iterations are, and how far its ranks part."""
     from offbeat.drawing.pictures import check_picture_path
     from offbeat.platform import machine
     from offbeat.program.load import load
-    from offbeat.program.simulate import lockstep
+    from offbeat.program.simulate import lockstep, prepare
+    from offbeat.program.simulated_trace import plan, selected_iterations
     from offbeat.program.summary import summarise
 
     if picture is not None:
         check_picture_path(picture)
     loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
     on = machine.load(platform)
+    prepared = prepare(loaded, on)
+    selected = selected_iterations(trace_iterations)
+    if selected and trace is None:
+        raise BadInput("--trace-iterations needs --trace, the folder of the trace")
+    traced = plan(prepared, trace, selected) if trace is not None else None
     composite = lockstep(loaded, on)
-    run = _simulated(loaded, on)
+    run = _simulated(prepared, traced)
     summary = summarise(run, composite)
     if prints_text(json):
         _print(run, summary)
@@ -162,21 +185,32 @@ def simulate(
 
         draw(run, composite, picture)
         echo(f"wrote {picture}")
+    if traced is not None:
+        _print_trace(traced)
 
 
-def _simulated(program: Program, platform: Platform) -> Simulated:
-    """Simulate with a progress bar."""
-    from offbeat.program.simulate import prepare
+def _print_trace(traced: TracedIterations) -> None:
+    from offbeat.units import rounded_size
+
+    iterations = f"iterations {traced.first + 1}-{traced.end}, {rounded_size(traced.size_bytes)}"
+    command = f"offbeat trace summary {shlex.quote(str(traced.directory))}"
+    echo(f"wrote {traced.directory} ({iterations}); see it with: {command}")
+
+
+def _simulated(run: Run, traced: TracedIterations | None) -> Simulated:
+    """Simulate with a progress bar, and write a trace if one is planned."""
+    from offbeat.program.simulated_trace import simulate_traced
     from offbeat.progress_bar import ProgressBar
 
-    prepared = prepare(program, platform)
-    with ProgressBar(f"simulate {program.name} on {platform.name}", counts=False) as bar:
+    with ProgressBar(f"simulate {run.program.name} on {run.platform.name}", counts=False) as bar:
 
         def on_progress(done: int, total: int) -> None:
             bar.update(done=done, total=total)
             bar.print_periodically(f"simulated {100 * done / total:.0f}% of all iterations")
 
-        return prepared.simulate(on_progress)
+        if traced is None:
+            return run.simulate(on_progress)
+        return simulate_traced(run, traced, on_progress)
 
 
 def _print(run: Simulated, summary: Summary) -> None:

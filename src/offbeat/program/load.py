@@ -41,9 +41,13 @@ class Program(Struct, frozen=True, kw_only=True):
         """The name of each phase."""
         return [phase_name(phase.name, phase.kind, index) for index, phase in enumerate(self.file.phase)]
 
+    def line(self, key: Key) -> int:
+        """The line of a key in the file."""
+        return line_of(key_lines(self.text), key)
+
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``program.toml:12: phase[1].grid:``."""
-        return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted(key)}:"
+        return f"{self.path}:{self.line(key)}: {dotted(key)}:"
 
     def resized(self, *, ranks: int = 0, iterations: int = 0, seed: int | None = None) -> Program:
         """The program with other numbers of ranks and iterations (0: those of the file), or another seed.

@@ -25,6 +25,23 @@ Progress = Callable[[int, int], None]
 """Called with the completed iterations of all ranks, and their total."""
 
 
+class Log(Struct, kw_only=True, eq=False):
+    """What ranks did, in the order of time, (n,) each: at ``time_s``, ``rank`` in its ``iteration`` (from 0).
+
+    ``step`` is the step of :class:`Steps` that begins; the number of steps stands for the begin of the
+    iteration, also of the one after the last logged one, and one more for the end of a logged send.
+    """
+
+    time_s: NDArray[np.float64]
+    rank: NDArray[np.uint32]
+    iteration: NDArray[np.uint32]
+    step: NDArray[np.uint32]
+
+
+OnLog = Callable[[Log], None]
+"""Called with the parts of the log, one after the other."""
+
+
 class Simulated(Struct, kw_only=True, eq=False):
     """A simulated run of a program.
 
@@ -72,9 +89,21 @@ class Run(Struct, kw_only=True, eq=False):
     steps: Steps
     detailed: tuple[int, int] = (0, 0)
 
-    def simulate(self, on_progress: Progress | None = None) -> Simulated:
-        """Simulate all iterations. Raises :class:`BadInput` if the ranks wait for each other forever."""
+    def simulate(self, on_progress: Progress | None = None, on_log: OnLog | None = None) -> Simulated:
+        """Simulate all iterations. Raises :class:`BadInput` if the ranks wait for each other forever.
+
+        ``on_log`` gets the log of the detailed iterations; the begins of their phases are then not kept.
+        """
         file, p = self.program.file, len(self.node_of_rank)
+        first, end = (min(bound, file.iterations) for bound in self.detailed)
+        begins = np.full((0 if on_log else end - first, p, len(self.steps.steps)), np.nan)
+
+        def keep(log: Log) -> None:
+            is_begin = log.step < len(self.steps.steps)
+            place = (log.iteration[is_begin] - first, log.rank[is_begin], log.step[is_begin])
+            begins[place] = log.time_s[is_begin]
+
+        take = on_log or keep
         run = _simulator.ProgramRun(
             self.platform.network(p, node_of_rank=self.node_of_rank),
             self.steps.segments,
@@ -82,17 +111,16 @@ class Run(Struct, kw_only=True, eq=False):
             steps=self.steps.steps,
             works=self.steps.works,
             memory=self._memory(),
-            detailed=self.detailed,
+            logged=(first, end),
             **self.steps.noise,
         )
-        try:
-            while run.proceed(EVENTS_AT_ONCE):
-                if on_progress is not None:
-                    on_progress(run.completed, file.iterations * p)
-        except RuntimeError as error:
-            raise BadInput(f"{self.program.path}: {error}") from None
-        first, end = (min(bound, file.iterations) for bound in self.detailed)
-        begins = run.step_begin_s.reshape(end - first, p, len(self.steps.steps))
+        is_running = True
+        while is_running:
+            is_running = self._proceed(run)
+            if first < end:
+                take(_log(*run.take_log()))
+            if on_progress is not None:
+                on_progress(run.completed, file.iterations * p)
         return Simulated(
             program=self.program,
             platform=self.platform,
@@ -103,6 +131,12 @@ class Run(Struct, kw_only=True, eq=False):
             first_detailed=first,
             events=run.events,
         )
+
+    def _proceed(self, run: _simulator.ProgramRun) -> bool:
+        try:
+            return run.proceed(EVENTS_AT_ONCE)
+        except RuntimeError as error:
+            raise BadInput(f"{self.program.path}: {error}") from None
 
     def _memory(self) -> _simulator.Memory | None:
         memory = self.platform.file.memory
@@ -115,6 +149,15 @@ class Run(Struct, kw_only=True, eq=False):
             message_traffic=memory.message_traffic,
             work_rates=self.steps.work_rates,
         )
+
+
+def _log(
+    time_s: NDArray[np.float64],
+    rank: NDArray[np.uint32],
+    iteration: NDArray[np.uint32],
+    step: NDArray[np.uint32],
+) -> Log:
+    return Log(time_s=time_s, rank=rank, iteration=iteration, step=step)
 
 
 def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] = (0, 0)) -> Run:

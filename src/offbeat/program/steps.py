@@ -28,10 +28,13 @@ Work = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]
 
 
 class Steps(Struct, kw_only=True, eq=False):
-    """The arguments of the simulator's ProgramRun. ``step_of_phase`` is the step of each phase."""
+    """The arguments of the simulator's ProgramRun. ``step_of_phase`` is the step of each phase.
+
+    The sends of exchanges with blocking sends are logged: only the simulation knows when each of them ends.
+    """
 
     segments: list[tuple[_simulator.Schedule, int]] = []
-    steps: list[tuple[int, int, int]] = []
+    steps: list[tuple[int, int, int, bool]] = []
     works: list[Work] = []
     work_rates: list[float] = []
     step_of_phase: list[int] = []
@@ -105,7 +108,7 @@ def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
 
 
 def _add_work(built: Steps, work: Work, every: int) -> None:
-    built.steps.append((-1, len(built.works), every))
+    built.steps.append((-1, len(built.works), every, False))
     built.works.append(work)
 
 
@@ -159,7 +162,8 @@ def _add_messages(
             raise BadInput(f"{program.where(('phase', index))} {error}") from None
         built.segment_of_content[content] = len(built.segments)
         built.segments.append(segment)
-    built.steps.append((built.segment_of_content[content], 0, phase.every))
+    logs_sends = phase.kind == "exchange" and phase.sends == "blocking"
+    built.steps.append((built.segment_of_content[content], 0, phase.every, logs_sends))
 
 
 def _exchange(phase: PhaseSection, platform: Platform, p: int) -> tuple[_simulator.Schedule, int]:

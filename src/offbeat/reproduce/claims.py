@@ -91,6 +91,19 @@ def sentence(claim: Claim[Figure], how: str, observation: Observation) -> str:
     return f"{claim.says} {how}: {observation.text}: {verdict(observation)}."
 
 
+def explained(claim: Claim[Figure], how: str, observation: Observation) -> str:
+    """As :func:`sentence`, with the reason if the claim does not hold and the reason is known."""
+    line = sentence(claim, how, observation)
+    return f"{line} {claim.differs}" if claim.differs and not observation.holds else line
+
+
+def simulated_sentence(claim: Claim[Figure], of: Figure) -> str:
+    """The sentence of a claim whose check always finds what it needs in the figure."""
+    observation = claim.check(of)
+    assert observation is not None
+    return explained(claim, "Simulated", observation)
+
+
 def verdict(observation: Observation) -> str:
     """Whether a claim holds, in words."""
     return "holds" if observation.holds else "does not hold"

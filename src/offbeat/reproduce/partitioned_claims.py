@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 
-from offbeat.reproduce.claims import MOSTLY, Claim, Observation, sentence
+from offbeat.reproduce.claims import MOSTLY, Claim, Observation, explained
 from offbeat.reproduce.partitioned_figure import AGGREGATIONS, RMA, aggregated, each_partition
 from offbeat.reproduce.partitioned_lines import Measured
 from offbeat.units import counted, enumeration, format_size
@@ -71,8 +71,7 @@ def sentences(results: Measured) -> list[str]:
     for claim in CLAIMS[results.setting.figure.number]:
         observation = claim.check(results)
         if observation is not None:
-            line = sentence(claim, "Measured", observation)
-            lines.append(line + (f" {claim.differs}" if claim.differs and not observation.holds else ""))
+            lines.append(explained(claim, "Measured", observation))
     return lines
 
 

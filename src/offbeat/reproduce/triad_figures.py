@@ -24,9 +24,9 @@ from offbeat.program.load import load as load_program
 from offbeat.program.picture import draw_performance
 from offbeat.program.schema import NoiseSection
 from offbeat.program.simulate import Lockstep, Progress, Simulated, lockstep, prepare
-from offbeat.reproduce.claims import Claim, Observation, Reproduction, sentence
+from offbeat.reproduce.claims import Claim, Observation, Reproduction, simulated_sentence
 
-FIGURES = (2, 3)
+FIGURES = ("2", "3")
 
 PAPER_ITERATIONS = 10_000
 
@@ -103,24 +103,29 @@ def runs(iterations: int, on_progress: Progress | None = None) -> Runs:
 
 
 def reproduce(
-    number: int, directory: Path, iterations: int = PAPER_ITERATIONS, on_progress: Progress | None = None
+    figure: str, directory: Path, iterations: int | None = None, on_progress: Progress | None = None
 ) -> Reproduction:
     """Simulate a figure, draw it, and check what the paper says of it.
 
     Raises :class:`BadInput` for another figure, for fewer iterations than its snippets need, and for a
     directory that cannot be written.
     """
-    if number not in FIGURES:
-        raise BadInput(f"figure {number}: the simulated figures are {', '.join(map(str, FIGURES))}")
-    if not 4 * SNIPPET < iterations <= PAPER_ITERATIONS * 10:
+    if figure not in FIGURES:
+        raise BadInput(f"figure {figure}: the simulated figures of the triad are {', '.join(FIGURES)}")
+    count = PAPER_ITERATIONS if iterations is None else iterations
+    if not 4 * SNIPPET < count <= PAPER_ITERATIONS * 10:
         raise BadInput(
-            f"{iterations} iterations: the figure needs from {4 * SNIPPET + 1} to {10 * PAPER_ITERATIONS}"
+            f"{count} iterations: the figure needs from {4 * SNIPPET + 1} to {10 * PAPER_ITERATIONS}"
         )
-    of = runs(iterations, on_progress)
-    draw, claims = {2: (figure_2, CLAIMS_2), 3: (figure_3, CLAIMS_3)}[number]
-    pictures = write_pictures(draw(of), directory / "pictures", f"async-figure{number}")
+    of = runs(count, on_progress)
+    draw, claims = {"2": (figure_2, CLAIMS_2), "3": (figure_3, CLAIMS_3)}[figure]
+    pictures = write_pictures(draw(of), directory / "pictures", f"async-figure{figure}")
     return Reproduction(
-        done=3, total=3, pictures=pictures, claims=[_sentence(claim, of) for claim in claims], remarks=REMARKS
+        done=3,
+        total=3,
+        pictures=pictures,
+        claims=[simulated_sentence(claim, of) for claim in claims],
+        remarks=REMARKS,
     )
 
 
@@ -128,12 +133,6 @@ REMARKS = [
     "Simulated: the program mst on the platform fritz. The paper delays one random rank at a time; here a"
     " random rank of each memory domain is delayed, by an estimated time.",
 ]
-
-
-def _sentence(claim: Claim[Runs], of: Runs) -> str:
-    observation = claim.check(of)
-    assert observation is not None
-    return sentence(claim, "Simulated", observation)
 
 
 # --- the pictures ---

@@ -67,6 +67,10 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 ) = range(1, 12)
 """Kinds of definitions."""
 
+MEMORY_DOMAIN_NOTE = "memory domain "
+"""How a note begins that says in which memory domain the rank runs; a number follows, which is unique among
+all nodes of the run."""
+
 IS_PATH = 1 << 63
 """Flag in the ``address`` of a record that contains the id of a call path."""
 
@@ -204,7 +208,10 @@ class PythonFrame(Struct, frozen=True):
 
 
 class CallPath(Struct, frozen=True):
-    """Addresses to which a call and its callers return, and Python's frames, innermost first."""
+    """Addresses to which a call and its callers return, and Python's frames, innermost first.
+
+    The call path of a simulated program is one frame, without addresses: the phase in the program file.
+    """
 
     addresses: tuple[int, ...]
     python: tuple[PythonFrame, ...]
@@ -316,7 +323,7 @@ def _add(kind: int, values: tuple, variable_part: bytes, into: Definitions) -> N
 def _path(addresses: int, frames: int, length: int, variable_part: bytes) -> CallPath | None:
     """A call path; None where the definition is damaged."""
     text = _text(variable_part[8 * addresses : 8 * addresses + length]).split("\n")
-    if not addresses or 8 * addresses + length > len(variable_part) or len(text) != 3 * frames + 1:
+    if addresses + frames == 0 or 8 * addresses + length > len(variable_part) or len(text) != 3 * frames + 1:
         return None
     lines = [int(line) if line.isdecimal() and len(line) < 10 else 0 for line in text[1::3]]
     python = tuple(map(PythonFrame, text[:-1:3], lines, text[2::3]))

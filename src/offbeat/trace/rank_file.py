@@ -80,6 +80,15 @@ class RankFile(Struct, kw_only=True, eq=False):
         return max(len(self.lanes.keys() | self.message_lanes.keys()), 1)
 
     @property
+    def memory_domain(self) -> int | None:
+        """The memory domain of the rank, unique among all nodes; None if the trace does not say it."""
+        for note in self.definitions.notes:
+            number = note.removeprefix(form.MEMORY_DOMAIN_NOTE)
+            if number != note and number.isdecimal() and len(number) < 10:
+                return int(number)
+        return None
+
+    @property
     def message_pages(self) -> int:
         """How many pages hold messages."""
         return sum(len(pages) for pages in self.message_lanes.values())

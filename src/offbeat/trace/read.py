@@ -17,11 +17,10 @@ from offbeat.trace import format as form
 from offbeat.trace.call_sites import AddressResolver, CallSites
 from offbeat.trace.clock import Clocks
 from offbeat.trace.communicators import Communicators
+from offbeat.trace.folder import SUFFIX
 from offbeat.trace.format import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
 from offbeat.units import counted
-
-SUFFIX = ".trace"
 
 Progress = Callable[[int, int], None]
 """Called with the number of records processed so far and the upper limit of their number."""
@@ -172,6 +171,8 @@ def _damages(files: Sequence[RankFile]) -> list[str]:
         for fault in file.faults:
             ranks.setdefault(fault, []).append(file.header.rank)
         for note in file.definitions.notes:
+            if note.startswith(form.MEMORY_DOMAIN_NOTE):
+                continue
             ranks.setdefault(note, []).append(file.header.rank)
     every = len(files)
     return [

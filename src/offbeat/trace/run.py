@@ -26,8 +26,8 @@ from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
 from offbeat.study.collectives import PROPERTIES
+from offbeat.trace.folder import check_unused, create
 from offbeat.trace.format import PAGE_BYTES
-from offbeat.trace.read import SUFFIX
 from offbeat.units import parse_size
 
 COLLECTIVES = (*PROPERTIES, "constructors")
@@ -153,10 +153,7 @@ def prepare(
     check_options(folder, options, environ)
     requested = tracer_variables(options, environ)
     requested[DIR] = str(folder.absolute())
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
+    create(folder)
     before = environ.get("LD_PRELOAD", "")
     variables = requested | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     if not is_launcher(arguments):  # srun and a program without launcher use the environment
@@ -168,8 +165,7 @@ def prepare(
 def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
     """Raise :class:`BadInput` for options that the tracer cannot parse, and for a folder with a trace."""
     check(tracer_variables(options, environ), [PREFIX + name for name, value in options.items() if value])
-    if folder.is_dir() and any(path.suffix == SUFFIX for path in folder.iterdir()):
-        raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
+    check_unused(folder, "--output")
 
 
 def check_command(arguments: Sequence[str]) -> None:

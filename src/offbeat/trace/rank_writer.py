@@ -1,0 +1,97 @@
+"""Writes the trace file of one rank piece by piece; nothing of it stays in memory, and no file stays open.
+
+Until :meth:`RankWriter.finish` the header says that the process still runs: what was written by then can be
+read, and the reader says that the rank did not end normally.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.trace import encode
+from offbeat.trace import format as form
+
+
+class _LastPage(Struct):
+    """The page that is being filled with rows of one kind: its number, and how many rows it has."""
+
+    number: int
+    rows: int
+
+
+class RankWriter:
+    """The file of one rank, whose calls are all in lane 0. Every method raises OSError."""
+
+    def __init__(
+        self, folder: Path, rank: int, header: Mapping[str, Any], definitions: Iterable[bytes]
+    ) -> None:
+        """Create the file; ``header`` are the members of the header that are known beforehand."""
+        self.path = folder / f"rank-{rank:06}.trace"
+        pages = encode.definition_pages(definitions)
+        self._header = dict(header) | {"rank": rank, "lanes": 1, "state": form.RUNNING}
+        self._pages = 1 + len(pages)
+        self._last: dict[int, _LastPage] = {}
+        self.path.write_bytes(self._head() + b"".join(pages))
+
+    def append(self, *parts: NDArray[Any]) -> None:
+        """Append messages and records, (n,) of :data:`offbeat.trace.format.MESSAGE` or ``RECORD`` each."""
+        if not any(len(rows) for rows in parts):
+            return
+        descriptor = os.open(self.path, os.O_WRONLY)
+        try:
+            for rows in parts:
+                self._append(descriptor, rows)
+            os.ftruncate(descriptor, self._pages * form.PAGE_BYTES)  # the last page is a whole one
+        finally:
+            os.close(descriptor)
+
+    def finish(self, ended_ns: int) -> None:
+        """Say in the header that the process called MPI_Finalize at this local time."""
+        self._header |= {"state": form.FINALIZED, "ended_ns": ended_ns}
+        with self.path.open("r+b") as stream:
+            stream.write(self._head())
+
+    def _head(self) -> bytes:
+        return encode.header_page(self._header | {"pages": self._pages})
+
+    def _append(self, descriptor: int, rows: NDArray[Any]) -> None:
+        """First fill the last page of this kind of rows, then add pages."""
+        kind, per_page = encode.kind_and_rows_per_page(rows.dtype)
+        last = self._last.setdefault(kind, _LastPage(0, per_page))
+        room = per_page - last.rows
+        if room and len(rows):
+            begin = last.number * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + last.rows * rows.dtype.itemsize
+            _write(descriptor, rows[:room].tobytes(), begin)
+            last.rows += min(room, len(rows))
+            rows = rows[room:]
+        if not len(rows):
+            return
+        pages = encode.row_pages(rows)
+        count = len(pages) // form.PAGE_BYTES
+        in_last = len(rows) - (count - 1) * per_page
+        used = (count - 1) * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + in_last * rows.dtype.itemsize
+        _write(descriptor, pages[:used], self._pages * form.PAGE_BYTES)
+        self._pages += count
+        last.number, last.rows = self._pages - 1, in_last
+
+
+def _write(descriptor: int, data: bytes, position: int) -> None:
+    unwritten = memoryview(data)
+    while unwritten:
+        written = os.pwrite(descriptor, unwritten, position)
+        unwritten, position = unwritten[written:], position + written
+
+
+def file_bytes(definitions: Iterable[bytes], messages: int, records: int) -> int:
+    """How large the file of a rank becomes."""
+    pages = 1 + len(encode.definition_pages(definitions))
+    for count, dtype in ((messages, form.MESSAGE), (records, form.RECORD)):
+        pages += -(-count // encode.kind_and_rows_per_page(np.dtype(dtype))[1])
+    return pages * form.PAGE_BYTES
