@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, echo, prints_text, stdout, write_json, write_or_print
+from offbeat.cli import program_run
+from offbeat.cli.output import Json, echo, stdout, write_or_print
+from offbeat.cli.program_report import Output, PictureFile, report
 
 if TYPE_CHECKING:
     from offbeat.program.load import Program
     from offbeat.program.simulate import Simulated
-    from offbeat.program.summary import Summary
 
 app = typer.Typer(
-    help="Describe and simulate programs of many iterations.", no_args_is_help=True, rich_markup_mode=None
+    help="Describe, simulate and run programs of many iterations.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+
+app.command("run")(program_run.run_program)
+app.command("times")(program_run.show_times)
 
 File = Annotated[
     str,
@@ -128,19 +134,8 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of random delays. [default: the file's]")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Parquet file to write as well: the end and the communication time of each iteration of"
-            " each rank.",
-        ),
-    ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file."),
-    ] = None,
+    output: Output = None,
+    picture: PictureFile = None,
     json: Json = "",
 ) -> None:
     """Simulate a program on a platform: how fast its iterations are, and how far its ranks part."""
@@ -148,7 +143,6 @@ def simulate(
     from offbeat.platform import machine
     from offbeat.program.load import load
     from offbeat.program.simulate import lockstep
-    from offbeat.program.summary import summarise
 
     if picture is not None:
         check_picture_path(picture)
@@ -156,20 +150,7 @@ def simulate(
     on = machine.load(platform)
     composite = lockstep(loaded, on)
     run = _simulated(loaded, on.name, on)
-    summary = summarise(run, composite)
-    if prints_text(json):
-        _print(run, summary)
-    _write_json(json, summary)
-    if output is not None:
-        from offbeat.program.table import write_iterations
-
-        write_iterations(run, output)
-        echo(f"wrote {output}")
-    if picture is not None:
-        from offbeat.program.picture import picture as draw  # matplotlib loads slowly
-
-        draw(run, composite, picture)
-        echo(f"wrote {picture}")
+    report(run, composite, json=json, output=output, picture=picture)
 
 
 def _simulated(program: Program, name: str, platform: object) -> Simulated:
@@ -187,30 +168,3 @@ def _simulated(program: Program, name: str, platform: object) -> Simulated:
             bar.print_periodically(f"simulated {100 * done / total:.0f}% of all iterations")
 
         return prepared.simulate(on_progress)
-
-
-def _print(run: Simulated, summary: Summary) -> None:
-    from offbeat.program.summary import sentences
-    from offbeat.table import FittedTable, wrap_text
-    from offbeat.units import counted
-
-    console = stdout()
-    size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
-    console.print(f"{summary.program} on {summary.platform}: {size}", markup=False)
-    rows = [
-        [one.what, _ms(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
-        for one in (summary.simulated, summary.lockstep, summary.work)
-    ]
-    console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
-    console.print()
-    from rich.text import Text
-
-    for sentence in sentences(run, summary):
-        for line in wrap_text(Text(sentence), console.width):
-            console.print(line)
-
-
-def _write_json(json: str, summary: Summary) -> None:
-    import msgspec
-
-    write_json(json, lambda: msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
