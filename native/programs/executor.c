@@ -10,9 +10,6 @@
 
 enum { WARM_UPS = 2 };
 
-/* Levels of MPI_Pcontrol, as offbeat's tracer understands them. */
-enum { PAUSE_TRACE = 0, RESUME_TRACE = 1, MARK_ITERATION = 2 };
-
 /* What a step needs; only one of them is not NULL. */
 typedef struct prepared_step {
     program_exchange *exchange;
@@ -129,7 +126,6 @@ static void execute(const program_executor *executor, int index, int64_t delay_n
 }
 
 void program_executor_warm_up(program_executor *executor) {
-    MPI_Pcontrol(PAUSE_TRACE);
     for (int i = 0; i < WARM_UPS; i++)
         for (int step = 0; step < executor->plan->step_count; step++)
             execute(executor, step, 0);
@@ -160,7 +156,7 @@ void program_executor_alone(program_executor *executor, offbeat_start_context *s
 static int64_t iterate(program_executor *executor, const offbeat_clock *clock, program_delays *delays,
                        int64_t iteration) {
     int64_t communication_ns = 0;
-    MPI_Pcontrol(MARK_ITERATION);
+    MPI_Pcontrol(PROGRAM_MARK_ITERATION);
     for (int i = 0; i < executor->plan->step_count; i++) {
         const program_step *step = &executor->plan->steps[i];
         if ((iteration + 1) % step->every != 0)
@@ -185,12 +181,13 @@ void program_executor_iterate(program_executor *executor, offbeat_start_context 
                               const offbeat_clock *clock, program_delays *delays,
                               const program_record *record) {
     program_record_header *header = record->header;
-    MPI_Pcontrol(RESUME_TRACE);
     header->start_ns = start_together(starts);
+    MPI_Pcontrol(PROGRAM_RESUME_TRACE);
     read_clocks(clock, &header->begin_local_ns, &header->begin_global_ns);
     header->bound_ns = offbeat_clock_bound_ns(clock, header->begin_local_ns);
     for (int64_t i = 0; i < executor->plan->iterations; i++) {
         const int64_t communication_ns = iterate(executor, clock, delays, i);
         program_record_iteration(record, i, offbeat_clock_local_ns(clock), communication_ns);
     }
+    MPI_Pcontrol(PROGRAM_PAUSE_TRACE);
 }

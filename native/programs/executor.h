@@ -12,6 +12,9 @@
 
 #include <offbeat/harmonize.h>
 
+/** Levels of MPI_Pcontrol, as offbeat's tracer understands them: only the iterations are traced. */
+enum { PROGRAM_PAUSE_TRACE = 0, PROGRAM_RESUME_TRACE = 1, PROGRAM_MARK_ITERATION = 2 };
+
 /** What the steps of a plan need: arrays, buffers, prepared calls. */
 typedef struct program_executor program_executor;
 

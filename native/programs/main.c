@@ -182,6 +182,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     MPI_Init(&argc, &argv);
+    MPI_Pcontrol(PROGRAM_PAUSE_TRACE);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.p);
     MPI_Comm_dup(MPI_COMM_WORLD, &r.control_comm);

@@ -149,7 +149,7 @@ def _run(program: Program, mpi: str, settings: RunSettings, folder: Path | None)
 
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
-    """The folder of a run: the given one, or a temporary one. An interrupted run keeps complete iterations."""
+    """The folder of a run, or a temporary one, which an interrupted run with complete iterations keeps."""
     from offbeat.program.times import completed
 
     place = folder or Path(tempfile.mkdtemp(prefix="offbeat-run-", dir="."))

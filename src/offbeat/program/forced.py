@@ -48,7 +48,7 @@ def forced(program: Program, installation: Installation, launch: Launch) -> Forc
     phases = [
         (name, phase)
         for name, phase in zip(program.phase_names(), program.file.phase, strict=True)
-        if phase.kind == "collective" and phase.collective != "barrier"
+        if phase.kind == "collective"
     ]
     reasons = {name: _why_not(phase, [one for _, one in phases], installation) for name, phase in phases}
     if not any(reason == "" for reason in reasons.values()):
