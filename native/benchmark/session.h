@@ -12,6 +12,7 @@
 #include "collectives/collectives.h"
 #include "protocol/answer.h"
 #include "protocol/command.h"
+#include "work/work.h"
 
 #include <offbeat/clock.h>
 #include <offbeat/harmonize.h>
@@ -34,6 +35,7 @@ typedef struct offbeat_session {
     const char *samples;      /**< path of the sample file, on the node of rank 0; NULL: none */
     offbeat_clock *clock;     /**< of all processes */
     offbeat_start_context *start_context; /**< of all processes, over control_comm */
+    offbeat_work *work; /**< arrays of this process's work; NULL until it is needed */
     offbeat_subset *subsets;              /**< communicators of commands with the key "members" */
 } offbeat_session;
 
@@ -97,6 +99,7 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command);
 void offbeat_late(offbeat_session *session, const offbeat_command *command);
 void offbeat_stream(offbeat_session *session, const offbeat_command *command);
 void offbeat_local(offbeat_session *session, const offbeat_command *command);
+void offbeat_time_work(offbeat_session *session, const offbeat_command *command);
 void offbeat_start_by(offbeat_session *session, const offbeat_command *command);
 void offbeat_sync(offbeat_session *session, const offbeat_command *command);
 void offbeat_accuracy(offbeat_session *session, const offbeat_command *command);

@@ -147,7 +147,8 @@ const offbeat_verb offbeat_verbs[] = {
      ANSWERS(A_NUMBERS("send_ns"), A_NUMBERS("receive_ns"))},
     {OFFBEAT_DRIVER, "stream",
      "`stream senders=A,... receivers=B,... bytes=N messages=K`: each repetition is K messages from each sender"
-     " to its receiver, all posted at a common start. Answers the time until the last message was received.",
+     " to its receiver, all posted at a common start. Answers the time until the last message was received. A"
+     " rank may be a sender and a receiver.",
      KEYS(NUMBERS("senders", INT_MAX, NULL, NULL, "the ranks that send, separated by commas"),
           NUMBERS("receivers", INT_MAX, NULL, NULL,
                   "the ranks that receive, one for each sender, separated by commas"),
@@ -157,6 +158,14 @@ const offbeat_verb offbeat_verbs[] = {
      "`local work=reduce bytes=N messages=K`: each repetition is K reductions (sums of doubles) or copies of N"
      " bytes on rank 0. Answers the duration of each repetition.",
      KEYS(CHOICE("work", "reduce copy", "reduce", "`reduce` or `copy`"), TRANSFER),
+     ANSWERS(A_NUMBERS("taken_ns"))},
+    {OFFBEAT_DRIVER, "work",
+     "`work ranks=A,... memory=B flops=F`: each repetition is work that these processes do at a common start:"
+     " memory traffic, and operations that overlap with it. Answers the time until the last of them has done it.",
+     KEYS(NUMBERS("ranks", INT_MAX, NULL, NULL, "the ranks that work, separated by commas"),
+          NUMBER("memory", 0, INT64_MAX, "0", "bytes of memory traffic of each"),
+          NUMBER("flops", 0, INT64_MAX, "0", "floating-point operations of each"),
+          NUMBER("repetitions", 1, INT_MAX, "1", "number of repetitions"), WARMUPS),
      ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "start",
      "`start by=B collective=...`: N starts, by MPI_Barrier or harmonised, each followed by a collective or by"
@@ -190,12 +199,12 @@ const offbeat_verb offbeat_verbs[] = {
              A_NUMBERS("ages_ns"), A_NUMBERS("low_ns"), A_NUMBERS("high_ns"), A_NUMBERS("bound_ns"),
              A_NUMBERS("ranks"))},
     {OFFBEAT_DRIVER, "hello",
-     "`hello`: the version of this protocol, library, clock, binding, and the largest lateness in 20 harmonised"
-     " starts.",
+     "`hello`: the version of this protocol, library, clock, binding, the largest lateness in 20 harmonised"
+     " starts, and the ccNUMA domain of its node on which each process runs.",
      .keys = no_keys,
      ANSWERS(A_NUMBER("protocol"), A_NUMBER("p"), A_TEXT("family"), A_TEXT("library"), A_TEXT("clock_source"),
              A_NUMBER("clock_resolution_ns"), A_FLAG("clock_shared"), A_NUMBER("clock_bound_ns"),
-             A_NUMBER("overshoot_ns"), A_FLAG("switches"), {"places", OFFBEAT_TEXTS, 0})},
+             A_NUMBER("overshoot_ns"), A_FLAG("switches"), {"places", OFFBEAT_TEXTS, 0}, A_NUMBERS("domains"))},
     {OFFBEAT_DRIVER, "quit", "Ends the program.", .keys = no_keys, .answers = no_answers},
 
     {OFFBEAT_SMPI, "run",

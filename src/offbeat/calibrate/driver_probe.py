@@ -13,13 +13,29 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.calibrate.measure import Machine, Ranks
-from offbeat.calibrate.measurements import FASTER_HALF, LateReceiverPoint, Point, StreamPoint, point
+from offbeat.calibrate.measurements import (
+    FASTER_HALF,
+    LateReceiverPoint,
+    Point,
+    StreamPoint,
+    WorkPoint,
+    point,
+)
 from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.protocol import AnswerType, Command, Hello, LateReceiver, LocalWork, PingPong, Stream
+from offbeat.mpi.protocol import (
+    AnswerType,
+    Command,
+    Hello,
+    LateReceiver,
+    LocalWork,
+    PingPong,
+    Stream,
+    TimeWork,
+)
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer."""
@@ -100,8 +116,35 @@ class DriverProbe:
         command = LocalWork(work=work, bytes=size_bytes, messages=8, repetitions=STREAM_REPETITIONS)
         return point(size_bytes, _seconds(self._ask(command).taken_ns) / 8)
 
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> WorkPoint:
+        """Traffic of all at a common start."""
+        return self._work(TimeWork(ranks=list(ranks), memory=size_bytes), size_bytes)
+
+    def flops(self, rank: int, count: int) -> WorkPoint:
+        """Operations without memory traffic."""
+        return self._work(TimeWork(ranks=[rank], flops=count), count)
+
+    def _work(self, command: TimeWork, amount: int) -> WorkPoint:
+        answer = self._ask(structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2))
+        return WorkPoint(ranks=len(command.ranks), amount=amount, time_s=_typical(_seconds(answer.taken_ns)))
+
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> StreamPoint:
+        """Messages around a ring, posted at a common start."""
+        answer = self._ask(
+            Stream(
+                senders=list(ranks),
+                receivers=[*ranks[1:], ranks[0]],
+                bytes=size_bytes,
+                messages=messages,
+                repetitions=STREAM_REPETITIONS,
+                warmups=2,
+            )
+        )
+        time_s = _typical(_seconds(answer.taken_ns))
+        return StreamPoint(flows=messages * len(ranks), bytes=size_bytes, time_s=time_s)
+
     def _ask(self, command: Command[AnswerType]) -> AnswerType:
-        what = f"'{command.verb}' of {command.values()['bytes']} bytes"
+        what = f"'{command.line()}'"
         try:
             return self._driver.ask(command, timeout_s=PATIENCE_S)
         except DriverLost as lost:
@@ -176,6 +219,8 @@ def _machine(driver: Driver, installation: Installation, warnings: list[str]) ->
         cores=cores.available().physical,
         library=installation.version_text,
         warnings=[*warnings, *_load()],
+        domain_of_rank=answer.domains,
+        domains=cores.memory_domains(),
     )
 
 

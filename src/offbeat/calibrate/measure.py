@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -11,7 +12,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.calibrate.fit import Piece, pieces_of
-from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint, point
+from offbeat.calibrate.measurements import (
+    LateReceiverPoint,
+    Measurements,
+    Memory,
+    Pair,
+    Point,
+    StreamPoint,
+    WorkPoint,
+    point,
+)
 from offbeat.units import counted, format_size
 
 LARGEST = 2**23
@@ -36,6 +46,18 @@ LATE_SIZES = [1, 4, 16, 64]
 WORK_SIZES = [2**10, 2**12, 2**14, 2**16, 2**18]
 """Sizes of local reductions and copies."""
 
+TRAFFIC = 2**26
+"""Memory traffic of a process in a repetition: some milliseconds."""
+
+FLOPS = 2**25
+"""Operations in a repetition: the same."""
+
+EXCHANGE_SIZES = [2**16, 2**18, 2**20, 2**22]
+"""Sizes of the messages of an exchange in a memory domain."""
+
+EXCHANGE_MESSAGES = 2
+"""Messages that each process sends in an exchange, as programs do on a ring."""
+
 Ranks = tuple[int, int]
 """A sender and its receiver."""
 
@@ -57,14 +79,26 @@ class Probe(Protocol):
     def local(self, work: str, size_bytes: int) -> Point:
         """A local ``reduce`` or ``copy``."""
 
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> WorkPoint:
+        """Memory traffic of several processes at the same time."""
+
+    def flops(self, rank: int, count: int) -> WorkPoint:
+        """Floating-point operations of one process."""
+
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> StreamPoint:
+        """Simultaneous messages of each of these processes to the next one, and of the last to the first."""
+
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The measured machine: the host of each rank, the cores of a host, and the MPI library."""
+    """The measured machine: the host of each rank and its memory domain there (empty: one domain), the cores
+    and the domains of a host, and the MPI library."""
 
     host_of_rank: list[str]
     cores: int
     library: str
     warnings: list[str] = []
+    domain_of_rank: list[int] = []
+    domains: int = 1
 
     @property
     def hosts(self) -> list[str]:
@@ -74,6 +108,15 @@ class Machine(Struct, frozen=True, kw_only=True):
     def ranks_of(self, host: str) -> list[int]:
         """The ranks of a host."""
         return [rank for rank, name in enumerate(self.host_of_rank) if name == host]
+
+    def ranks_of_domain(self) -> list[int]:
+        """The ranks of the memory domain of the first host that has most of them."""
+        ranks = self.ranks_of(self.hosts[0])
+        domain = dict.fromkeys(ranks, 0)
+        if self.domain_of_rank:
+            domain = {rank: self.domain_of_rank[rank] for rank in ranks}
+        most = Counter(domain.values()).most_common(1)[0][0]
+        return [rank for rank in ranks if domain[rank] == most]
 
     def inside(self) -> list[Ranks]:
         """Disjoint pairs of processes on the first host that has two."""
@@ -101,6 +144,7 @@ def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGE
         between=_pair(probe, between, "between two nodes", report, largest) if between else None,
         reduce=_work(probe, "reduce", report),
         copy=_work(probe, "copy", report),
+        memory=_memory(probe, machine, report),
         warnings=machine.warnings,
     )
 
@@ -122,6 +166,27 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     report(f"{where}: up to {counted(flows[-1], 'message')} at once")
     streams = [probe.stream(pairs[:number], largest) for number in flows]
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
+
+
+def _memory(probe: Probe, machine: Machine, report: Report) -> Memory:
+    """The memory traffic of 1, 2, 4, ... processes of a domain, their exchanges, and operations."""
+    ranks = machine.ranks_of_domain()
+    counts = sorted({min(2**power, len(ranks)) for power in range(len(ranks).bit_length() + 1)})
+    report(f"memory traffic of up to {counted(counts[-1], 'rank')} of a domain, and operations")
+    traffic = [[probe.traffic(ranks[:count], TRAFFIC) for count in counts] for _ in range(PASSES)]
+    sizes = EXCHANGE_SIZES if len(ranks) > 1 else []
+    exchanges = [[probe.exchange(ranks, size, EXCHANGE_MESSAGES) for size in sizes] for _ in range(PASSES)]
+    flops = [probe.flops(ranks[0], FLOPS) for _ in range(PASSES)]
+    return Memory(
+        domains=machine.domains,
+        traffic=[min(passes, key=_time_s) for passes in zip(*traffic, strict=True)],
+        exchanges=[min(passes, key=_time_s) for passes in zip(*exchanges, strict=True)],
+        flops=min(flops, key=_time_s),
+    )
+
+
+def _time_s(one: WorkPoint | StreamPoint) -> float:
+    return one.time_s
 
 
 class _RoundTripTimes(Struct):

@@ -143,10 +143,11 @@ class LaunchFacts(Struct, frozen=True, kw_only=True):
 
 
 class DriverGreeting(LaunchFacts, Answer, frozen=True, kw_only=True):
-    """The driver's answer to ``hello``."""
+    """The driver's answer to ``hello``; ``domains`` has the ccNUMA domain of each rank on its node."""
 
     protocol: int
     family: str
+    domains: list[int]
 
 
 class SmpiGreeting(Answer, frozen=True, kw_only=True):
@@ -412,6 +413,16 @@ class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True, tag="local"
     """Reductions or copies on rank 0."""
 
     work: str | UnsetType = UNSET
+
+
+class TimeWork(Command[Timed], frozen=True, kw_only=True, tag="work"):
+    """Work that some ranks do at a common start."""
+
+    ranks: list[int]
+    memory: int | UnsetType = UNSET
+    flops: int | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    warmups: int | UnsetType = UNSET
 
 
 class MeasureStart(CallOptions, Command[Started], frozen=True, kw_only=True, tag="start"):
