@@ -59,6 +59,10 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
 /** A harmonised start with this process's delay; a failure is fatal. Collective. */
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
 
+/** Creates the arrays for the work of this process, if it works and has none. Collective.
+ * @return 0, or -1 on all processes after answering with the error */
+int offbeat_session_prepare_work(offbeat_session *session, int works);
+
 /** The clock options of a command except the method; keys that are missing have the library's defaults. */
 offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command);
 

@@ -25,8 +25,9 @@ typedef struct transfer {
     int64_t messages, repetitions, warmups;
     int64_t delay_ns;               /**< of the receiver, in late */
     int is_reduction;               /**< in local */
+    int is_cold;                    /**< in stream: messages are in no cache */
     MPI_Request *requests;          /**< in stream */
-    unsigned char *sent, *received; /**< buffers of bytes, and of bytes * messages */
+    unsigned char *sent, *received; /**< buffers of bytes * messages */
     int64_t *taken_ns;              /**< one per repetition */
 } transfer;
 
@@ -60,7 +61,7 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
         .warmups = offbeat_command_number(command, "warmups"),
     };
     t->received = allocate_touched((size_t)t->bytes * (size_t)t->messages);
-    t->sent = t->received ? allocate_touched((size_t)t->bytes) : NULL;
+    t->sent = t->received ? allocate_touched((size_t)t->bytes * (size_t)t->messages) : NULL;
     t->taken_ns = calloc((size_t)t->repetitions, sizeof *t->taken_ns);
     int64_t failed = !t->sent || !t->received || !t->taken_ns;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
@@ -204,9 +205,11 @@ static int64_t run_stream(offbeat_session *session, const transfer *t) {
     for (int i = 0; t->from >= 0 && i < messages; i++)
         MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
                   OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[count++]);
+    if (t->is_cold && (t->from >= 0 || t->to >= 0))
+        offbeat_work_evict(session->work);
     offbeat_session_start(session, 0, &start);
     for (int i = 0; t->to >= 0 && i < messages; i++)
-        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control_comm,
+        MPI_Isend(t->sent + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control_comm,
                   &t->requests[count++]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
@@ -224,8 +227,12 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
                                "senders and receivers must be as many ranks, each named once in its list");
         return;
     }
+    const int is_cold = offbeat_command_number(command, "cold") != 0;
+    if (is_cold && offbeat_session_prepare_work(session, flow.from >= 0 || flow.to >= 0) != 0)
+        return;
     if (prepare(session, command, &t) != 0)
         return;
+    t.is_cold = is_cold;
     t.from = flow.from;
     t.to = flow.to;
     t.requests = calloc(2 * (size_t)t.messages, sizeof(MPI_Request));

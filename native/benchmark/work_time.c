@@ -18,9 +18,7 @@ static int takes_part(const offbeat_session *session, const offbeat_command *com
     return is_listed;
 }
 
-/* Creates the arrays of this process at its first work. Collective.
- * @return 0, or -1 on all processes after answering with the error */
-static int prepare(offbeat_session *session, int works) {
+int offbeat_session_prepare_work(offbeat_session *session, int works) {
     if (works && !session->work)
         session->work = offbeat_work_create(offbeat_work_default_bytes());
     int64_t failed = works && !session->work;
@@ -52,7 +50,7 @@ void offbeat_time_work(offbeat_session *session, const offbeat_command *command)
         offbeat_answer_failure(&session->answer, "ranks must be ranks of this launch");
         return;
     }
-    if (prepare(session, works) != 0)
+    if (offbeat_session_prepare_work(session, works) != 0)
         return;
     int64_t *taken_ns = calloc((size_t)repetitions, sizeof *taken_ns);
     if (!taken_ns)

@@ -156,6 +156,10 @@ void offbeat_work_run(offbeat_work *work, int64_t memory_bytes, int64_t flops) {
     }
 }
 
+void offbeat_work_evict(offbeat_work *work) {
+    offbeat_work_run(work, (int64_t)(work->lines / 2) * OFFBEAT_WORK_LINE_TRAFFIC, 0);
+}
+
 static int64_t core_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

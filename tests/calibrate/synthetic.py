@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from offbeat.calibrate.fit_memory import traffic_s
 from offbeat.calibrate.measure import Machine, Ranks
-from offbeat.calibrate.measurements import LateReceiverPoint, Point, StreamPoint, WorkPoint, point
+from offbeat.calibrate.measurements import LateReceiverPoint, Point, StreamPoint, point
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import (
     MessagePath,
@@ -64,20 +64,14 @@ class SyntheticProbe:
         bandwidth = messages.reduce_bandwidth if work == "reduce" else messages.copy_bandwidth
         return point(size_bytes, self._disturbed(np.full(5, size_bytes / (bandwidth or 1e12))))
 
-    def traffic(self, ranks: Sequence[int], size_bytes: int) -> WorkPoint:
-        time_s = traffic_s(self._memory, size_bytes, len(ranks))
-        return WorkPoint(ranks=len(ranks), amount=size_bytes, time_s=self._one(time_s))
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, traffic_s(self._memory, size_bytes, len(ranks))))
 
-    def flops(self, rank: int, count: int) -> WorkPoint:
-        return WorkPoint(ranks=1, amount=count, time_s=self._one(count / (self._file.flop_rate or 1e10)))
+    def flops(self, rank: int, count: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, count / (self._file.flop_rate or 1e10)))
 
-    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> StreamPoint:
-        flows = messages * len(ranks)
-        time_s = shared_message_s(self._file, size_bytes, flows)
-        return StreamPoint(flows=flows, bytes=size_bytes, time_s=self._one(time_s))
-
-    def _one(self, time_s: float) -> float:
-        return float(self._disturbed(np.array([time_s]))[0])
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, shared_message_s(self._file, size_bytes, messages * len(ranks))))
 
     def _way(self, ranks: Ranks) -> MessagePath:
         hosts = self._machine.host_of_rank

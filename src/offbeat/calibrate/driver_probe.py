@@ -18,7 +18,6 @@ from offbeat.calibrate.measurements import (
     LateReceiverPoint,
     Point,
     StreamPoint,
-    WorkPoint,
     point,
 )
 from offbeat.errors import RunFailed
@@ -116,32 +115,24 @@ class DriverProbe:
         command = LocalWork(work=work, bytes=size_bytes, messages=8, repetitions=STREAM_REPETITIONS)
         return point(size_bytes, _seconds(self._ask(command).taken_ns) / 8)
 
-    def traffic(self, ranks: Sequence[int], size_bytes: int) -> WorkPoint:
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> NDArray[np.float64]:
         """Traffic of all at a common start."""
-        return self._work(TimeWork(ranks=list(ranks), memory=size_bytes), size_bytes)
+        return self._shared(TimeWork(ranks=list(ranks), memory=size_bytes))
 
-    def flops(self, rank: int, count: int) -> WorkPoint:
+    def flops(self, rank: int, count: int) -> NDArray[np.float64]:
         """Operations without memory traffic."""
-        return self._work(TimeWork(ranks=[rank], flops=count), count)
+        return self._shared(TimeWork(ranks=[rank], flops=count))
 
-    def _work(self, command: TimeWork, amount: int) -> WorkPoint:
-        answer = self._ask(structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2))
-        return WorkPoint(ranks=len(command.ranks), amount=amount, time_s=_typical(_seconds(answer.taken_ns)))
-
-    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> StreamPoint:
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> NDArray[np.float64]:
         """Messages around a ring, posted at a common start."""
-        answer = self._ask(
-            Stream(
-                senders=list(ranks),
-                receivers=[*ranks[1:], ranks[0]],
-                bytes=size_bytes,
-                messages=messages,
-                repetitions=STREAM_REPETITIONS,
-                warmups=2,
-            )
+        receivers = [*ranks[1:], ranks[0]]
+        return self._shared(
+            Stream(senders=list(ranks), receivers=receivers, cold=1, bytes=size_bytes, messages=messages)
         )
-        time_s = _typical(_seconds(answer.taken_ns))
-        return StreamPoint(flows=messages * len(ranks), bytes=size_bytes, time_s=time_s)
+
+    def _shared(self, command: TimeWork | Stream) -> NDArray[np.float64]:
+        several = structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2)
+        return _seconds(self._ask(several).taken_ns)
 
     def _ask(self, command: Command[AnswerType]) -> AnswerType:
         what = f"'{command.line()}'"

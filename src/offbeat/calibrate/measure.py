@@ -58,6 +58,14 @@ EXCHANGE_SIZES = [2**16, 2**18, 2**20, 2**22]
 EXCHANGE_MESSAGES = 2
 """Messages that each process sends in an exchange, as programs do on a ring."""
 
+SHARED_PASSES = 8
+"""How often memory traffic, exchanges and operations are measured."""
+
+QUIET = 0.1
+"""The quantile of their times that counts: they last for only as long as no process is disturbed."""
+
+Times = NDArray[np.float64]
+
 Ranks = tuple[int, int]
 """A sender and its receiver."""
 
@@ -79,14 +87,15 @@ class Probe(Protocol):
     def local(self, work: str, size_bytes: int) -> Point:
         """A local ``reduce`` or ``copy``."""
 
-    def traffic(self, ranks: Sequence[int], size_bytes: int) -> WorkPoint:
-        """Memory traffic of several processes at the same time."""
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> Times:
+        """Memory traffic of several processes at the same time: (n,) in seconds."""
 
-    def flops(self, rank: int, count: int) -> WorkPoint:
-        """Floating-point operations of one process."""
+    def flops(self, rank: int, count: int) -> Times:
+        """Floating-point operations of one process: (n,) in seconds."""
 
-    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> StreamPoint:
-        """Simultaneous messages of each of these processes to the next one, and of the last to the first."""
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> Times:
+        """Simultaneous messages of each of these processes to the next one, and of the last to the first:
+        (n,) in seconds. No message is in a cache, as after work that draws from the memory."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -144,7 +153,7 @@ def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGE
         between=_pair(probe, between, "between two nodes", report, largest) if between else None,
         reduce=_work(probe, "reduce", report),
         copy=_work(probe, "copy", report),
-        memory=_memory(probe, machine, report),
+        memory=measure_memory(probe, machine, report),
         warnings=machine.warnings,
     )
 
@@ -168,25 +177,37 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
 
 
-def _memory(probe: Probe, machine: Machine, report: Report) -> Memory:
+def measure_memory(probe: Probe, machine: Machine, report: Report) -> Memory:
     """The memory traffic of 1, 2, 4, ... processes of a domain, their exchanges, and operations."""
     ranks = machine.ranks_of_domain()
     counts = sorted({min(2**power, len(ranks)) for power in range(len(ranks).bit_length() + 1)})
-    report(f"memory traffic of up to {counted(counts[-1], 'rank')} of a domain, and operations")
-    traffic = [[probe.traffic(ranks[:count], TRAFFIC) for count in counts] for _ in range(PASSES)]
     sizes = EXCHANGE_SIZES if len(ranks) > 1 else []
-    exchanges = [[probe.exchange(ranks, size, EXCHANGE_MESSAGES) for size in sizes] for _ in range(PASSES)]
-    flops = [probe.flops(ranks[0], FLOPS) for _ in range(PASSES)]
+    report(f"memory traffic and messages of up to {counted(counts[-1], 'rank')} of a domain, and operations")
+    traffic: dict[int, list[Times]] = {count: [] for count in counts}
+    exchanges: dict[int, list[Times]] = {size: [] for size in sizes}
+    flops: list[Times] = []
+    for _ in range(SHARED_PASSES):
+        for count in counts:
+            traffic[count].append(probe.traffic(ranks[:count], TRAFFIC))
+        for size in sizes:
+            exchanges[size].append(probe.exchange(ranks, size, EXCHANGE_MESSAGES))
+        flops.append(probe.flops(ranks[0], FLOPS))
     return Memory(
         domains=machine.domains,
-        traffic=[min(passes, key=_time_s) for passes in zip(*traffic, strict=True)],
-        exchanges=[min(passes, key=_time_s) for passes in zip(*exchanges, strict=True)],
-        flops=min(flops, key=_time_s),
+        traffic=[
+            WorkPoint(ranks=count, amount=TRAFFIC, time_s=_quiet_s(times)) for count, times in traffic.items()
+        ],
+        exchanges=[
+            StreamPoint(flows=EXCHANGE_MESSAGES * len(ranks), bytes=size, time_s=_quiet_s(times))
+            for size, times in exchanges.items()
+        ],
+        flops=WorkPoint(ranks=1, amount=FLOPS, time_s=_quiet_s(flops)),
     )
 
 
-def _time_s(one: WorkPoint | StreamPoint) -> float:
-    return one.time_s
+def _quiet_s(passes: list[Times]) -> float:
+    """The time of work that several processes do together, each of which other programs can disturb."""
+    return float(np.quantile(np.concatenate(passes), QUIET))
 
 
 class _RoundTripTimes(Struct):

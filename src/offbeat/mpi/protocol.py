@@ -407,6 +407,7 @@ class Stream(Transfer, Command[Timed], frozen=True, kw_only=True, tag="stream"):
 
     senders: list[int]
     receivers: list[int]
+    cold: int | UnsetType = UNSET
 
 
 class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True, tag="local"):
