@@ -35,7 +35,7 @@ typedef struct offbeat_session {
     const char *samples;      /**< path of the sample file, on the node of rank 0; NULL: none */
     offbeat_clock *clock;     /**< of all processes */
     offbeat_start_context *start_context; /**< of all processes, over control_comm */
-    offbeat_work *work; /**< arrays of this process's work; NULL until it is needed */
+    offbeat_work *work;                   /**< arrays of this process's work; NULL until it is needed */
     offbeat_subset *subsets;              /**< communicators of commands with the key "members" */
 } offbeat_session;
 

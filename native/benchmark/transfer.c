@@ -209,8 +209,8 @@ static int64_t run_stream(offbeat_session *session, const transfer *t) {
         offbeat_work_evict(session->work);
     offbeat_session_start(session, 0, &start);
     for (int i = 0; t->to >= 0 && i < messages; i++)
-        MPI_Isend(t->sent + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control_comm,
-                  &t->requests[count++]);
+        MPI_Isend(t->sent + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER,
+                  session->control_comm, &t->requests[count++]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
         MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);

@@ -104,7 +104,8 @@ void program_exchange_run(program_exchange *exchange) {
     MPI_Waitall(requests, exchange->requests, exchange->statuses);
 }
 
-/* --- the memory of buffered sends ------------------------------------------------------------------------ */
+/* --- the memory of buffered sends ------------------------------------------------------------------------
+ */
 
 static struct {
     void *memory;

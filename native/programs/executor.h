@@ -25,7 +25,8 @@ typedef struct program_executor program_executor;
  */
 program_executor *program_executor_create(const program_plan *plan, const char **why);
 
-/** Executes every step twice without timing, so that connections and caches of the library exist. Collective. */
+/** Executes every step twice without timing, so that connections and caches of the library exist. Collective.
+ */
 void program_executor_warm_up(program_executor *executor);
 
 /**

@@ -121,9 +121,12 @@ static const char *read_command(const offbeat_command *command, int rank, progra
         const char *verb;
         const char *(*read)(const offbeat_command *command, int rank, program_plan *plan);
     } verbs[] = {
-        {"run", read_run},         {"work", read_work},
-        {"exchange", read_exchange}, {"message", read_message},
-        {"collective", read_collective}, {"delay", read_delay},
+        {"run", read_run},
+        {"work", read_work},
+        {"exchange", read_exchange},
+        {"message", read_message},
+        {"collective", read_collective},
+        {"delay", read_delay},
     };
     if ((strcmp(command->verb->name, "run") == 0) == (plan->ranks > 0))
         return "the first line, and no other one, must be 'run'";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file plan_test.c  Tests of what a process takes from a plan, of its delays, and of the file of its times. */
+/** @file plan_test.c  Tests of what a process takes from a plan, of its delays, and of the file of its times.
+ */
 #define _GNU_SOURCE
 #include "programs/delays.h"
 #include "programs/plan.h"
@@ -45,8 +46,8 @@ static void a_process_takes_its_share(void) {
     expect(work->memory_bytes == 200 && work->flops == 5 && work->time_ns == 9 && work->every == 2,
            "the work of rank 1");
     expect(exchange->sends == PROGRAM_SYNCHRONOUS && exchange->message_count == 3, "its messages");
-    expect(!exchange->messages[0].is_sent && exchange->messages[1].is_sent && exchange->messages[1].bytes == 16 &&
-               exchange->messages[2].partner == 2,
+    expect(!exchange->messages[0].is_sent && exchange->messages[1].is_sent &&
+               exchange->messages[1].bytes == 16 && exchange->messages[2].partner == 2,
            "messages are in the order of the plan");
     expect(collective->call.root == 2 && strcmp(collective->call.op, "bor") == 0, "the collective");
     expect(plan.steps[2].every == 3 && plan.steps[2].kind == PROGRAM_DELAY, "the place of delays");

@@ -38,8 +38,8 @@ void offbeat_work_free(offbeat_work *work);
  */
 void offbeat_work_run(offbeat_work *work, int64_t memory_bytes, int64_t flops);
 
-/** Draws so much of the arrays from the memory that nothing else is left in the caches, if the arrays have the
- * default size. */
+/** Draws so much of the arrays from the memory that nothing else is left in the caches, if the arrays have
+ * the default size. */
 void offbeat_work_evict(offbeat_work *work);
 
 /** Computes until this thread has had a core for @p duration_ns. Other processes on the same core make the
