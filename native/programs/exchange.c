@@ -26,7 +26,7 @@ program_exchange *program_exchange_create(const program_step *step) {
     *exchange = (program_exchange){
         .step = step,
         .buffers = calloc(count + 1, sizeof *exchange->buffers),
-        .requests = calloc(count + 1, sizeof *exchange->requests),
+        .requests = calloc(count + 1, sizeof(MPI_Request)),
         .statuses = calloc(count + 1, sizeof *exchange->statuses),
     };
     int has_memory = exchange->buffers && exchange->requests && exchange->statuses;

@@ -181,15 +181,15 @@ void offbeat_work_busy(int64_t duration_ns) {
 static size_t largest_cache_bytes(void) {
     size_t largest = 0;
     for (int index = 0; index < 10; index++) {
-        char path[80], unit = 'K';
-        unsigned long size = 0;
+        char path[80], text[32] = "", *unit;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
         FILE *file = fopen(path, "r");
         if (!file)
             break;
-        if (fscanf(file, "%lu%c", &size, &unit) >= 1)
-            size <<= unit == 'M' ? 20 : 10;
+        const int is_read = fgets(text, sizeof text, file) != NULL;
         fclose(file);
+        size_t size = is_read ? strtoul(text, &unit, 10) : 0;
+        size <<= is_read && *unit == 'M' ? 20 : 10; /* "32768K" */
         largest = size > largest ? size : largest;
     }
     return largest;

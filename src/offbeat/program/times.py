@@ -195,6 +195,9 @@ class _Rank:
         self.domain = int(header["domain"])
         self.bound_s = int(header["bound"]) * 1e-9
         self.complete = _count(self._iterations)
+        ends = self._iterations["end"][: self.complete]
+        if (np.diff(ends, prepend=header["begin_local"]) < 0).any():
+            raise BadInput(f"{path}: an iteration ends before it begins; the file is damaged")
 
     def end_s(self, count: int) -> NDArray[np.float64]:
         """The ends of the first iterations on the shared clock, in seconds since the common start.
