@@ -152,10 +152,15 @@ def _facts(folder: Path) -> RunFacts:
 
 
 def _mapped(path: Path) -> tuple[np.void, NDArray[np.void]]:
-    """The header and the iterations of a file, whose pages are read when they are used."""
+    """The header and the iterations of a file, whose pages are read when they are used.
+
+    Raises :class:`ValueError` unless the file has the size that its header states.
+    """
     header = np.memmap(path, dtype=HEADER, mode="r", shape=(1,))[0]
-    offset = HEADER.itemsize + 8 * int(header["phases"]) * int(header["alone"])
-    count = int(header["iterations"])
+    phases, alone, count = (int(header[name]) for name in ("phases", "alone", "iterations"))
+    offset = HEADER.itemsize + 8 * phases * alone
+    if min(phases, alone, count) < 0 or path.stat().st_size != offset + ITERATION.itemsize * count:
+        raise ValueError("its size is not that of the times in it")
     if not count:
         return header, np.zeros(0, ITERATION)
     return header, np.memmap(path, dtype=ITERATION, mode="r", offset=offset, shape=(count,))
