@@ -41,7 +41,7 @@ ITERATIONS = 600
 PERIOD = 20
 """A multiple of every period below."""
 
-MEMORY = '[[phase]]\nkind = "work"\nname = "triad"\nmemory = "80 MB"\n'
+MEMORY = '[[phase]]\nkind = "work"\nname = "triad"\nmemory = "40 MB"\n'
 CORE = '[[phase]]\nkind = "work"\nname = "core"\nflops = 2e7\n'
 RING = '[[phase]]\nkind = "exchange"\nname = "halo"\nneighbours = "ring"\nbytes = ["500 kB"]\n'
 SMALL = '[[phase]]\nkind = "exchange"\nname = "halo"\nneighbours = "ring"\nbytes = ["1 kB"]\n'

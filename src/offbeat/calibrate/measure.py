@@ -46,10 +46,10 @@ LATE_SIZES = [1, 4, 16, 64]
 WORK_SIZES = [2**10, 2**12, 2**14, 2**16, 2**18]
 """Sizes of local reductions and copies."""
 
-TRAFFIC = 2**26
-"""Memory traffic of a process in a repetition: some milliseconds."""
+TRAFFIC = 2**24
+"""Memory traffic of a process in a repetition: less than a millisecond, in which few ranks are disturbed."""
 
-FLOPS = 2**25
+FLOPS = 2**23
 """Operations in a repetition: the same."""
 
 EXCHANGE_SIZES = [2**16, 2**18, 2**20, 2**22]
