@@ -54,6 +54,13 @@ SMPI = """## The program for SimGrid
 
 """
 
+EXECUTOR = """## The executor of programs
+
+`offbeat-program FOLDER` executes a program of many iterations with MPI; `offbeat program run` starts it. The
+file `plan` in the folder has lines of the same form, one for each step of an iteration:
+
+"""
+
 
 @functools.cache
 def protocol() -> dict[str, Any]:
@@ -85,6 +92,9 @@ def page() -> str:
         + f"\n## The sample file\n\n{sample_file()}\n\n"
         + SMPI
         + _sections("smpi", "###")
+        + "\n"
+        + EXECUTOR
+        + _sections("executor", "###")
     )
 
 

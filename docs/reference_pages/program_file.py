@@ -15,10 +15,11 @@ HEAD = """# The program file
 
 A program file describes what every rank of a program does in an iteration: phases of work, exchanges of
 messages and collectives, and which ranks are delayed. `offbeat program init` writes one with an explanation
-of every key, `offbeat program show` prints its phases, and `offbeat program simulate` simulates it. A file
-with an unknown key, a wrong type or an impossible value is rejected, and the message names the line. Editors
-that support JSON Schema can use [program.schema.json](program.schema.json) (`offbeat program schema` prints
-it). [Programs of many iterations](../howto/programs.md) shows how to write one.
+of every key, `offbeat program show` prints its phases, `offbeat program simulate` simulates it, and `offbeat
+program run` executes it with MPI. A file with an unknown key, a wrong type or an impossible value is
+rejected, and the message names the line. Editors that support JSON Schema can use
+[program.schema.json](program.schema.json) (`offbeat program schema` prints it). [Programs of many
+iterations](../howto/programs.md) shows how to write one.
 
 Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds or text with a unit: {times}.
 

@@ -110,11 +110,13 @@ void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
     offbeat_answer_number(answer, "clock_bound_ns", worst[1]);
     offbeat_answer_number(answer, "overshoot_ns", worst[0]);
     offbeat_answer_flag(answer, "switches", offbeat_mpi.switches_at_run_time);
+    const int64_t domain = offbeat_work_domain();
     FILE *out = offbeat_answer_key_of(answer, "places", OFFBEAT_TEXTS);
     if (out)
         fputc('[', out);
     offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control_comm);
     if (out)
         fputc(']', out);
+    offbeat_answer_gathered(session, "domains", &domain, 1);
     offbeat_answer_end(answer);
 }

@@ -70,6 +70,7 @@ static void execute(offbeat_session *session, const offbeat_command *command) {
         {"late", offbeat_late},
         {"stream", offbeat_stream},
         {"local", offbeat_local},
+        {"work", offbeat_time_work},
         {"start", offbeat_start_by},
         {"sync", offbeat_sync},
         {"accuracy", offbeat_accuracy},

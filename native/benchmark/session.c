@@ -34,6 +34,7 @@ static void free_subsets(offbeat_session *session);
 
 void offbeat_session_close(offbeat_session *session) {
     free_subsets(session);
+    offbeat_work_free(session->work);
     offbeat_start_context_free(&session->start_context);
     offbeat_clock_free(&session->clock);
     MPI_Comm_free(&session->test_comm);

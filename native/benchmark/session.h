@@ -12,6 +12,7 @@
 #include "collectives/collectives.h"
 #include "protocol/answer.h"
 #include "protocol/command.h"
+#include "work/work.h"
 
 #include <offbeat/clock.h>
 #include <offbeat/harmonize.h>
@@ -34,6 +35,7 @@ typedef struct offbeat_session {
     const char *samples;      /**< path of the sample file, on the node of rank 0; NULL: none */
     offbeat_clock *clock;     /**< of all processes */
     offbeat_start_context *start_context; /**< of all processes, over control_comm */
+    offbeat_work *work;                   /**< arrays of this process's work; NULL until it is needed */
     offbeat_subset *subsets;              /**< communicators of commands with the key "members" */
 } offbeat_session;
 
@@ -56,6 +58,10 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
 
 /** A harmonised start with this process's delay; a failure is fatal. Collective. */
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
+
+/** Creates the arrays for the work of this process, if it works and has none. Collective.
+ * @return 0, or -1 on all processes after answering with the error */
+int offbeat_session_prepare_work(offbeat_session *session, int works);
 
 /** The clock options of a command except the method; keys that are missing have the library's defaults. */
 offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command);
@@ -97,6 +103,7 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command);
 void offbeat_late(offbeat_session *session, const offbeat_command *command);
 void offbeat_stream(offbeat_session *session, const offbeat_command *command);
 void offbeat_local(offbeat_session *session, const offbeat_command *command);
+void offbeat_time_work(offbeat_session *session, const offbeat_command *command);
 void offbeat_start_by(offbeat_session *session, const offbeat_command *command);
 void offbeat_sync(offbeat_session *session, const offbeat_command *command);
 void offbeat_accuracy(offbeat_session *session, const offbeat_command *command);

@@ -25,8 +25,9 @@ typedef struct transfer {
     int64_t messages, repetitions, warmups;
     int64_t delay_ns;               /**< of the receiver, in late */
     int is_reduction;               /**< in local */
+    int is_cold;                    /**< in stream: messages are in no cache */
     MPI_Request *requests;          /**< in stream */
-    unsigned char *sent, *received; /**< buffers of bytes, and of bytes * messages */
+    unsigned char *sent, *received; /**< buffers of bytes * messages */
     int64_t *taken_ns;              /**< one per repetition */
 } transfer;
 
@@ -60,7 +61,7 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
         .warmups = offbeat_command_number(command, "warmups"),
     };
     t->received = allocate_touched((size_t)t->bytes * (size_t)t->messages);
-    t->sent = t->received ? allocate_touched((size_t)t->bytes) : NULL;
+    t->sent = t->received ? allocate_touched((size_t)t->bytes * (size_t)t->messages) : NULL;
     t->taken_ns = calloc((size_t)t->repetitions, sizeof *t->taken_ns);
     int64_t failed = !t->sent || !t->received || !t->taken_ns;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
@@ -168,43 +169,48 @@ void offbeat_late(offbeat_session *session, const offbeat_command *command) {
 }
 
 /* Finds the ranks that this process sends to and receives from, -1 for none.
- * @return 0, or -1 if the lists are invalid: a rank occurs twice, or does not exist */
+ * @return 0, or -1 if the lists are invalid: a rank occurs twice in one of them, or does not exist */
 static int find_flow(const offbeat_session *session, const offbeat_command *command, transfer *t) {
     int flows = offbeat_command_list_length(command, "senders");
     *t = (transfer){.from = -1, .to = -1};
-    char *is_used = calloc((size_t)session->p, 1);
-    if (!is_used)
+    enum { SENDS = 1, RECEIVES = 2 };
+    char *roles = calloc((size_t)session->p, 1);
+    if (!roles)
         offbeat_fatal("no memory for the flows of a stream");
     int failed = flows == 0 || flows != offbeat_command_list_length(command, "receivers");
     for (int i = 0; i < flows && !failed; i++) {
         int64_t sender = offbeat_command_list_item(command, "senders", i);
         int64_t receiver = offbeat_command_list_item(command, "receivers", i);
-        failed = sender >= session->p || receiver >= session->p || sender == receiver || is_used[sender] ||
-                 is_used[receiver];
+        failed = sender >= session->p || receiver >= session->p || sender == receiver ||
+                 (roles[sender] & SENDS) || (roles[receiver] & RECEIVES);
         if (failed)
             break;
-        is_used[sender] = is_used[receiver] = 1;
+        roles[sender] |= SENDS;
+        roles[receiver] |= RECEIVES;
         if (session->rank == sender)
             t->to = (int)receiver;
         if (session->rank == receiver)
             t->from = (int)sender;
     }
-    free(is_used);
+    free(roles);
     return failed ? -1 : 0;
 }
 
 /* Posts all receives, then after the start all sends, and waits for them. @return on rank 0 the time until
  * the last message of any flow was complete */
 static int64_t run_stream(offbeat_session *session, const transfer *t) {
-    int count = t->from >= 0 || t->to >= 0 ? (int)t->messages : 0;
+    const int messages = (int)t->messages;
+    int count = 0;
     offbeat_start start;
-    for (int i = 0; t->from >= 0 && i < count; i++)
+    for (int i = 0; t->from >= 0 && i < messages; i++)
         MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
-                  OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[i]);
+                  OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[count++]);
+    if (t->is_cold && (t->from >= 0 || t->to >= 0))
+        offbeat_work_evict(session->work);
     offbeat_session_start(session, 0, &start);
-    for (int i = 0; t->to >= 0 && i < count; i++)
-        MPI_Isend(t->sent, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, session->control_comm,
-                  &t->requests[i]);
+    for (int i = 0; t->to >= 0 && i < messages; i++)
+        MPI_Isend(t->sent + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER,
+                  session->control_comm, &t->requests[count++]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
         MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
@@ -218,14 +224,18 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
     transfer flow, t;
     if (find_flow(session, command, &flow) != 0) {
         offbeat_answer_failure(&session->answer,
-                               "senders and receivers must be as many ranks, each named once");
+                               "senders and receivers must be as many ranks, each named once in its list");
         return;
     }
+    const int is_cold = offbeat_command_number(command, "cold") != 0;
+    if (is_cold && offbeat_session_prepare_work(session, flow.from >= 0 || flow.to >= 0) != 0)
+        return;
     if (prepare(session, command, &t) != 0)
         return;
+    t.is_cold = is_cold;
     t.from = flow.from;
     t.to = flow.to;
-    t.requests = calloc((size_t)t.messages, sizeof(MPI_Request));
+    t.requests = calloc(2 * (size_t)t.messages, sizeof(MPI_Request));
     if (!t.requests)
         offbeat_fatal("no memory for the requests of a stream");
     repeat(session, &t, 1, run_stream);

@@ -44,9 +44,15 @@ static void print_key(const offbeat_key *key, FILE *out) {
     fputc('}', out);
 }
 
+static const char *const programs[] = {
+    [OFFBEAT_DRIVER] = "driver",
+    [OFFBEAT_SMPI] = "smpi",
+    [OFFBEAT_EXECUTOR] = "executor",
+};
+
 static void print_verb(const offbeat_verb *verb, FILE *out) {
     fputs("{\"program\":", out);
-    offbeat_json_text(verb->program == OFFBEAT_SMPI ? "smpi" : "driver", out);
+    offbeat_json_text(programs[verb->program], out);
     print_text("name", verb->name, out);
     print_text("description", verb->description, out);
     fputs(verb->keys ? ",\"settings\":false,\"keys\":[" : ",\"settings\":true,\"keys\":[", out);

@@ -58,6 +58,8 @@
 #define SMPI_CALL(DATATYPE) COLLECTIVE, \
     TEXT("algorithm", "default", NULL, "SMPI's algorithm"), BYTES, ROOT, DATATYPE
 
+#define EVERY NUMBER("every", 1, INT_MAX, "1", "executed in iterations whose number, from 1, is a multiple of this")
+
 /* --- answers ------------------------------------------------------------------------------------------- */
 
 #define ANSWERS(...) .answers = (const offbeat_answer_key[]){__VA_ARGS__, {0}}
@@ -145,16 +147,28 @@ const offbeat_verb offbeat_verbs[] = {
      ANSWERS(A_NUMBERS("send_ns"), A_NUMBERS("receive_ns"))},
     {OFFBEAT_DRIVER, "stream",
      "`stream senders=A,... receivers=B,... bytes=N messages=K`: each repetition is K messages from each sender"
-     " to its receiver, all posted at a common start. Answers the time until the last message was received.",
+     " to its receiver, all posted at a common start. Answers the time until the last message was received. A"
+     " rank may be a sender and a receiver.",
      KEYS(NUMBERS("senders", INT_MAX, NULL, NULL, "the ranks that send, separated by commas"),
           NUMBERS("receivers", INT_MAX, NULL, NULL,
                   "the ranks that receive, one for each sender, separated by commas"),
+          NUMBER("cold", 0, 1, "0",
+                 "1: before each repetition, every process works through arrays that are larger than its caches, so"
+                 " that no message is in a cache"),
           TRANSFER),
      ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "local",
      "`local work=reduce bytes=N messages=K`: each repetition is K reductions (sums of doubles) or copies of N"
      " bytes on rank 0. Answers the duration of each repetition.",
      KEYS(CHOICE("work", "reduce copy", "reduce", "`reduce` or `copy`"), TRANSFER),
+     ANSWERS(A_NUMBERS("taken_ns"))},
+    {OFFBEAT_DRIVER, "work",
+     "`work ranks=A,... memory=B flops=F`: each repetition is work that these processes do at a common start:"
+     " memory traffic, and operations that overlap with it. Answers the time until the last of them has done it.",
+     KEYS(NUMBERS("ranks", INT_MAX, NULL, NULL, "the ranks that work, separated by commas"),
+          NUMBER("memory", 0, INT64_MAX, "0", "bytes of memory traffic of each"),
+          NUMBER("flops", 0, INT64_MAX, "0", "floating-point operations of each"),
+          NUMBER("repetitions", 1, INT_MAX, "1", "number of repetitions"), WARMUPS),
      ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "start",
      "`start by=B collective=...`: N starts, by MPI_Barrier or harmonised, each followed by a collective or by"
@@ -188,12 +202,12 @@ const offbeat_verb offbeat_verbs[] = {
              A_NUMBERS("ages_ns"), A_NUMBERS("low_ns"), A_NUMBERS("high_ns"), A_NUMBERS("bound_ns"),
              A_NUMBERS("ranks"))},
     {OFFBEAT_DRIVER, "hello",
-     "`hello`: the version of this protocol, library, clock, binding, and the largest lateness in 20 harmonised"
-     " starts.",
+     "`hello`: the version of this protocol, library, clock, binding, the largest lateness in 20 harmonised"
+     " starts, and the ccNUMA domain of its node on which each process runs.",
      .keys = no_keys,
      ANSWERS(A_NUMBER("protocol"), A_NUMBER("p"), A_TEXT("family"), A_TEXT("library"), A_TEXT("clock_source"),
              A_NUMBER("clock_resolution_ns"), A_FLAG("clock_shared"), A_NUMBER("clock_bound_ns"),
-             A_NUMBER("overshoot_ns"), A_FLAG("switches"), {"places", OFFBEAT_TEXTS, 0})},
+             A_NUMBER("overshoot_ns"), A_FLAG("switches"), {"places", OFFBEAT_TEXTS, 0}, A_NUMBERS("domains"))},
     {OFFBEAT_DRIVER, "quit", "Ends the program.", .keys = no_keys, .answers = no_answers},
 
     {OFFBEAT_SMPI, "run",
@@ -216,6 +230,42 @@ const offbeat_verb offbeat_verbs[] = {
     {OFFBEAT_SMPI, "hello", "`hello`: the version of this protocol and of SimGrid, and the number of processes.",
      .keys = no_keys, ANSWERS(A_NUMBER("protocol"), A_TEXT("simgrid"), A_NUMBER("p"))},
     {OFFBEAT_SMPI, "quit", "Ends the program.", .keys = no_keys, .answers = no_answers},
+
+    {OFFBEAT_EXECUTOR, "run",
+     "`run ranks=P iterations=N alone=R buffer_bytes=B`: the first line. How many processes and iterations there"
+     " are, and how often each phase is executed alone before them.",
+     KEYS(NUMBER("ranks", 1, INT_MAX, NULL, "number of processes"),
+          NUMBER("iterations", 0, INT_MAX, NULL, "number of iterations"),
+          NUMBER("alone", 0, INT_MAX, "0", "how often all processes begin each phase together, to time it alone"),
+          NUMBER("buffer_bytes", 0, INT64_MAX, "0",
+                 "bytes of the arrays that the work of a process streams through; 0: several times the last-level"
+                 " cache")),
+     .answers = no_answers},
+    {OFFBEAT_EXECUTOR, "work",
+     "`work memory=B,... flops=F,... time_ns=T,...`: a phase of work. The time on the core comes first, the"
+     " operations overlap with the memory traffic. Each list has one number per rank; a shorter list is repeated.",
+     KEYS(NUMBERS("memory", INT64_MAX, "0", NULL, "bytes of memory traffic"),
+          NUMBERS("flops", INT64_MAX, "0", NULL, "floating-point operations"),
+          NUMBERS("time_ns", OFFBEAT_MAX_NS, "0", NULL, "nanoseconds on the core"), EVERY),
+     .answers = no_answers},
+    {OFFBEAT_EXECUTOR, "exchange",
+     "`exchange sends=S`: a phase in which messages are exchanged; lines `message` follow. Each process posts its"
+     " receives (MPI_Irecv), sends in the order of the lines, and waits for all (MPI_Waitall).",
+     KEYS(CHOICE("sends", "nonblocking blocking synchronous buffered", "nonblocking",
+                 "MPI_Isend, MPI_Send, MPI_Issend or MPI_Ibsend"),
+          EVERY),
+     .answers = no_answers},
+    {OFFBEAT_EXECUTOR, "message", "`message from=A to=B bytes=N`: a message of the last exchange.",
+     KEYS(NUMBER("from", 0, INT_MAX, NULL, "the rank that sends"),
+          NUMBER("to", 0, INT_MAX, NULL, "the rank that receives"), MESSAGE_BYTES),
+     .answers = no_answers},
+    {OFFBEAT_EXECUTOR, "collective", "`collective collective=C bytes=N`: a phase that is a collective.",
+     KEYS(CALL, EVERY), .answers = no_answers},
+    {OFFBEAT_EXECUTOR, "delay",
+     "`delay`: a place for delays, where ranks have no other work. Delays are in the file `delays`: for each rank"
+     " the position of its first record in bytes, and one position more for the end of the last rank's records;"
+     " then records of three numbers: iteration and step, both from 0, and nanoseconds. All are int64.",
+     KEYS(EVERY), .answers = no_answers},
     {OFFBEAT_DRIVER, NULL, NULL, NULL, NULL},
 };
 /* clang-format on */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file protocol.h
- * The protocol of the worklist: the verbs of both drivers, the keys of each, and the keys of each answer.
+ * The protocol of the worklist: the verbs of the drivers and of the executor of programs, the keys of each,
+ * and the keys of each answer.
  *
  * protocol.c has the table. The parser (command.h) checks every command against it, the answers (answer.h)
  * are written by it, and `offbeat-driver --protocol` prints it. src/offbeat/mpi/protocol.py has the same
@@ -23,8 +24,8 @@ enum { OFFBEAT_PROTOCOL_VERSION = 1 };
 /** The largest time in a command; leaves a margin against overflow in computations with clocks. */
 #define OFFBEAT_MAX_NS (INT64_MAX / 16)
 
-/** Whose verb it is: offbeat-driver's or offbeat-smpi's. */
-typedef enum offbeat_program { OFFBEAT_DRIVER, OFFBEAT_SMPI } offbeat_program;
+/** Whose verb it is: offbeat-driver's, offbeat-smpi's or offbeat-program's. */
+typedef enum offbeat_program { OFFBEAT_DRIVER, OFFBEAT_SMPI, OFFBEAT_EXECUTOR } offbeat_program;
 
 /** The type of a value; commands have the first four. */
 typedef enum offbeat_type {

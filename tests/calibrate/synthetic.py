@@ -7,10 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from offbeat.calibrate.fit_memory import traffic_s
 from offbeat.calibrate.measure import Machine, Ranks
 from offbeat.calibrate.measurements import LateReceiverPoint, Point, StreamPoint, point
 from offbeat.platform.machine import Platform
-from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
+from offbeat.platform.message_times import (
+    MessagePath,
+    concurrent_message_s,
+    message_paths,
+    message_s,
+    shared_message_s,
+)
+from offbeat.platform.schema import MemorySection
 
 
 class SyntheticProbe:
@@ -18,6 +26,9 @@ class SyntheticProbe:
 
     def __init__(self, platform: Platform, machine: Machine, noise: float = 0.0, seed: int = 1) -> None:
         self._file = platform.file
+        self._memory = platform.file.memory
+        if not self._memory.bandwidth:
+            self._memory = MemorySection(bandwidth=4e10, core_bandwidth=1.5e10)
         self._machine = machine
         self._noise = noise
         self._random = np.random.default_rng(seed)
@@ -52,6 +63,15 @@ class SyntheticProbe:
         messages = self._file.messages
         bandwidth = messages.reduce_bandwidth if work == "reduce" else messages.copy_bandwidth
         return point(size_bytes, self._disturbed(np.full(5, size_bytes / (bandwidth or 1e12))))
+
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, traffic_s(self._memory, size_bytes, len(ranks))))
+
+    def flops(self, rank: int, count: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, count / (self._file.flop_rate or 1e10)))
+
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> NDArray[np.float64]:
+        return self._disturbed(np.full(5, shared_message_s(self._file, size_bytes, messages * len(ranks))))
 
     def _way(self, ranks: Ranks) -> MessagePath:
         hosts = self._machine.host_of_rank

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from synthetic import SyntheticProbe, machine_of
 
 from offbeat.calibrate import calibration
@@ -216,3 +217,32 @@ def test_residuals_are_listed_for_every_size_and_every_number_of_messages() -> N
     between = [residual for residual in residuals if residual.where == "between two nodes"]
     assert [residual.flows for residual in between if residual.flows > 1] == [2, 4, 8]
     assert sum(residual.flows == 1 for residual in between) == len(taken.between.messages)
+
+
+MEMORY = """
+flop_rate = 2e10
+[memory]
+domains = 2
+bandwidth = "50 GB/s"
+core_bandwidth = "{core} GB/s"
+message_bandwidth = "{messages} GB/s"
+"""
+
+
+@pytest.mark.parametrize("core", [10, 30, 49])
+@pytest.mark.parametrize("messages", [0, 3])
+def test_the_memory_of_a_domain_is_found(core: int, messages: int) -> None:
+    keys = MEMORY.format(core=core, messages=messages).split("[memory]")
+    truth = machine.loads(keys[0] + SATURATED + "[memory]" + keys[1], "x.toml")
+    fitted = fit(measured(truth, ppn=8))
+    assert fitted.memory.bandwidth == pytest.approx(50e9)
+    assert fitted.memory.core_bandwidth == pytest.approx(core * 1e9)
+    assert fitted.memory.message_bandwidth == pytest.approx(messages * 1e9, rel=0.02)
+    assert fitted.flop_rate == pytest.approx(2e10)
+
+
+def test_a_domain_that_too_few_processes_draw_from_gets_a_note() -> None:
+    taken = measured(machine.loads(SATURATED, "x.toml"), ppn=2)
+    more_cores = structs.replace(taken, cores=16)
+    assert "with 2 of 16 cores of a domain" in " ".join(calibrate(more_cores).notes)
+    assert "cores of a domain" not in " ".join(calibrate(taken).notes)

@@ -51,6 +51,20 @@ def test_messages_of_several_senders_are_timed_together(driver: Driver) -> None:
     assert len(answer["taken_ns"]) == 5 and min(answer["taken_ns"]) > 0
 
 
+def test_each_process_of_a_ring_sends_and_receives(driver: Driver) -> None:
+    ring = ask(driver, "stream", senders="0,1,2", receivers="1,2,0", bytes=1000, messages=3, repetitions=4)
+    cold = ask(driver, "stream", senders="0,1", receivers="1,0", bytes=1000, cold=1, repetitions=2)
+    assert len(ring["taken_ns"]) == 4 and len(cold["taken_ns"]) == 2
+    assert min(ring["taken_ns"] + cold["taken_ns"]) > 0
+
+
+def test_work_of_several_processes_is_timed(driver: Driver) -> None:
+    small = ask(driver, "work", ranks="1,2", memory=192_000, repetitions=5)["taken_ns"]
+    large = ask(driver, "work", ranks="1,2", memory=192_000_000, repetitions=5)["taken_ns"]
+    flops = ask(driver, "work", ranks="0", flops=10**8, repetitions=2)["taken_ns"]
+    assert 0 < min(small) < min(large) and min(flops) > 0
+
+
 @pytest.mark.parametrize("work", ["reduce", "copy"])
 def test_local_work_is_timed(driver: Driver, work: str) -> None:
     small = ask(driver, "local", work=work, bytes=800, messages=10, repetitions=5)["taken_ns"]
@@ -68,10 +82,12 @@ def test_local_work_is_timed(driver: Driver, work: str) -> None:
         ("pingpong", {"bytes": 2**31}, "bytes must be a whole number from 0 to 2147483647"),
         ("pingpong", {"bytes": 2**30, "messages": 2**20}, "no memory for the messages"),
         ("stream", {"senders": "0", "receivers": "1,2", "bytes": 1}, "as many ranks"),
-        ("stream", {"senders": "0,1", "receivers": "1,2", "bytes": 1}, "each named once"),
+        ("stream", {"senders": "0,0", "receivers": "1,2", "bytes": 1}, "each named once"),
         ("stream", {"senders": "0", "receivers": "3", "bytes": 1}, "each named once"),
         ("stream", {"bytes": 1}, "stream needs the key senders"),
         ("local", {"work": "think", "bytes": 8}, "reduce or copy"),
+        ("work", {"ranks": f"0,{P}", "memory": 8}, "ranks must be ranks of this launch"),
+        ("work", {"ranks": "0", "memory": -1}, "memory must be a whole number"),
     ],
 )
 def test_invalid_measurements_are_refused_and_the_launch_continues(

@@ -132,9 +132,15 @@ def test_every_shape_is_on_its_page() -> None:
 def test_every_verb_and_key_of_the_driver_is_on_its_page(writer: ModuleType) -> None:
     verbs = writer.driver.protocol()["verbs"]
     page = text("driver.md")
-    for marks, program in (("##", "driver"), ("###", "smpi")):
+    driver, _, rest = page.partition("\n## The program for SimGrid\n")
+    smpi, _, executor = rest.partition("\n## The executor of programs\n")
+    for part, marks, program in (
+        (driver, "##", "driver"),
+        (smpi, "###", "smpi"),
+        (executor, "###", "executor"),
+    ):
         named = [verb["name"] for verb in verbs if verb["program"] == program]
-        assert re.findall(rf"^{marks} ([a-z]\w+)$", page, flags=re.MULTILINE) == named
+        assert re.findall(rf"^{marks} ([a-z]\w+)$", part, flags=re.MULTILINE) == named
     keys = [key["name"] for verb in verbs for key in verb["keys"]]
     assert re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE) == keys
 

@@ -173,6 +173,32 @@ def _tuning(folder: Path) -> None:
     read_proofs(folder)
 
 
+def _make_run(folder: Path) -> None:
+    import numpy as np
+
+    from offbeat.program.times import HEADER, ITERATION, MAGIC, RunFacts, write_facts
+
+    text = '[[phase]]\nkind = "work"\ntime = "1 us"\n'
+    facts = {"path": "program.toml", "seed": 1, "library": "an MPI library", "notes": ["a note"]}
+    write_facts(RunFacts(program=text, ranks=2, iterations=3, **facts), folder)
+    for rank in range(2):
+        header, iterations = np.zeros(1, HEADER), np.zeros(3, ITERATION)
+        values = {"magic": MAGIC, "host": b"n0", "rank": rank, "ranks": 2, "phases": 1, "alone": 2}
+        for name, value in (values | {"iterations": 3, "end_local": 90, "end_global": 91}).items():
+            header[name] = value
+        iterations["end"], iterations["communication"] = [20, 40, 60], [1, 2, 3]
+        alone = np.array([7, 8], np.int64)
+        (folder / f"rank-{rank}.times").write_bytes(header.tobytes() + alone.tobytes() + iterations.tobytes())
+
+
+def _run(folder: Path) -> None:
+    from offbeat.program.summary import sentences, summarise
+    from offbeat.program.times import read
+
+    measured = read(folder)
+    sentences(summarise(measured, measured.composite))
+
+
 TARGETS = {
     "study": Target(_copy("study.toml"), _study),
     "platform": Target(_copy("platform.toml"), _platform),
@@ -183,6 +209,7 @@ TARGETS = {
     "results": Target(_make_results, _results),
     "trace": Target(_make_trace, _trace),
     "tuning": Target(_make_tuning, _tuning),
+    "run": Target(_make_run, _run),
 }
 
 

@@ -89,7 +89,8 @@ int main(int argc, char **argv) {
             return 2;
         size_t length = (size_t)(stpcpy(line, lines[next_random(&state) % (unsigned long long)count]) - line);
         damage(line, length, LINE_BYTES, &state);
-        if (parse(line, next_random(&state) % 4 ? OFFBEAT_DRIVER : OFFBEAT_SMPI, &sum))
+        const unsigned program = next_random(&state) % 8;
+        if (parse(line, program > 2 ? OFFBEAT_DRIVER : program ? OFFBEAT_SMPI : OFFBEAT_EXECUTOR, &sum))
             return 3;
         free(line);
     }

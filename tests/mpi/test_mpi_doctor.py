@@ -35,6 +35,7 @@ ANSWER = {
     "overshoot_ns": 1500,
     "switches": True,
     "places": ["a 0", "a 1"],
+    "domains": [0, 0],
 }
 
 app = typer.Typer()

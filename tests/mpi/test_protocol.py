@@ -35,7 +35,9 @@ TYPES: dict[str, tuple[Any, ...]] = {
 
 COMMANDS = protocol.Command.__subclasses__()
 SMPI_COMMANDS = [one for one in COMMANDS if one.__name__.startswith("Smpi") or one is protocol.Quit]
-DRIVER_COMMANDS = [one for one in COMMANDS if not one.__name__.startswith("Smpi")]
+EXECUTOR_COMMANDS = [one for one in COMMANDS if one.__name__.startswith("Program")]
+DRIVER_COMMANDS = [one for one in COMMANDS if not one.__name__.startswith(("Smpi", "Program"))]
+PROGRAMS = [("driver", DRIVER_COMMANDS), ("smpi", SMPI_COMMANDS), ("executor", EXECUTOR_COMMANDS)]
 
 
 def verb_of(command: type[protocol.Command[Any]]) -> Any:
@@ -58,7 +60,7 @@ def type_of(field: msgspec.structs.FieldInfo) -> Any:
     return kind
 
 
-@pytest.mark.parametrize(("program", "commands"), [("driver", DRIVER_COMMANDS), ("smpi", SMPI_COMMANDS)])
+@pytest.mark.parametrize(("program", "commands"), PROGRAMS)
 def test_the_front_end_and_the_driver_have_the_same_verbs_and_keys(
     printed: dict[str, Any], program: str, commands: list[type[protocol.Command[Any]]]
 ) -> None:
@@ -78,7 +80,7 @@ def test_the_front_end_and_the_driver_have_the_same_verbs_and_keys(
 
 
 def test_the_front_end_expects_the_answers_that_the_driver_gives(printed: dict[str, Any]) -> None:
-    for program, commands in (("driver", DRIVER_COMMANDS), ("smpi", SMPI_COMMANDS)):
+    for program, commands in PROGRAMS:
         verbs = {verb["name"]: verb for verb in printed["verbs"] if verb["program"] == program}
         for command in commands:
             fields = {field.encode_name: field for field in msgspec.structs.fields(command.answer())}

@@ -18,8 +18,9 @@ from offbeat.advice.changes import (
 from offbeat.advice.gains import Gain, Interval, gains, interval
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
+from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
-from offbeat.program.simulate import Lockstep, lockstep
+from offbeat.program.simulate import lockstep
 
 Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from offbeat import _simulator
 from offbeat.platform.machine import Platform
+from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection
-from offbeat.program.simulate import Lockstep, lockstep
-from offbeat.program.steps import call_elements
+from offbeat.program.simulate import lockstep
+from offbeat.program.steps import collective_size
 from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
 from offbeat.units import enumeration, format_time
 
@@ -105,11 +106,11 @@ def _with_algorithm(program: Program, call: PhaseSection, algorithm: str) -> Cha
 def _alternatives(program: Program, platform: Platform, phase: PhaseSection) -> list[SimulatedAlgorithm]:
     """The other algorithms for a phase that are the fastest if all ranks call them together."""
     nodes = platform.node_of_rank(program.file.ranks).tolist()
-    elements, element_bytes = call_elements(phase)
+    size, element_bytes = collective_size(phase)
     alone_s: list[tuple[float, SimulatedAlgorithm]] = []
     for algorithm in algorithms(phase.collective, phase.family):
         refusal, messages = _simulator.preview(
-            *algorithm.identity, program.file.ranks, phase.root, elements, element_bytes, nodes
+            *algorithm.identity, program.file.ranks, phase.root, size // element_bytes, element_bytes, nodes
         )
         if refusal or messages > MOST_MESSAGES or algorithm.name == phase.algorithm:
             continue

@@ -16,7 +16,7 @@ def verdict(advice: Advice) -> str:
     if advice.verdict == "hurts":
         return "Running out of step hurts: no change gains by it, and delays cost time that nothing regains."
     if advice.verdict == "does nothing":
-        return "Running out of step does nothing: no change gains by it, and delays cost less than half a percent."
+        return "Running out of step does nothing: no change gains by it, and delays cost less than 0.5%."
     return (
         "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
         " iterations (--iterations) or more seeds (--seeds)."
@@ -80,6 +80,6 @@ def basis(advice: Advice) -> str:
     """What the advice rests on, as a sentence."""
     return (
         f"Simulated on the platform {advice.platform}: {advice.iterations} iterations, of which the second"
-        f" half counts, with {advice.seeds} seeds. The intervals have the variation between seeds, not the error"
-        " of the platform file."
+        f" half counts, with {advice.seeds} seeds. The intervals have the variation between seeds, not the"
+        " error of the platform file."
     )

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from offbeat.calibrate.driver_probe import DriverProbe, launched, placement
 from offbeat.calibrate.fit import Residual, describe_residuals, fit, residuals
+from offbeat.calibrate.fit_memory import unsaturated
 from offbeat.calibrate.measure import LARGEST, Report, measure
 from offbeat.calibrate.measurements import Measurements
 from offbeat.errors import BadInput
@@ -121,6 +122,8 @@ def notes(measured: Measurements, base: str) -> list[str]:
         sentences.append(FROM_BASE.format(base) if base else ONE_NODE)
     if measured.inside is None and not base:
         sentences.append(NO_INSIDE)
+    if measured.memory is not None and (partly := unsaturated(measured.memory, measured.cores)):
+        sentences.append(partly)
     pair = measured.between or measured.inside
     if pair is not None and not pair.eager_below and any(point.is_eager for point in pair.late):
         sentences.append(ALL_EAGER)

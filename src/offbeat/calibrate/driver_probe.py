@@ -13,13 +13,28 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.calibrate.measure import Machine, Ranks
-from offbeat.calibrate.measurements import FASTER_HALF, LateReceiverPoint, Point, StreamPoint, point
+from offbeat.calibrate.measurements import (
+    FASTER_HALF,
+    LateReceiverPoint,
+    Point,
+    StreamPoint,
+    point,
+)
 from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.protocol import AnswerType, Command, Hello, LateReceiver, LocalWork, PingPong, Stream
+from offbeat.mpi.protocol import (
+    AnswerType,
+    Command,
+    Hello,
+    LateReceiver,
+    LocalWork,
+    PingPong,
+    Stream,
+    TimeWork,
+)
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer."""
@@ -100,8 +115,27 @@ class DriverProbe:
         command = LocalWork(work=work, bytes=size_bytes, messages=8, repetitions=STREAM_REPETITIONS)
         return point(size_bytes, _seconds(self._ask(command).taken_ns) / 8)
 
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> NDArray[np.float64]:
+        """Traffic of all at a common start."""
+        return self._shared(TimeWork(ranks=list(ranks), memory=size_bytes))
+
+    def flops(self, rank: int, count: int) -> NDArray[np.float64]:
+        """Operations without memory traffic."""
+        return self._shared(TimeWork(ranks=[rank], flops=count))
+
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> NDArray[np.float64]:
+        """Messages around a ring, posted at a common start."""
+        receivers = [*ranks[1:], ranks[0]]
+        return self._shared(
+            Stream(senders=list(ranks), receivers=receivers, cold=1, bytes=size_bytes, messages=messages)
+        )
+
+    def _shared(self, command: TimeWork | Stream) -> NDArray[np.float64]:
+        several = structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2)
+        return _seconds(self._ask(several).taken_ns)
+
     def _ask(self, command: Command[AnswerType]) -> AnswerType:
-        what = f"'{command.verb}' of {command.values()['bytes']} bytes"
+        what = f"'{command.line()}'"
         try:
             return self._driver.ask(command, timeout_s=PATIENCE_S)
         except DriverLost as lost:
@@ -176,6 +210,8 @@ def _machine(driver: Driver, installation: Installation, warnings: list[str]) ->
         cores=cores.available().physical,
         library=installation.version_text,
         warnings=[*warnings, *_load()],
+        domain_of_rank=answer.domains,
+        domains=cores.memory_domains(),
     )
 
 

@@ -21,8 +21,15 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from offbeat.calibrate.measurements import Measurements, Pair, Point
-from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
+from offbeat.calibrate.fit_memory import traffic_s, with_memory
+from offbeat.calibrate.measurements import Measurements, Memory, Pair, Point
+from offbeat.platform.message_times import (
+    MessagePath,
+    concurrent_message_s,
+    message_paths,
+    message_s,
+    shared_message_s,
+)
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
 Array = NDArray[np.float64]
@@ -169,7 +176,7 @@ def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFil
     fitted: PlatformFile = msgspec.structs.replace(
         start, name="calibrated", source=source(measured), inside=inside, link=link, messages=messages
     )
-    return fitted
+    return with_memory(fitted, measured.memory) if measured.memory is not None else fitted
 
 
 def source(measured: Measurements) -> str:
@@ -272,8 +279,14 @@ def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[Li
     return link, changed
 
 
+TRAFFIC = "memory"
+EXCHANGE = "exchange in a domain"
+SHARED = (TRAFFIC, EXCHANGE)
+"""What is measured for several processes of a memory domain at once."""
+
+
 class Residual(Struct, frozen=True, kw_only=True):
-    """One measured time and the model's. ``flows`` messages were under way at once."""
+    """One measured time and the model's. ``flows`` messages, or pieces of work, were under way at once."""
 
     where: str
     bytes: int
@@ -289,23 +302,45 @@ class Residual(Struct, frozen=True, kw_only=True):
 
 def residuals(measured: Measurements, platform: PlatformFile) -> list[Residual]:
     """The residual of each size of each distance, then of several messages at once."""
-    return [
+    of_pairs = [
         residual for pair, way in _pairs(measured, platform) for residual in _of_pair(pair, way, platform)
     ]
+    return [*of_pairs, *(_of_memory(measured.memory, platform) if measured.memory is not None else [])]
 
 
 def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     """A sentence for each distance with the model's median and largest error."""
     sentences = []
     for where in dict.fromkeys(residual.where for residual in fit_residuals):
-        alone = [residual for residual in fit_residuals if residual.where == where and residual.flows == 1]
+        here = [residual for residual in fit_residuals if residual.where == where]
+        alone = here if where in SHARED else [residual for residual in here if residual.flows == 1]
         errors = np.abs([residual.error for residual in alone])
         worst = alone[int(errors.argmax())]
         sentences.append(
-            f"{where}: the model's median error is {100 * np.median(errors):.1f}% over"
-            f" {len(alone)} sizes, the largest {100 * errors.max():.1f}% (at {worst.bytes} B)"
+            f"{where}: the model's median error is {100 * np.median(errors):.1f}% over {len(alone)}"
+            f" {'measurements' if where in SHARED else 'sizes'}, the largest {100 * errors.max():.1f}% (at"
+            f" {worst.bytes} B{f' of {worst.flows}' if where in SHARED else ''})"
         )
     return sentences
+
+
+def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
+    for one in memory.traffic:
+        yield Residual(
+            where=TRAFFIC,
+            bytes=one.amount,
+            flows=one.ranks,
+            measured_s=one.time_s,
+            model_s=traffic_s(platform.memory, one.amount, one.ranks),
+        )
+    for exchange in memory.exchanges:
+        yield Residual(
+            where=EXCHANGE,
+            bytes=exchange.bytes,
+            flows=exchange.flows,
+            measured_s=exchange.time_s,
+            model_s=shared_message_s(platform, exchange.bytes, exchange.flows),
+        )
 
 
 def _pairs(measured: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, MessagePath]]:

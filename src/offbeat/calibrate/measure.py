@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -11,7 +12,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.calibrate.fit import Piece, pieces_of
-from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint, point
+from offbeat.calibrate.measurements import (
+    LateReceiverPoint,
+    Measurements,
+    Memory,
+    Pair,
+    Point,
+    StreamPoint,
+    WorkPoint,
+    point,
+)
 from offbeat.units import counted, format_size
 
 LARGEST = 2**23
@@ -36,6 +46,26 @@ LATE_SIZES = [1, 4, 16, 64]
 WORK_SIZES = [2**10, 2**12, 2**14, 2**16, 2**18]
 """Sizes of local reductions and copies."""
 
+TRAFFIC = 2**24
+"""Memory traffic of a process in a repetition: less than a millisecond, in which few ranks are disturbed."""
+
+FLOPS = 2**23
+"""Operations in a repetition: the same."""
+
+EXCHANGE_SIZES = [2**16, 2**18, 2**20, 2**22]
+"""Sizes of the messages of an exchange in a memory domain."""
+
+EXCHANGE_MESSAGES = 2
+"""Messages that each process sends in an exchange, as programs do on a ring."""
+
+SHARED_PASSES = 8
+"""How often memory traffic, exchanges and operations are measured."""
+
+QUIET = 0.1
+"""The quantile of their times that counts: they last for only as long as no process is disturbed."""
+
+Times = NDArray[np.float64]
+
 Ranks = tuple[int, int]
 """A sender and its receiver."""
 
@@ -57,14 +87,27 @@ class Probe(Protocol):
     def local(self, work: str, size_bytes: int) -> Point:
         """A local ``reduce`` or ``copy``."""
 
+    def traffic(self, ranks: Sequence[int], size_bytes: int) -> Times:
+        """Memory traffic of several processes at the same time: (n,) in seconds."""
+
+    def flops(self, rank: int, count: int) -> Times:
+        """Floating-point operations of one process: (n,) in seconds."""
+
+    def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> Times:
+        """Simultaneous messages of each of these processes to the next one, and of the last to the first:
+        (n,) in seconds. No message is in a cache, as after work that draws from the memory."""
+
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The measured machine: the host of each rank, the cores of a host, and the MPI library."""
+    """The measured machine: the host of each rank and its memory domain there (empty: one domain), the cores
+    and the domains of a host, and the MPI library."""
 
     host_of_rank: list[str]
     cores: int
     library: str
     warnings: list[str] = []
+    domain_of_rank: list[int] = []
+    domains: int = 1
 
     @property
     def hosts(self) -> list[str]:
@@ -74,6 +117,15 @@ class Machine(Struct, frozen=True, kw_only=True):
     def ranks_of(self, host: str) -> list[int]:
         """The ranks of a host."""
         return [rank for rank, name in enumerate(self.host_of_rank) if name == host]
+
+    def ranks_of_domain(self) -> list[int]:
+        """The ranks of the memory domain of the first host that has most of them."""
+        ranks = self.ranks_of(self.hosts[0])
+        domain = dict.fromkeys(ranks, 0)
+        if self.domain_of_rank:
+            domain = {rank: self.domain_of_rank[rank] for rank in ranks}
+        most = Counter(domain.values()).most_common(1)[0][0]
+        return [rank for rank in ranks if domain[rank] == most]
 
     def inside(self) -> list[Ranks]:
         """Disjoint pairs of processes on the first host that has two."""
@@ -101,6 +153,7 @@ def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGE
         between=_pair(probe, between, "between two nodes", report, largest) if between else None,
         reduce=_work(probe, "reduce", report),
         copy=_work(probe, "copy", report),
+        memory=measure_memory(probe, machine, report),
         warnings=machine.warnings,
     )
 
@@ -122,6 +175,39 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     report(f"{where}: up to {counted(flows[-1], 'message')} at once")
     streams = [probe.stream(pairs[:number], largest) for number in flows]
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
+
+
+def measure_memory(probe: Probe, machine: Machine, report: Report) -> Memory:
+    """The memory traffic of 1, 2, 4, ... processes of a domain, their exchanges, and operations."""
+    ranks = machine.ranks_of_domain()
+    counts = sorted({min(2**power, len(ranks)) for power in range(len(ranks).bit_length() + 1)})
+    sizes = EXCHANGE_SIZES if len(ranks) > 1 else []
+    report(f"memory traffic and messages of up to {counted(counts[-1], 'rank')} of a domain, and operations")
+    traffic: dict[int, list[Times]] = {count: [] for count in counts}
+    exchanges: dict[int, list[Times]] = {size: [] for size in sizes}
+    flops: list[Times] = []
+    for _ in range(SHARED_PASSES):
+        for count in counts:
+            traffic[count].append(probe.traffic(ranks[:count], TRAFFIC))
+        for size in sizes:
+            exchanges[size].append(probe.exchange(ranks, size, EXCHANGE_MESSAGES))
+        flops.append(probe.flops(ranks[0], FLOPS))
+    return Memory(
+        domains=machine.domains,
+        traffic=[
+            WorkPoint(ranks=count, amount=TRAFFIC, time_s=_quiet_s(times)) for count, times in traffic.items()
+        ],
+        exchanges=[
+            StreamPoint(flows=EXCHANGE_MESSAGES * len(ranks), bytes=size, time_s=_quiet_s(times))
+            for size, times in exchanges.items()
+        ],
+        flops=WorkPoint(ranks=1, amount=FLOPS, time_s=_quiet_s(flops)),
+    )
+
+
+def _quiet_s(passes: list[Times]) -> float:
+    """The time of work that several processes do together, each of which other programs can disturb."""
+    return float(np.quantile(np.concatenate(passes), QUIET))
 
 
 class _RoundTripTimes(Struct):

@@ -60,6 +60,25 @@ class StreamPoint(Struct, frozen=True, kw_only=True):
     time_s: float
 
 
+class WorkPoint(Struct, frozen=True, kw_only=True):
+    """Work that ``ranks`` processes of a memory domain did at a common start, ``amount`` each (bytes of
+    memory traffic, or operations), and the time until the last of them had done it."""
+
+    ranks: int
+    amount: int
+    time_s: float
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    """Measurements in one memory domain: ``traffic`` of 1 to n processes, and ``exchanges``, in which each of
+    them sends several messages to the next one. ``domains`` are those of a node."""
+
+    domains: int
+    traffic: list[WorkPoint]
+    exchanges: list[StreamPoint]
+    flops: WorkPoint | None = None
+
+
 class Pair(Struct, frozen=True, kw_only=True):
     """All measurements between two processes of one node, or of two nodes.
 
@@ -83,6 +102,7 @@ class Measurements(Struct, frozen=True, kw_only=True):
     between: Pair | None = None
     reduce: list[Point] = []
     copy: list[Point] = []
+    memory: Memory | None = None
     warnings: list[str] = []
 
 
@@ -114,6 +134,8 @@ def read(path: Path) -> Measurements:
     for name, pair in (("inside", measured.inside), ("between", measured.between)):
         if pair is not None and not pair.messages:
             raise BadInput(f"{path}: {name}.messages is empty; measure again")
+    if measured.memory is not None and not measured.memory.traffic:
+        raise BadInput(f"{path}: memory.traffic is empty; measure again")
     if measured.inside is None and measured.between is None:
         raise BadInput(f"{path}: nothing was measured, neither inside a node nor between two; measure again")
     return measured

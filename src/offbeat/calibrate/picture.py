@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.calibrate.fit import Residual
+from offbeat.calibrate.fit import SHARED, Residual
 from offbeat.calibrate.measurements import Measurements
 from offbeat.drawing.axes import style_axes
 from offbeat.drawing.palette import LINES
@@ -17,6 +17,7 @@ from offbeat.drawing.pictures import write_picture
 
 def picture(measured: Measurements, fit_residuals: list[Residual], path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
+    fit_residuals = [residual for residual in fit_residuals if residual.where not in SHARED]
     several = any(residual.flows > 1 for residual in fit_residuals)
     figure = Figure(figsize=(12 if several else 8, 3.8), layout="constrained")
     where = measured.hosts[0] if len(measured.hosts) == 1 else f"{len(measured.hosts)} nodes"

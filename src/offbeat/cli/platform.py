@@ -145,7 +145,7 @@ def calibrate_platform(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Measure messages between processes of this machine, and write the platform file that fits them best.
+    """Measure messages and memory traffic on this machine, and write the platform file that fits them best.
 
     Prints the measured time and the time of the fitted model for each size.
     """

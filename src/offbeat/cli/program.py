@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, SchemaFile, echo, encoded, prints_text, stdout, write_json, write_schema
+from offbeat.cli import program_run
+from offbeat.cli.output import Json, SchemaFile, echo, stdout, write_schema
+from offbeat.cli.program_report import Output, PictureFile, report
 from offbeat.errors import BadInput
-from offbeat.units import counted, format_time
+from offbeat.units import format_time
 
 if TYPE_CHECKING:
     from offbeat.program.simulate import Run, Simulated
     from offbeat.program.simulated_trace import TracedIterations
-    from offbeat.program.summary import Summary
 
 app = typer.Typer(
-    help="Describe and simulate programs of many iterations.", no_args_is_help=True, rich_markup_mode=None
+    help="Describe, simulate and run programs of many iterations.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+
+app.command("run")(program_run.run_program)
+app.command("times")(program_run.show_times)
 
 File = Annotated[
     str,
@@ -120,19 +126,8 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of random delays. [default: the file's]")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Parquet file to write as well: the end and the communication time of each iteration of"
-            " each rank.",
-        ),
-    ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file."),
-    ] = None,
+    output: Output = None,
+    picture: PictureFile = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -158,7 +153,6 @@ def simulate(
     from offbeat.program.load import load
     from offbeat.program.simulate import lockstep, prepare
     from offbeat.program.simulated_trace import plan, selected_iterations
-    from offbeat.program.summary import summarise
 
     if picture is not None:
         check_picture_path(picture)
@@ -171,20 +165,7 @@ def simulate(
     traced = plan(prepared, trace, selected) if trace is not None else None
     composite = lockstep(loaded, on)
     run = _simulated(prepared, traced)
-    summary = summarise(run, composite)
-    if prints_text(json):
-        _print(run, summary)
-    write_json(json, lambda: encoded(summary))
-    if output is not None:
-        from offbeat.program.table import write_iterations
-
-        write_iterations(run, output)
-        echo(f"wrote {output}")
-    if picture is not None:
-        from offbeat.program.picture import picture as draw  # matplotlib loads slowly
-
-        draw(run, composite, picture)
-        echo(f"wrote {picture}")
+    report(run, composite, json=json, output=output, picture=picture)
     if traced is not None:
         _print_trace(traced)
 
@@ -211,23 +192,3 @@ def _simulated(run: Run, traced: TracedIterations | None) -> Simulated:
         if traced is None:
             return run.simulate(on_progress)
         return simulate_traced(run, traced, on_progress)
-
-
-def _print(run: Simulated, summary: Summary) -> None:
-    from offbeat.program.summary import sentences
-    from offbeat.table import FittedTable, wrap_text
-
-    console = stdout()
-    size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
-    console.print(f"{summary.program} on {summary.platform}: {size}", markup=False)
-    rows = [
-        [one.what, format_time(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
-        for one in (summary.simulated, summary.lockstep, summary.work)
-    ]
-    console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
-    console.print()
-    from rich.text import Text
-
-    for sentence in sentences(run, summary):
-        for line in wrap_text(Text(sentence), console.width):
-            console.print(line)

@@ -39,6 +39,12 @@ def available(root: Path = Path("/")) -> Cores:
     )
 
 
+def memory_domains(root: Path = Path("/")) -> int:
+    """The ccNUMA domains of this node that have cores; 1 if the system does not say it."""
+    folders = (root / "sys/devices/system/node").glob("node[0-9]*")
+    return max(1, sum(bool(_read(folder / "cpulist")) for folder in folders))
+
+
 def clock_source(root: Path = Path("/")) -> str:
     """The kernel's time source behind CLOCK_MONOTONIC (``tsc``, ``hpet``, ...); empty if unknown."""
     return _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")

@@ -101,11 +101,15 @@ class Driver:
             self._process.stdin.flush()
         except (OSError, ValueError):  # ValueError: the stream was closed when the launch was lost
             raise DriverLost(self._end_reason()) from None
-        answer = self._next_answer(timeout_s)
-        verdict = self._decode(answer)
-        if not verdict.ok:
-            raise Refused(verdict.why)
-        return answer
+        return self._checked(self._next_answer(timeout_s))
+
+    def wait(self, seconds: float) -> bytes | None:
+        """The next answer of a program that answers unasked; None if there is none within ``seconds``.
+
+        Raises what :meth:`exchange` raises, but leaves a program that does not answer running.
+        """
+        answer = self._answer_within(seconds)
+        return self._checked(answer) if answer is not None else None
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
         """End the launch: by the command ``quit``, after ``patience_s`` seconds by force."""
@@ -120,7 +124,15 @@ class Driver:
         self._release()
 
     def _next_answer(self, timeout_s: float) -> bytes:
-        deadline = time.monotonic() + timeout_s
+        answer = self._answer_within(timeout_s)
+        if answer is None:
+            self._kill()
+            self._release()
+            raise DriverLost(f"{HUNG}no answer within {timeout_s:g} s")
+        return answer
+
+    def _answer_within(self, seconds: float) -> bytes | None:
+        deadline = time.monotonic() + seconds
         while True:
             line = self._next_line()
             if line is not None:
@@ -130,11 +142,15 @@ class Driver:
                 continue
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
-                self._kill()
-                self._release()
-                raise DriverLost(f"{HUNG}no answer within {timeout_s:g} s")
+                return None
             if not self._read(remaining_s):
                 raise DriverLost(self._end_reason())
+
+    def _checked(self, answer: bytes) -> bytes:
+        verdict = self._decode(answer)
+        if not verdict.ok:
+            raise Refused(verdict.why)
+        return answer
 
     def _decode(self, text: bytes) -> Verdict:
         try:

@@ -1,7 +1,8 @@
 """The messages between the front end and the drivers: a structure for each command and for each answer.
 
-A command is one line: a verb and arguments ``key=value``. An answer is one line with a JSON object. The table
-of the drivers is ``native/protocol/protocol.c``, which says what the keys mean and which defaults they have;
+A command is one line: a verb and arguments ``key=value``. An answer is one line with a JSON object. The lines
+of a plan for the executor of programs are commands, too. The table of all is ``native/protocol/protocol.c``,
+which says what the keys mean and which defaults they have;
 ``tests/mpi/test_protocol.py`` compares it with the structures here. A key that a command leaves unset is not
 sent.
 """
@@ -142,10 +143,11 @@ class LaunchFacts(Struct, frozen=True, kw_only=True):
 
 
 class DriverGreeting(LaunchFacts, Answer, frozen=True, kw_only=True):
-    """The driver's answer to ``hello``."""
+    """The driver's answer to ``hello``; ``domains`` has the ccNUMA domain of each rank on its node."""
 
     protocol: int
     family: str
+    domains: list[int]
 
 
 class SmpiGreeting(Answer, frozen=True, kw_only=True):
@@ -405,12 +407,23 @@ class Stream(Transfer, Command[Timed], frozen=True, kw_only=True, tag="stream"):
 
     senders: list[int]
     receivers: list[int]
+    cold: int | UnsetType = UNSET
 
 
 class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True, tag="local"):
     """Reductions or copies on rank 0."""
 
     work: str | UnsetType = UNSET
+
+
+class TimeWork(Command[Timed], frozen=True, kw_only=True, tag="work"):
+    """Work that some ranks do at a common start."""
+
+    ranks: list[int]
+    memory: int | UnsetType = UNSET
+    flops: int | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    warmups: int | UnsetType = UNSET
 
 
 class MeasureStart(CallOptions, Command[Started], frozen=True, kw_only=True, tag="start"):
@@ -483,3 +496,51 @@ class SmpiAlgorithms(Command[SmpiAlgorithmsAnswer], frozen=True, kw_only=True, t
 
 class SmpiHello(Command[SmpiGreeting], frozen=True, kw_only=True, tag="hello"):
     """Asks for SimGrid's version."""
+
+
+# --- lines of the plan of the executor of programs -------------------------------------------------------
+
+
+class ProgramRun(Command[Answer], frozen=True, kw_only=True, tag="run"):
+    """The first line of a plan."""
+
+    ranks: int
+    iterations: int
+    alone: int | UnsetType = UNSET
+    buffer_bytes: int | UnsetType = UNSET
+
+
+class ProgramWork(Command[Answer], frozen=True, kw_only=True, tag="work"):
+    """Work: one number per rank, or fewer that are repeated."""
+
+    memory: list[int] | UnsetType = UNSET
+    flops: list[int] | UnsetType = UNSET
+    time_ns: list[int] | UnsetType = UNSET
+    every: int | UnsetType = UNSET
+
+
+class ProgramExchange(Command[Answer], frozen=True, kw_only=True, tag="exchange"):
+    """An exchange, whose messages follow."""
+
+    sends: str | UnsetType = UNSET
+    every: int | UnsetType = UNSET
+
+
+class ProgramMessage(Command[Answer], frozen=True, kw_only=True, tag="message"):
+    """A message of the last exchange."""
+
+    sender: int = field(name="from")
+    receiver: int = field(name="to")
+    bytes: int | UnsetType = UNSET
+
+
+class ProgramCollective(Call, Command[Answer], frozen=True, kw_only=True, tag="collective"):
+    """A collective of all ranks."""
+
+    every: int | UnsetType = UNSET
+
+
+class ProgramDelay(Command[Answer], frozen=True, kw_only=True, tag="delay"):
+    """A place for delays besides work."""
+
+    every: int | UnsetType = UNSET

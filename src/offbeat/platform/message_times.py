@@ -96,3 +96,21 @@ def factors_at(from_sizes: Sequence[int], factors: Sequence[float], carried: Tim
         return np.ones_like(carried)
     steps = np.array([1.0, *factors])
     return steps[np.searchsorted(np.asarray(from_sizes), carried, side="right")]
+
+
+def inside_transfer_s(platform: PlatformFile, size_bytes: int) -> float:
+    """The seconds for which the bytes of a single message inside a node move, without other costs."""
+    section = inside_factors(platform)
+    carried = np.array([float(size_bytes + platform.messages.header)])
+    factor = float(factors_at(section.from_sizes, section.bandwidth_factors, carried)[0])
+    return float(carried[0]) / (platform.inside.bandwidth * factor)
+
+
+def shared_message_s(platform: PlatformFile, size_bytes: int, flows: int) -> float:
+    """The seconds of ``flows`` simultaneous messages inside one memory domain, as programs of many iterations
+    have them: together they get the domain's bandwidth for messages."""
+    alone_s = float(message_s(platform, message_paths(platform)[0], [size_bytes])[0])
+    together = platform.memory.message_bandwidth
+    transfer_s = inside_transfer_s(platform, size_bytes)
+    shared_s = flows * (size_bytes + platform.messages.header) / together if together else 0.0
+    return alone_s + max(shared_s - transfer_s, 0.0)

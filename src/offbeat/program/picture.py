@@ -1,4 +1,4 @@
-"""A simulated program as a picture: the performance by iteration and by rank, and the skew."""
+"""The iterations of a program as a picture: the performance by iteration and by rank, and the skew."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
 from offbeat.drawing.palette import BLUE, GREEN, GREY, PALE_BLUE, VERMILION
 from offbeat.drawing.pictures import write_picture
-from offbeat.program.simulate import Lockstep, Simulated
+from offbeat.program.iterations import Iterations, Lockstep
 from offbeat.program.summary import skews
 from offbeat.units import counted
 
@@ -23,14 +23,14 @@ PANEL = 2.1
 WIDTH = 9.0
 
 
-def picture(run: Simulated, composite: Lockstep, path: Path) -> None:
+def picture(run: Iterations, composite: Lockstep, path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
     write_picture(figure(run, composite), path)
 
 
-def figure(run: Simulated, composite: Lockstep) -> Figure:
+def figure(run: Iterations, composite: Lockstep) -> Figure:
     """Three panels: iterations per second and rank by iteration and by rank, and the skew by iteration."""
-    title = f"{run.program.name} on {run.platform.name}"
+    title = f"{run.program.name} on {run.where}"
     size = f"{counted(run.p, 'rank')}, {counted(run.iterations, 'iteration')}"
     height = 0.75 + 3 * PANEL
     explained = "lines: 1 / mean time of an iteration; areas: from the first to the third quartile"
@@ -40,8 +40,8 @@ def figure(run: Simulated, composite: Lockstep) -> Figure:
         for number in range(3)
     )
     iteration_s = run.iteration_s()
-    draw_performance(by_iteration, iteration_s, composite, run.p)
-    draw_performance(by_rank, iteration_s.T, composite, run.p)
+    draw_performance(by_iteration, iteration_s, composite, run.p, run.origin)
+    draw_performance(by_rank, iteration_s.T, composite, run.p, run.origin)
     by_iteration.set_xlabel("iteration", fontsize=8)
     by_rank.set_xlabel("rank", fontsize=8)
     legend_beside(by_iteration)
@@ -49,7 +49,9 @@ def figure(run: Simulated, composite: Lockstep) -> Figure:
     return drawn
 
 
-def draw_performance(axes: Axes, times_s: NDArray[np.float64], composite: Lockstep, p: int) -> None:
+def draw_performance(
+    axes: Axes, times_s: NDArray[np.float64], composite: Lockstep, p: int, label: str = "simulated"
+) -> None:
     """Rates of the rows of ``times_s`` (in groups); horizontal lines for lockstep and for work alone.
 
     The mean of rates would exceed the rate at which iterations are done; so times are averaged.
@@ -60,7 +62,7 @@ def draw_performance(axes: Axes, times_s: NDArray[np.float64], composite: Lockst
     quartiles = np.array([np.quantile(times_s[group], (0.25, 0.75)) for group in groups])
     slow, fast = 1 / quartiles[:, 1] / p, 1 / quartiles[:, 0] / p
     axes.fill_between(place, slow, fast, color=PALE_BLUE, linewidth=0)
-    axes.plot(place, mean, color=BLUE, linewidth=1.2, label="simulated")
+    axes.plot(place, mean, color=BLUE, linewidth=1.2, label=label)
     axes.axhline(
         1 / composite.iteration_s / p, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep"
     )
@@ -70,7 +72,7 @@ def draw_performance(axes: Axes, times_s: NDArray[np.float64], composite: Lockst
     axes.margins(x=0)
 
 
-def _draw_skew(axes: Axes, run: Simulated) -> None:
+def _draw_skew(axes: Axes, run: Iterations) -> None:
     inside_s, across_s = skews(run)
     place = grouped(np.arange(1, run.iterations + 1, dtype=float))
     axes.plot(place, grouped(across_s), color=GREY, linewidth=1.2, label="over all ranks")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.neighbours import grid_sides, messages
 from offbeat.program.schema import NoiseSection, PhaseSection
-from offbeat.program.simulate import Lockstep
 from offbeat.units import counted, format_size, format_time
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct, structs
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
+from offbeat.platform.show import shared_messages_text
+from offbeat.program.iterations import Iterations, Lockstep
 from offbeat.program.load import Program
 from offbeat.program.schema import PhaseSection
 from offbeat.program.steps import Steps, steps_of
+from offbeat.units import counted
 
 EVENTS_AT_ONCE = 200_000
 """Between two reports of progress: some tenths of a second."""
@@ -42,41 +46,31 @@ OnLog = Callable[[Log], None]
 """Called with the parts of the log, one after the other."""
 
 
-class Simulated(Struct, kw_only=True, eq=False):
+class Simulated(Iterations, kw_only=True, eq=False):
     """A simulated run of a program.
 
-    ``iteration_end_s`` is (iterations, p): when each rank ended each iteration; all begin at 0.
-    ``communication_s`` (iterations, p) is the time that it spent in messages and collectives. ``domain`` is
-    the memory domain of each rank (p,). ``phase_begin_s`` (detailed iterations, p, phases) says when each
-    phase began, from iteration ``first_detailed`` on, counted from 0; NaN where it was not executed.
+    ``phase_begin_s`` (detailed iterations, p, phases) says when each phase began, from iteration
+    ``first_detailed`` on, counted from 0; NaN where it was not executed.
     """
 
-    program: Program
     platform: Platform
-    domain: NDArray[np.int32]
-    iteration_end_s: NDArray[np.float64]
-    communication_s: NDArray[np.float32]
     phase_begin_s: NDArray[np.float64]
     first_detailed: int
     events: int
 
-    @property
-    def p(self) -> int:
-        """Number of ranks."""
-        return self.iteration_end_s.shape[1]
+    origin: ClassVar[str] = "simulated"
 
     @property
-    def iterations(self) -> int:
-        """Number of iterations."""
-        return len(self.iteration_end_s)
+    def where(self) -> str:
+        """The platform's name."""
+        return self.platform.name
 
-    def iteration_s(self) -> NDArray[np.float64]:
-        """How long each rank took for each iteration, (iterations, p)."""
-        return np.diff(self.iteration_end_s, axis=0, prepend=0.0)
-
-    def mean_iteration_s(self) -> float:
-        """The mean time of an iteration, over all of them and over ranks."""
-        return float(self.iteration_end_s[-1].mean()) / self.iterations
+    def basis(self) -> list[str]:
+        """The assumptions of the model on memory."""
+        if not self.platform.file.memory.bandwidth:
+            return ["Model: no memory domains; messages inside a node do not contend."]
+        domains = counted(int(self.domain.max()) + 1, "memory domain")
+        return [f"Model: {domains}; {shared_messages_text(self.platform.file)}."]
 
 
 class Run(Struct, kw_only=True, eq=False):
@@ -182,40 +176,6 @@ def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] =
         steps=steps_of(program, platform, node_of_rank, domain_of_rank),
         detailed=detailed,
     )
-
-
-class Lockstep(Struct, frozen=True, kw_only=True):
-    """The time of an iteration if all ranks began each phase together: the composite time.
-
-    ``phase_s`` holds the time of each phase alone, whose part of an iteration is divided by its ``every``.
-    """
-
-    phases: list[PhaseSection]
-    phase_s: list[float]
-
-    def _sum_s(self, *kinds: str) -> float:
-        both = zip(self.phases, self.phase_s, strict=True)
-        return sum(seconds / phase.every for phase, seconds in both if phase.kind in kinds)
-
-    @property
-    def iteration_s(self) -> float:
-        """The whole iteration."""
-        return self._sum_s("work", "exchange", "collective")
-
-    @property
-    def work_s(self) -> float:
-        """Work alone: no iteration can be faster, however well its communication is hidden."""
-        return self._sum_s("work")
-
-    @property
-    def communication_s(self) -> float:
-        """Exchanges and collectives."""
-        return self._sum_s("exchange", "collective")
-
-    @property
-    def communication_ratio(self) -> float:
-        """Communication over work: the paper's communication-to-execution ratio (CER)."""
-        return self.communication_s / self.work_s if self.work_s else np.inf
 
 
 def lockstep(program: Program, platform: Platform) -> Lockstep:

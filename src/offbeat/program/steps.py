@@ -15,8 +15,8 @@ from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
-from offbeat.program.noise import delays
 from offbeat.program.schema import PhaseSection
+from offbeat.program.step_layout import step_layout
 from offbeat.simulation.catalogue import named
 from offbeat.simulation.exits import call_refusal, has_local_work
 from offbeat.study.collectives import ROOTED
@@ -48,63 +48,20 @@ def steps_of(
     """The steps of a program on a platform; the node and the memory domain of each rank are (p,).
 
     Raises :class:`BadInput` for what the platform cannot execute.
-    A delay before or after a phase that is not work becomes a step of its own, without other work.
     """
-    built = Steps()
-    before, after = _noisy_phases(program)
-    noise_steps: dict[tuple[int, str], int] = {}
+    layout = step_layout(program)
+    built = Steps(step_of_phase=layout.step_of_phase)
     p = len(node_of_rank)
-    for index, phase in enumerate(program.file.phase):
-        is_work = phase.kind == "work"
-        if index in before:
-            noise_steps[index, "before"] = len(built.steps)
-            if not is_work:
-                _add_work(built, _no_work(p), phase.every)
-        built.step_of_phase.append(len(built.steps))
-        if is_work:
-            _add_work(built, _work(built, program, index, platform, p), phase.every)
-        else:
-            _add_messages(built, program, index, platform, node_of_rank)
-        if index in after:
-            noise_steps[index, "after"] = len(built.steps)
+    for step in layout.steps:
+        phase = program.file.phase[step.phase]
+        if step.is_delay:
             _add_work(built, _no_work(p), phase.every)
-    built.noise = _noise(program, domain_of_rank, noise_steps)
+        elif phase.kind == "work":
+            _add_work(built, _work(built, program, step.phase, platform, p), phase.every)
+        else:
+            _add_messages(built, program, step.phase, platform, node_of_rank)
+    built.noise = layout.noise(program, domain_of_rank)
     return built
-
-
-def _noisy_phases(program: Program) -> tuple[set[int], set[int]]:
-    """The phases with delays before and after them."""
-    names = program.phase_names()
-    noise = program.file.noise
-    return (
-        {names.index(section.phase) for section in noise if section.when == "before"},
-        {names.index(section.phase) for section in noise if section.when == "after"},
-    )
-
-
-def _noise(
-    program: Program, domain_of_rank: NDArray[np.int32], noise_steps: dict[tuple[int, str], int]
-) -> dict[str, Any]:
-    """The delays in the order of ranks, iterations and steps."""
-    names = program.phase_names()
-    sections = list(zip(program.file.noise, delays(program.file, domain_of_rank), strict=True))
-    step = [
-        np.full(len(drawn.rank), noise_steps[names.index(section.phase), section.when])
-        for section, drawn in sections
-    ]
-    columns = {
-        "noise_rank": [drawn.rank for _, drawn in sections],
-        "noise_iteration": [drawn.iteration for _, drawn in sections],
-        "noise_step": step,
-    }
-    joined = {name: _joined(parts, np.uint32) for name, parts in columns.items()}
-    order = np.lexsort((joined["noise_step"], joined["noise_iteration"], joined["noise_rank"]))
-    time_s = _joined([drawn.time_s for _, drawn in sections], np.float64)
-    return {name: column[order] for name, column in joined.items()} | {"noise_s": time_s[order]}
-
-
-def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0), *parts]).astype(kind)
 
 
 def _add_work(built: Steps, work: Work, every: int) -> None:
@@ -174,12 +131,10 @@ def _exchange(phase: PhaseSection, platform: Platform, p: int) -> tuple[_simulat
     return schedule, 1
 
 
-def call_elements(phase: PhaseSection) -> tuple[int, int]:
-    """The elements of a collective's message and the bytes of each: of doubles if the size is a multiple of
-    theirs, else of bytes."""
+def collective_size(phase: PhaseSection) -> tuple[int, int]:
+    """The message size of a collective, and the bytes of its elements: doubles where they fit, else bytes."""
     size = phase.bytes[0] if phase.bytes else 0
-    element_bytes = DOUBLE_BYTES if size % DOUBLE_BYTES == 0 else 1
-    return size // element_bytes, element_bytes
+    return size, DOUBLE_BYTES if size % DOUBLE_BYTES == 0 else 1
 
 
 def _collective(
@@ -187,11 +142,11 @@ def _collective(
 ) -> tuple[_simulator.Schedule, int]:
     """The schedule of a collective, and the bytes of its elements."""
     p = len(node_of_rank)
-    elements, element_bytes = call_elements(phase)
+    size, element_bytes = collective_size(phase)
     if phase.collective in ROOTED and phase.root >= p:
         raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
     algorithm = named(phase.collective, phase.family, phase.algorithm)
-    nodes = node_of_rank.tolist()
+    nodes, elements = node_of_rank.tolist(), size // element_bytes
     memory_bytes = psutil.virtual_memory().total / 2
     if reason := call_refusal(algorithm, phase.root, elements, element_bytes, nodes, memory_bytes):
         raise BadInput(reason)

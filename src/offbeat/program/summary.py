@@ -1,4 +1,4 @@
-"""What a simulated program shows: its speed against lockstep, its communication, how far its ranks part."""
+"""What a program's iterations show: their speed against lockstep, communication, how far ranks part."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.platform.show import shared_messages_text
-from offbeat.program.simulate import Lockstep, Simulated
-from offbeat.units import counted, format_time
+from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.units import format_time
 
 LEAST_PERCENT = 0.05
 """Smaller differences from lockstep are not stated: they would be printed as 0.0%."""
@@ -27,19 +26,20 @@ class Speed(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """A simulated program in numbers; times in seconds.
+    """A program in numbers; times in seconds.
 
-    ``faster`` is how much shorter the simulated iterations are than those in lockstep, as a fraction of the
-    simulated time; ``most_faster`` is the same if all communication were hidden. Skews are the time from the
-    first to the last rank that ends an iteration, within a memory domain and over all ranks: means over the
-    second half of the iterations.
+    ``run`` is the speed of its iterations, simulated or measured on the machine ``where``; ``basis`` are
+    sentences on what its times rest on. ``faster`` is how much shorter they are than those in lockstep, as a
+    fraction of their time; ``most_faster`` is the same if all communication were hidden. Skews are the time
+    from the first to the last rank that ends an iteration, within a memory domain and over all ranks: means
+    over the second half of the iterations.
     """
 
     program: str
-    platform: str
+    where: str
     ranks: int
     iterations: int
-    simulated: Speed
+    run: Speed
     lockstep: Speed
     work: Speed
     faster: float
@@ -49,20 +49,20 @@ class Summary(Struct, frozen=True, kw_only=True):
     lockstep_communication_share: float
     skew_in_domains_s: float
     skew_s: float
-    events: int
+    basis: list[str]
 
 
-def summarise(run: Simulated, composite: Lockstep) -> Summary:
+def summarise(run: Iterations, composite: Lockstep) -> Summary:
     """The summary of a run; ``composite`` is the program in lockstep on the same platform."""
     iteration_s = run.mean_iteration_s()
     inside_s, across_s = skews(run)
     half = run.iterations // 2
     return Summary(
         program=run.program.name,
-        platform=run.platform.name,
+        where=run.where,
         ranks=run.p,
         iterations=run.iterations,
-        simulated=speed("simulated", iteration_s, run.p),
+        run=speed(run.origin, iteration_s, run.p),
         lockstep=speed("in lockstep", composite.iteration_s, run.p),
         work=speed("work alone", composite.work_s, run.p),
         faster=_gain(composite.iteration_s, iteration_s),
@@ -76,7 +76,7 @@ def summarise(run: Simulated, composite: Lockstep) -> Summary:
         else 0.0,
         skew_in_domains_s=float(inside_s[half:].mean()),
         skew_s=float(across_s[half:].mean()),
-        events=run.events,
+        basis=run.basis(),
     )
 
 
@@ -95,7 +95,7 @@ def _gain(before_s: float, after_s: float) -> float:
     return before_s / after_s - 1 if after_s else np.inf
 
 
-def skews(run: Simulated) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def skews(run: Iterations) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The skew of each iteration within memory domains (mean over domains) and over all ranks, in seconds."""
     order = np.argsort(run.domain, kind="stable")
     starts = np.flatnonzero(np.diff(run.domain[order], prepend=-1))
@@ -108,28 +108,22 @@ def skews(run: Simulated) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.array(inside), np.array(across)
 
 
-def sentences(run: Simulated, summary: Summary) -> list[str]:
+def sentences(summary: Summary) -> list[str]:
     """What the numbers mean, and which assumptions they rest on."""
-    lines = [
+    return [
         _comparison(summary),
         f"Ranks spend {100 * summary.communication_share:.1f}% of their time in communication (waiting"
         f" included), in lockstep {100 * summary.lockstep_communication_share:.1f}%.",
         f"From the first to the last rank that ends an iteration: {format_time(summary.skew_in_domains_s)}"
         f" within a memory domain, {format_time(summary.skew_s)} over all ranks (means over the second"
         " half).",
+        *summary.basis,
     ]
-    memory = run.platform.file.memory
-    if memory.bandwidth:
-        domains = counted(int(run.domain.max()) + 1, "memory domain")
-        lines.append(f"Model: {domains}; {shared_messages_text(run.platform.file)}.")
-    else:
-        lines.append("Model: no memory domains; messages inside a node do not contend.")
-    return lines
 
 
 def _comparison(summary: Summary) -> str:
     """The speed against lockstep, and what hiding all communication would gain."""
-    if not summary.simulated.iteration_s:
+    if not summary.run.iteration_s:
         return "The iterations take no time: no phase was executed that has work or messages."
     if not np.isfinite(summary.most_faster):
         return "The program has no work, so that there is nothing to hide communication behind."

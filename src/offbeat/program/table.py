@@ -1,4 +1,4 @@
-"""The iterations of a simulated program as a Parquet file."""
+"""The iterations of a program as a Parquet file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from offbeat.atomic_write import atomic_writer, write_error
-from offbeat.program.simulate import Simulated
+from offbeat.program.iterations import Iterations
 
 ITERATIONS_AT_ONCE = 4096
 
@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
 """One row for each iteration (from 1) of each rank: when it ended, and its time in communication."""
 
 
-def write_iterations(run: Simulated, path: Path) -> None:
+def write_iterations(run: Iterations, path: Path) -> None:
     """Write the file. Raises :class:`OffbeatError` if it cannot be written."""
     try:
         with atomic_writer(path) as stream, pq.ParquetWriter(stream, SCHEMA) as writer:
@@ -34,7 +34,7 @@ def write_iterations(run: Simulated, path: Path) -> None:
         raise write_error(path, error) from error
 
 
-def _batch(run: Simulated, first: int, end: int) -> pa.RecordBatch:
+def _batch(run: Iterations, first: int, end: int) -> pa.RecordBatch:
     count = end - first
     return pa.record_batch(
         [

@@ -10,7 +10,8 @@ from offbeat.toml.template import Template
 
 HEAD = (
     "A program for offbeat: what every rank does in an iteration, phase after phase, and which ranks are"
-    " delayed. 'offbeat program show FILE' shows its phases, 'offbeat program simulate FILE' simulates it."
+    " delayed. 'offbeat program show FILE' shows its phases, 'offbeat program simulate FILE' simulates it,"
+    " 'offbeat program run FILE' runs it with MPI."
     " Lines that begin with '#' and a key show a default or an example; remove the '#' to change it. Sizes"
     ' are bytes or text such as "64 KiB", times seconds or text such as "1 ms".'
 )

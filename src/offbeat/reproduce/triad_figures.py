@@ -19,11 +19,12 @@ from offbeat.drawing.phase_space import draw_phase_space, shared_limits
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
+from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.load import load as load_program
 from offbeat.program.picture import draw_performance
 from offbeat.program.schema import NoiseSection
-from offbeat.program.simulate import Lockstep, Progress, Simulated, lockstep, prepare
+from offbeat.program.simulate import Progress, Simulated, lockstep, prepare
 from offbeat.reproduce.claims import Claim, Observation, Reproduction, simulated_sentence
 
 FIGURES = ("2", "3")

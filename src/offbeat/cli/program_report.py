@@ -1,0 +1,70 @@
+"""What commands print and write of a program's iterations, whether simulated or measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.output import echo, encoded, prints_text, stdout, write_json
+from offbeat.units import counted, format_time
+
+if TYPE_CHECKING:
+    from offbeat.program.iterations import Iterations, Lockstep
+    from offbeat.program.summary import Summary
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Parquet file to write as well: the end and the communication time of each iteration of each"
+        " rank.",
+    ),
+]
+PictureFile = Annotated[
+    Path | None, typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file.")
+]
+
+
+def report(
+    run: Iterations, composite: Lockstep, *, json: str, output: Path | None, picture: Path | None
+) -> None:
+    """Print the speed of the iterations, or write it as JSON; write the table and the picture, if asked."""
+    from offbeat.program.summary import summarise
+
+    summary = summarise(run, composite)
+    if prints_text(json):
+        _print(summary)
+    write_json(json, lambda: encoded(summary))
+    if output is not None:
+        from offbeat.program.table import write_iterations
+
+        write_iterations(run, output)
+        echo(f"wrote {output}")
+    if picture is not None:
+        from offbeat.program.picture import picture as draw  # matplotlib loads slowly
+
+        draw(run, composite, picture)
+        echo(f"wrote {picture}")
+
+
+def _print(summary: Summary) -> None:
+    from rich.text import Text
+
+    from offbeat.program.summary import sentences
+    from offbeat.table import FittedTable, wrap_text
+
+    console = stdout()
+    size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
+    console.print(f"{summary.program} on {summary.where}: {size}", markup=False)
+    rows = [
+        [one.what, format_time(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
+        for one in (summary.run, summary.lockstep, summary.work)
+    ]
+    console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
+    console.print()
+    for sentence in sentences(summary):
+        for line in wrap_text(Text(sentence), console.width):
+            console.print(line)

@@ -1,0 +1,190 @@
+"""``offbeat program run`` and ``times``: programs of many iterations with an MPI library."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.output import Json, echo
+from offbeat.cli.program_report import Output, PictureFile, report
+from offbeat.errors import BadInput, RunFailed, SignalExit
+from offbeat.units import counted, parse_size, parse_time
+
+if TYPE_CHECKING:
+    from offbeat.program.load import Program
+    from offbeat.program.run import RunSettings
+    from offbeat.program.times import Measured
+
+LEAST_BUFFER = 4096
+
+
+def run_program(
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A program file, or a name that 'offbeat program list' prints.", metavar="PROGRAM"
+        ),
+    ],
+    ranks: Annotated[
+        int,
+        typer.Option(
+            "--ranks", "-n", "-p", min=0, help="Number of ranks; 0: the file's.", show_default=False
+        ),
+    ] = 0,
+    iterations: Annotated[
+        int, typer.Option("--iterations", min=0, help="How many; 0: the file's.", show_default=False)
+    ] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of random delays. [default: the file's]")
+    ] = None,
+    mpi: Annotated[
+        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+    ] = "auto",
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=0, help="Nodes; with --ppn. [default: the launcher's choice]")
+    ] = 0,
+    ppn: Annotated[int, typer.Option("--ppn", min=0, help="Ranks on each node; with --nodes.")] = 0,
+    hostfile: Annotated[
+        Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            help="Folder, on a file system of all nodes, in which ranks record their times. [default: a"
+            " temporary one in this folder]",
+            metavar="DIR",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", help="Record a trace of messages and collectives.", metavar="DIR"),
+    ] = None,
+    buffer: Annotated[
+        str,
+        typer.Option(
+            "--buffer",
+            help="Size of the arrays that a rank's work streams through. [default: four times the last-level"
+            " cache]",
+        ),
+    ] = "",
+    hang_after: Annotated[
+        str, typer.Option("--hang-after", help="End a run in which no iteration ends for this time.")
+    ] = "60 s",
+    output: Output = None,
+    picture: PictureFile = None,
+    json: Json = "",
+) -> None:
+    """Run a program with MPI on this machine: real messages, real memory traffic.
+
+    Prints what 'offbeat program simulate' prints, and which algorithms ran. If a run is
+    killed, complete iterations are kept in its folder: 'offbeat program times DIR' shows them.
+    """
+    from offbeat.drawing.pictures import check_picture_path
+    from offbeat.program.load import load
+    from offbeat.program.run import RunSettings
+
+    if picture is not None:
+        check_picture_path(picture)
+    settings = RunSettings(
+        nodes=nodes,
+        ppn=ppn,
+        hostfile=hostfile,
+        buffer_bytes=_buffer_bytes(buffer),
+        hang_after_s=_hang_after_s(hang_after),
+        trace=trace,
+    )
+    loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
+    measured, reason = _run(loaded, mpi, settings, folder)
+    report(measured, measured.composite, json=json, output=output, picture=picture)
+    if trace is not None:
+        echo(f"trace: {trace}; see it with: offbeat trace summary {shlex.quote(str(trace))}")
+    if reason:
+        raise RunFailed(reason)
+
+
+def show_times(
+    folder: Annotated[Path, typer.Argument(help="The folder of 'offbeat program run --folder'.")],
+    output: Output = None,
+    picture: PictureFile = None,
+    json: Json = "",
+) -> None:
+    """Show a run again, also one that was killed: the iterations that all ranks completed."""
+    from offbeat.drawing.pictures import check_picture_path
+    from offbeat.program.times import read
+
+    if picture is not None:
+        check_picture_path(picture)
+    measured = read(folder)
+    report(measured, measured.composite, json=json, output=output, picture=picture)
+
+
+def _run(program: Program, mpi: str, settings: RunSettings, folder: Path | None) -> tuple[Measured, str]:
+    """Run in the folder, or in a temporary one, which is removed."""
+    from offbeat.mpi.build import build_native
+    from offbeat.mpi.find import choose
+    from offbeat.program.run import prepare, run
+    from offbeat.progress_bar import ProgressBar
+
+    installation = choose(mpi)
+    with ProgressBar(f"run {program.name} with {installation.version_text}") as bar, _place(folder) as place:
+        launches = prepare(program, installation, settings, place)
+        build_native(installation, echo=bar.print)
+        for warning in launches.warnings:
+            bar.print(f"note: {warning}")
+
+        def on_progress(done: int, total: int) -> None:
+            bar.update(done=done, total=total)
+            bar.print_periodically(f"ran {done} of {counted(total, 'iteration')}")
+
+        return run(launches, place, on_progress)
+
+
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    """The folder of a run, or a temporary one, which an interrupted run with complete iterations keeps."""
+    from offbeat.program.times import completed
+
+    place = folder or Path(tempfile.mkdtemp(prefix="offbeat-run-", dir="."))
+    is_temporary = folder is None
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        yield place
+    except SignalExit as stop:
+        if completed(place / "rank-0.times"):
+            is_temporary = False
+            shown = f"offbeat program times {shlex.quote(str(place))}"
+            stop.report_progress(f"; complete iterations are kept, see them with: {shown}")
+        raise
+    finally:
+        if is_temporary:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _buffer_bytes(text: str) -> int:
+    if not text:
+        return 0
+    try:
+        size = parse_size(text)
+    except BadInput as error:
+        raise BadInput(f"--buffer: {error}") from None
+    if not LEAST_BUFFER <= size < 2**62:
+        raise BadInput(f"--buffer {text}: give a size from {LEAST_BUFFER} B on, such as '256 MiB'")
+    return size
+
+
+def _hang_after_s(text: str) -> float:
+    try:
+        seconds = parse_time(text)
+    except BadInput as error:
+        raise BadInput(f"--hang-after: {error}") from None
+    if not 1 <= seconds <= 86400:
+        raise BadInput(f"--hang-after {text}: give a time from 1 s to 24 h")
+    return seconds

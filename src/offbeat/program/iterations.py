@@ -1,0 +1,89 @@
+"""The iterations of a program that was simulated or run: when every rank ended each of them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.program.load import Program
+from offbeat.program.schema import PhaseSection
+
+
+class Iterations(Struct, kw_only=True, eq=False):
+    """The iterations of a program, simulated or measured.
+
+    ``iteration_end_s`` is (iterations, p): when each rank ended each iteration; all begin at 0.
+    ``communication_s`` (iterations, p) is the time that it spent in messages and collectives. ``domain`` is
+    the memory domain of each rank (p,). ``origin`` says whether times are simulated or measured.
+    """
+
+    program: Program
+    domain: NDArray[np.int32]
+    iteration_end_s: NDArray[np.float64]
+    communication_s: NDArray[np.float32]
+
+    origin: ClassVar[str]
+
+    @property
+    def p(self) -> int:
+        """Number of ranks."""
+        return self.iteration_end_s.shape[1]
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations."""
+        return len(self.iteration_end_s)
+
+    @property
+    def where(self) -> str:
+        """The machine, for titles."""
+        raise NotImplementedError
+
+    def basis(self) -> list[str]:
+        """Sentences on what the times rest on."""
+        raise NotImplementedError
+
+    def iteration_s(self) -> NDArray[np.float64]:
+        """How long each rank took for each iteration, (iterations, p)."""
+        return np.diff(self.iteration_end_s, axis=0, prepend=0.0)
+
+    def mean_iteration_s(self) -> float:
+        """The mean time of an iteration, over all of them and over ranks."""
+        return float(self.iteration_end_s[-1].mean()) / self.iterations
+
+
+class Lockstep(Struct, frozen=True, kw_only=True):
+    """The time of an iteration if all ranks began each phase together: the composite time.
+
+    ``phase_s`` holds the time of each phase alone, whose part of an iteration is divided by its ``every``.
+    """
+
+    phases: list[PhaseSection]
+    phase_s: list[float]
+
+    def _sum_s(self, *kinds: str) -> float:
+        both = zip(self.phases, self.phase_s, strict=True)
+        return sum(seconds / phase.every for phase, seconds in both if phase.kind in kinds)
+
+    @property
+    def iteration_s(self) -> float:
+        """The whole iteration."""
+        return self._sum_s("work", "exchange", "collective")
+
+    @property
+    def work_s(self) -> float:
+        """Work alone: no iteration can be faster, however well its communication is hidden."""
+        return self._sum_s("work")
+
+    @property
+    def communication_s(self) -> float:
+        """Exchanges and collectives."""
+        return self._sum_s("exchange", "collective")
+
+    @property
+    def communication_ratio(self) -> float:
+        """Communication over work: the paper's communication-to-execution ratio (CER)."""
+        return self.communication_s / self.work_s if self.work_s else np.inf

@@ -1,0 +1,230 @@
+"""The folder of a run: what was run, and the times that each rank recorded, also of a run that was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.atomic_write import write_atomically
+from offbeat.errors import BadInput
+from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.program.load import Program, loads
+from offbeat.reading import decode_json, read_file
+from offbeat.units import counted, format_time
+
+RUN = "run.json"
+
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        *[(name, np.int64) for name in ("rank", "ranks", "phases", "alone", "iterations", "domain")],
+        *[(name, np.int64) for name in ("start", "begin_local", "begin_global", "end_local", "end_global")],
+        ("bound", np.int64),
+        ("host", "S152"),
+    ]
+)
+"""``program_record_header`` of ``native/programs/record.h``; times in nanoseconds."""
+
+MAGIC = b"offbprg1"
+
+ITERATION = np.dtype([("end", np.int64), ("communication", np.int64)])
+"""``program_iteration`` of the same file."""
+
+
+class RunFacts(Struct, frozen=True, kw_only=True):
+    """What was run: the text of the program file, what options changed in it, and notes for the reader."""
+
+    program: str
+    path: str
+    ranks: int
+    iterations: int
+    seed: int
+    library: str
+    notes: list[str]
+
+
+class Measured(Iterations, kw_only=True, eq=False):
+    """A run of a program with an MPI library.
+
+    ``composite`` are the measured times of the phases alone. ``hosts`` are the nodes, ``bound_s`` is the
+    largest error of a rank's clock against that of rank 0 when the iterations began.
+    """
+
+    facts: RunFacts
+    composite: Lockstep
+    hosts: list[str]
+    bound_s: float
+
+    origin: ClassVar[str] = "measured"
+
+    @property
+    def where(self) -> str:
+        """The nodes and the library."""
+        nodes = self.hosts[0] if len(self.hosts) == 1 else f"{len(self.hosts)} nodes"
+        return f"{nodes} with {self.facts.library}"
+
+    def basis(self) -> list[str]:
+        """Where the ranks ran, the accuracy of their common clock, and the notes of the run."""
+        domains = counted(int(self.domain.max()) + 1, "memory domain")
+        clock = (
+            "one clock"
+            if not self.bound_s
+            else f"clocks that differ by less than {format_time(self.bound_s)}"
+        )
+        lines = [f"Measured on {counted(len(self.hosts), 'node')} in {domains}, with {clock}."]
+        if self.iterations < self.facts.iterations:
+            lines.append(
+                f"The run ended early: {self.iterations} of {self.facts.iterations} iterations are complete."
+            )
+        return [*lines, *self.facts.notes]
+
+
+def write_facts(facts: RunFacts, folder: Path) -> None:
+    """Write what is run, before it is."""
+    write_atomically(folder / RUN, msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+
+
+def has_run(folder: Path) -> bool:
+    """Whether a run was begun in a folder."""
+    return (folder / RUN).exists() or any(folder.glob("rank-*.times"))
+
+
+def read(folder: Path) -> Measured:
+    """Read a run. Raises :class:`BadInput` for a folder without one, or whose files are damaged."""
+    facts = _facts(folder)
+    program = loads(facts.program, facts.path).resized(
+        ranks=facts.ranks, iterations=facts.iterations, seed=facts.seed
+    )
+    ranks = [_Rank(folder / f"rank-{rank}.times", program) for rank in range(facts.ranks)]
+    complete = min(rank.complete for rank in ranks)
+    if not complete:
+        raise BadInput(f"{folder}: no iteration was completed by all ranks; run the program again")
+    hosts = [rank.host for rank in ranks]
+    end_s = np.stack([rank.end_s(complete) for rank in ranks], axis=1)
+    return Measured(
+        program=program,
+        facts=facts,
+        domain=domains([(rank.host, rank.domain) for rank in ranks]),
+        iteration_end_s=end_s,
+        communication_s=np.stack([rank.communication_s(complete) for rank in ranks], axis=1),
+        composite=_lockstep(program, np.stack([rank.alone_s for rank in ranks])),
+        hosts=list(dict.fromkeys(hosts)),
+        bound_s=max(rank.bound_s for rank in ranks),
+    )
+
+
+def completed(path: Path) -> int:
+    """How many iterations a rank has completed; 0 if its file does not exist yet."""
+    try:
+        header, iterations = _mapped(path)
+    except (OSError, ValueError):
+        return 0
+    return _count(iterations) if header["magic"] == MAGIC else 0
+
+
+def domains_of(folder: Path, p: int) -> NDArray[np.int32]:
+    """The memory domain of each rank (p,), counted over all nodes, from files whose header is written."""
+    headers = [_mapped(folder / f"rank-{rank}.times")[0] for rank in range(p)]
+    return domains([(header["host"].decode(), int(header["domain"])) for header in headers])
+
+
+def domains(places: list[tuple[str, int]]) -> NDArray[np.int32]:
+    """The number of each place, given as a node and its domain, in the order of their first ranks."""
+    number = {place: index for index, place in enumerate(dict.fromkeys(places))}
+    return np.array([number[place] for place in places], dtype=np.int32)
+
+
+def _facts(folder: Path) -> RunFacts:
+    try:
+        return decode_json(read_file(folder / RUN), RunFacts)
+    except OSError as error:
+        raise BadInput(
+            f"{folder / RUN}: the run cannot be read: {error.strerror}; 'offbeat program run --folder DIR'"
+            " writes one"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{folder / RUN}: this describes no run ({error}); run the program again") from None
+
+
+def _mapped(path: Path) -> tuple[np.void, NDArray[np.void]]:
+    """The header and the iterations of a file, whose pages are read when they are used.
+
+    Raises :class:`ValueError` unless the file has the size that its header states.
+    """
+    header = np.memmap(path, dtype=HEADER, mode="r", shape=(1,))[0]
+    phases, alone, count = (int(header[name]) for name in ("phases", "alone", "iterations"))
+    offset = HEADER.itemsize + 8 * phases * alone
+    if min(phases, alone, count) < 0 or path.stat().st_size != offset + ITERATION.itemsize * count:
+        raise ValueError("its size is not that of the times in it")
+    if not count:
+        return header, np.zeros(0, ITERATION)
+    return header, np.memmap(path, dtype=ITERATION, mode="r", offset=offset, shape=(count,))
+
+
+def _count(iterations: NDArray[np.void]) -> int:
+    """How many iterations from the first one on are complete: their ends are not 0."""
+    low, high = 0, len(iterations)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if iterations["end"][middle] else (low, middle)
+    return low
+
+
+class _Rank:
+    """The file of a rank."""
+
+    def __init__(self, path: Path, program: Program) -> None:
+        try:
+            header, self._iterations = _mapped(path)
+            alone_ns = np.memmap(
+                *(path, np.int64, "r"),
+                offset=HEADER.itemsize,
+                shape=(int(header["alone"]), int(header["phases"])),
+            )
+        except (OSError, ValueError, OverflowError) as error:
+            raise BadInput(
+                f"{path}: the times of this rank cannot be read: {error}; run the program again"
+            ) from None
+        expected = (MAGIC, len(program.file.phase), program.file.iterations, program.file.ranks)
+        found = (header["magic"], header["phases"], header["iterations"], header["ranks"])
+        if found != expected:
+            raise BadInput(f"{path}: these are not the times of the program in {RUN}; run the program again")
+        self._header = header
+        self.alone_s = alone_ns * 1e-9
+        self.host = header["host"].decode("ascii", "replace")
+        self.domain = int(header["domain"])
+        self.bound_s = int(header["bound"]) * 1e-9
+        self.complete = _count(self._iterations)
+        ends = self._iterations["end"][: self.complete]
+        if (np.diff(ends, prepend=header["begin_local"]) < 0).any():
+            raise BadInput(f"{path}: an iteration ends before it begins; the file is damaged")
+
+    def end_s(self, count: int) -> NDArray[np.float64]:
+        """The ends of the first iterations on the shared clock, in seconds since the common start.
+
+        After the run, clocks are compared again: between both comparisons they drift evenly.
+        """
+        header = self._header
+        since_ns = self._iterations["end"][:count] - header["begin_local"]
+        rate = 1.0
+        if header["end_local"] > header["begin_local"]:
+            rate = (header["end_global"] - header["begin_global"]) / (
+                header["end_local"] - header["begin_local"]
+            )
+        end_s: NDArray[np.float64] = (header["begin_global"] - header["start"] + since_ns * rate) * 1e-9
+        return end_s
+
+    def communication_s(self, count: int) -> NDArray[np.float32]:
+        """The time in communication of the first iterations."""
+        return (self._iterations["communication"][:count] * 1e-9).astype(np.float32)
+
+
+def _lockstep(program: Program, alone_s: NDArray[np.float64]) -> Lockstep:
+    """The median of the times until the last rank ended a phase; ``alone_s`` is (ranks, times, phases)."""
+    phase_s = np.median(alone_s.max(axis=0), axis=0)
+    return Lockstep(phases=program.file.phase, phase_s=phase_s.tolist())
