@@ -108,14 +108,14 @@ static void find_domain(void) {
     PMPI_Comm_free(&node);
 }
 
-void offbeat_inject_begin(const char *(*function_names)(int function), int function_count) {
+void offbeat_inject_begin(const char *(*name_of_function)(int function), int function_count) {
     MPI_Comm parent = MPI_COMM_NULL;
     if (!offbeat_inject_is_requested())
         return;
     PMPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
         return;
-    name_of = function_names;
+    name_of = name_of_function;
     functions = function_count < MAX_FUNCTIONS ? function_count : MAX_FUNCTIONS;
     PMPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &place.size);

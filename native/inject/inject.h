@@ -24,7 +24,8 @@ int offbeat_inject_is_requested(void);
 /**
  * Reads the plan, after MPI_Init. Collective over MPI_COMM_WORLD if delays are requested. Processes that MPI
  * spawned are not delayed.
- * @param names of the functions, by their number; the first has none
+ * @param name_of   the name of a function by its number, from 1
+ * @param functions one more than the largest number
  */
 void offbeat_inject_begin(const char *(*name_of)(int function), int functions);
 
