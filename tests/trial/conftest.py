@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path += [str(TESTS / room) for room in ("predict", "tuning", "trace", "examples")]
+sys.path += [str(TESTS / room) for room in ("predict", "tuning", "trace")]

@@ -39,7 +39,7 @@ def inject(
     return subprocess.run(
         words(proxy, launch, options),
         cwd=folder,
-        env=launch.environment,
+        env=launch.environment | {"OFFBEAT_TRACE_DIR": str(folder / "unwanted")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -79,6 +79,7 @@ def test_the_marked_iterations_of_a_program_are_delayed(
     assert done.returncode == 0, done.stderr
     assert "every 5: 2 ms after every 5th call of MPI_Pcontrol with level 2 on 1 random rank" in done.stdout
     document = json.loads((tmp_path / "j").read_text(encoding="utf-8"))
+    assert not (tmp_path / "unwanted").exists()  # the user's setting of the tracer
     (delays,) = document["delays"]
     assert delays["calls"] == 20
     assert delays["occasions"] == delays["delays"] == 4

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from offbeat.cli.completion import functions
 from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
 from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
 
@@ -41,6 +42,7 @@ def command(
             help="The function whose calls are delayed, such as MPI_Allreduce or MPI_Waitall; MPI_Pcontrol:"
             " its calls with level 2, which begin an iteration.",
             metavar="FUNCTION",
+            autocompletion=functions,
         ),
     ],
     delay: Annotated[str, typer.Option(help="The time of a delay, such as '500 us'.", metavar="TIME")],
@@ -48,7 +50,8 @@ def command(
         str,
         typer.Option(
             help="Which ranks: random:N (N random ones each time), each-domain (a random one of each memory"
-            " domain), all, or a list such as 0-3,8."
+            " domain), all, or a list such as 0-3,8.",
+            metavar="RANKS",
         ),
     ] = "random:1",
     every: Annotated[
