@@ -12,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_FUNCTIONS = 512 };
-
 /* What a rank reports. */
 enum { CALLS, OCCASIONS, DELAYS, DELAYED_NS, COUNTERS };
 
@@ -24,7 +22,7 @@ static offbeat_inject_place place;
 static int chosen;    /* the function whose calls are delayed */
 static int functions; /* how many there are */
 static const char *(*name_of)(int function);
-static _Atomic int64_t calls_of[MAX_FUNCTIONS];
+static _Atomic int64_t calls_of[OFFBEAT_INJECT_MAX_FUNCTIONS];
 static _Atomic int64_t counters[COUNTERS];
 
 int offbeat_inject_is_requested(void) {
@@ -116,7 +114,7 @@ void offbeat_inject_begin(const char *(*name_of_function)(int function), int fun
     if (parent != MPI_COMM_NULL)
         return;
     name_of = name_of_function;
-    functions = function_count < MAX_FUNCTIONS ? function_count : MAX_FUNCTIONS;
+    functions = function_count;
     PMPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &place.size);
     if (!agree_on_plan())
@@ -181,7 +179,8 @@ static void write_report(const int64_t *calls, const int64_t *of_ranks) {
 }
 
 void offbeat_inject_end(void) {
-    int64_t own_calls[MAX_FUNCTIONS], calls[MAX_FUNCTIONS], own[COUNTERS], *of_ranks = NULL;
+    int64_t own_calls[OFFBEAT_INJECT_MAX_FUNCTIONS], calls[OFFBEAT_INJECT_MAX_FUNCTIONS], own[COUNTERS],
+        *of_ranks = NULL;
     if (!atomic_exchange(&offbeat_inject_is_active, 0))
         return;
     counters[CALLS] = calls_of[chosen];

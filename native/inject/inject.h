@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+enum { OFFBEAT_INJECT_MAX_FUNCTIONS = 512 };
+
 /** Whether calls are counted, and delayed. */
 extern _Atomic int offbeat_inject_is_active;
 
@@ -25,7 +27,7 @@ int offbeat_inject_is_requested(void);
  * Reads the plan, after MPI_Init. Collective over MPI_COMM_WORLD if delays are requested. Processes that MPI
  * spawned are not delayed.
  * @param name_of   the name of a function by its number, from 1
- * @param functions one more than the largest number
+ * @param functions one more than the largest number, OFFBEAT_INJECT_MAX_FUNCTIONS at most
  */
 void offbeat_inject_begin(const char *(*name_of)(int function), int functions);
 

@@ -8,15 +8,15 @@ from offbeat.cli import async_inject
 from offbeat.cli.trace_run import CONTEXT
 
 app = typer.Typer(
-    help="See whether a program gains or loses by processes that run out of step.",
+    help="See what processes gain or lose by running out of step.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
-app.command("inject", context_settings=CONTEXT)(async_inject.command)
-
-
 @app.callback()
 def group() -> None:
-    """See whether a program gains or loses by processes that run out of step."""
+    """See what processes gain or lose by running out of step."""
+
+
+app.command("inject", context_settings=CONTEXT)(async_inject.command)
