@@ -40,7 +40,7 @@ YOURS = {
     "OFFBEAT_PARTITIONED_PROGRESS_THREAD": "`true` or `false` (default): whether a thread of each process"
     " drives these messages",
     "OFFBEAT_TRACE_DIR": "for `liboffbeat-trace.so`, and set by `offbeat trace run`: folder of the trace;"
-    " default: `offbeat-trace`",
+    " default: `offbeat-trace`, or no trace if `OFFBEAT_INJECT_CALL` is set",
     "OFFBEAT_TRACE_RANKS": "records only these ranks of MPI_COMM_WORLD: `0-3,8,16-`",
     "OFFBEAT_TRACE_MESSAGES": "1: also records point-to-point calls",
     "OFFBEAT_TRACE_EVERY": "N: records only every Nth collective of a communicator",
@@ -53,6 +53,20 @@ YOURS = {
     " without the frames of a Python program",
     "OFFBEAT_TRACE_SYNC_LEVEL": "MPI_Pcontrol with this level, 3 or more, synchronises the clocks again; the"
     " call is then collective over MPI_COMM_WORLD",
+    "OFFBEAT_INJECT_CALL": "for `liboffbeat-trace.so`, and set by `offbeat async inject`: the MPI function"
+    " whose calls are delayed; without it, nothing is delayed",
+    "OFFBEAT_INJECT_NS": "time of a delay in nanoseconds; default: 0, which only counts calls",
+    "OFFBEAT_INJECT_DISTRIBUTION": "`fixed` (default), or `exponential` with this time as the mean",
+    "OFFBEAT_INJECT_WHEN": "`before` or `after` (default) the call",
+    "OFFBEAT_INJECT_RANKS": "which ranks of MPI_COMM_WORLD are delayed: `all` (default), `random:2`,"
+    " `each-domain`, or `0-3,8`",
+    "OFFBEAT_INJECT_EVERY": "N: delays only calls whose number is a multiple of N; each rank counts its own"
+    " calls from 1; default: 1",
+    "OFFBEAT_INJECT_FIRST": "number of the first call that may be delayed; default: 1",
+    "OFFBEAT_INJECT_LAST": "number of the last one; default: 0, the program's last",
+    "OFFBEAT_INJECT_SEED": "seed of random ranks and times; default: 1",
+    "OFFBEAT_INJECT_REPORT": "JSON file that rank 0 writes in MPI_Finalize: the calls of each function, and"
+    " the calls, occasions and delays of each rank",
 }
 """Variables for users."""
 

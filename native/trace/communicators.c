@@ -189,7 +189,7 @@ static uint16_t get_topology(offbeat_tracer_communicator *communicator) {
 static int is_first_traced(const member_list *members) {
     for (int i = 0; i < members->count; i++)
         if (members->ranks[i] >= 0 &&
-            offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.ranks, members->ranks[i]))
+            offbeat_ranges_contain(&offbeat_tracer_state.config.ranks, members->ranks[i]))
             return members->ranks[i] == offbeat_tracer_state.rank;
     return 0;
 }
@@ -201,8 +201,8 @@ static void define(offbeat_tracer_communicator *communicator, uint32_t parent, u
     communicator->size = members.count;
     communicator->remote_size = members.remote_count;
     PMPI_Comm_rank(communicator->handle, &communicator->rank);
-    communicator->is_sampled = offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.comm_sizes,
-                                                             (long)members.count + members.remote_count);
+    communicator->is_sampled = offbeat_ranges_contain(&offbeat_tracer_state.config.comm_sizes,
+                                                      (long)members.count + members.remote_count);
     uint64_t hash = hash_members(&members);
     offbeat_trace_communicator definition = {.id = communicator->id,
                                              .parent = parent,

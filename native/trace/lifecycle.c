@@ -7,6 +7,7 @@
 #include "trace/process_state.h"
 
 #include "clock/limits.h"
+#include "inject/inject.h"
 #include "trace/call_path.h"
 #include "trace/communicators.h"
 #include "trace/message_call.h"
@@ -184,10 +185,19 @@ static void mark_exit(void) {
     header->state = OFFBEAT_TRACE_EXITED;
 }
 
+_Static_assert(OFFBEAT_TRACER_FUNCTION_COUNT <= OFFBEAT_INJECT_MAX_FUNCTIONS, "inject.h needs more room");
+
+static const char *name_of_function(int function) {
+    return offbeat_tracer_functions[function].name;
+}
+
 void offbeat_tracer_begin(void) {
     static atomic_flag has_begun = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&has_begun))
         return;
+    offbeat_inject_begin(name_of_function, OFFBEAT_TRACER_FUNCTION_COUNT);
+    if (offbeat_inject_is_requested() && offbeat_settings_value("OFFBEAT_TRACE_DIR") == NULL)
+        return; /* delays alone */
     PMPI_Comm_rank(MPI_COMM_WORLD, &offbeat_tracer_state.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &offbeat_tracer_state.size);
     if (!agree_to_trace())
@@ -198,7 +208,7 @@ void offbeat_tracer_begin(void) {
     }
     run_info run = {.id = new_run_id(), .start_ns = offbeat_clock_now(offbeat_tracer_state.clock).global_ns};
     PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (!offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.ranks, offbeat_tracer_state.rank))
+    if (!offbeat_ranges_contain(&offbeat_tracer_state.config.ranks, offbeat_tracer_state.rank))
         return;
     open_file(&run);
     atexit(mark_exit);
@@ -234,7 +244,11 @@ static void synchronise(void) {
 
 void offbeat_tracer_finalize(void) {
     static atomic_flag has_ended = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&has_ended) || offbeat_tracer_state.clock == NULL)
+    if (atomic_flag_test_and_set(&has_ended))
+        return;
+    if (!has_aborted)
+        offbeat_inject_end();
+    if (offbeat_tracer_state.clock == NULL)
         return;
     /* MPI_Abort may return before the launcher ends this process: other processes have ended, and the run
      * stays marked as aborted. */

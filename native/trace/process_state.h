@@ -2,7 +2,7 @@
 /**
  * @file process_state.h
  * State of the traced process: its configuration, its clock with the clock points in the file, whether it
- * records now; and the begin and end of its trace.
+ * records now; and the begin and end of its trace and of injected delays.
  */
 #ifndef OFFBEAT_TRACE_PROCESS_STATE_H
 #define OFFBEAT_TRACE_PROCESS_STATE_H
@@ -67,8 +67,8 @@ int offbeat_tracer_resync(int64_t began_ns);
 
 /* --- begin and end: lifecycle.c --- */
 
-/** Begins the trace, after MPI_Init or MPI_Init_thread. Collective over MPI_COMM_WORLD; only the first call
- * has an effect. */
+/** Begins the trace, or injected delays, or both, after MPI_Init or MPI_Init_thread. Collective over
+ * MPI_COMM_WORLD; only the first call has an effect. */
 void offbeat_tracer_begin(void);
 
 /** Ends the trace, before MPI_Finalize. Collective over MPI_COMM_WORLD; only the first call has an effect. */

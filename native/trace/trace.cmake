@@ -1,5 +1,5 @@
 # liboffbeat-trace.so: the preload library. LD_PRELOAD puts it before the MPI library of a program, and every collective
-# of the program is recorded; if requested, every point-to-point call as well.
+# of the program is recorded; if requested, every point-to-point call as well. The wrappers also inject delays (inject/).
 #
 # It consists of trampolines and depends on no MPI library. In processes that use the MPI library of this build it loads
 # liboffbeat-tracer.so, whose wrappers are generated from trace/wrapped_functions.h and collectives/collectives.def. The
@@ -96,8 +96,11 @@ set_source_files_properties(trace/preload_shim.c PROPERTIES
     COMPILE_OPTIONS "${lines_only};-O1;-foptimize-sibling-calls")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 
-set(trace_without_mpi trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
+set(trace_without_mpi
+    settings/settings.c trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
 trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
+    inject/delay_plan.c
+    inject/inject.c
     trace/call_path.c
     trace/communicators.c
     trace/lifecycle.c
@@ -123,6 +126,9 @@ if(OFFBEAT_BUILD_TESTING)
         target_link_libraries(${subject}_test PRIVATE Threads::Threads m)
         offbeat_test(${subject}_test 0)
     endforeach()
+    add_executable(delay_plan_test inject/delay_plan_test.c inject/delay_plan.c settings/settings.c)
+    target_link_libraries(delay_plan_test PRIVATE m)
+    offbeat_test(delay_plan_test 0)
     add_executable(request_table_test trace/request_table_test.c trace/request_table.c)
     target_link_libraries(request_table_test PRIVATE offbeat_mpi Threads::Threads) # the types of handles
     offbeat_test(request_table_test 0)

@@ -4,8 +4,6 @@
 
 #include "trace/format.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,64 +27,6 @@ const offbeat_tracer_function offbeat_tracer_functions[] = {
     {"MPI_Pcontrol", "", OFFBEAT_TRACE_BLOCKING, OFFBEAT_Pcontrol},
 };
 
-/* The value of a variable; NULL if it is unset or empty. */
-static const char *value_of(const char *name) {
-    const char *value = getenv(name);
-    return value != NULL && *value != '\0' ? value : NULL;
-}
-
-typedef struct error_buffer {
-    char *text;
-    size_t bytes;
-} error_buffer;
-
-static int fail(const error_buffer *error, const char *name, const char *value, const char *expected) {
-    snprintf(error->text, error->bytes, "%s=%s cannot be read; it should be %s", name, value, expected);
-    return -1;
-}
-
-/* Parses a whole number, 0 or more, and advances *text past it; -1 if there is none. */
-static long parse_number(const char **text) {
-    if (!isdigit((unsigned char)**text))
-        return -1;
-    char *end;
-    errno = 0;
-    long number = strtol(*text, &end, 10);
-    *text = end;
-    return errno == 0 ? number : -1;
-}
-
-/* Parses "3", "3-5" or "3-" and advances *text past it. */
-static int parse_range(const char **text, long *first, long *last) {
-    *first = *last = parse_number(text);
-    if (*first >= 0 && **text == '-') {
-        ++*text;
-        *last = isdigit((unsigned char)**text) ? parse_number(text) : LONG_MAX;
-    }
-    return *first >= 0 && *last >= *first ? 0 : -1;
-}
-
-static int read_ranges(const char *name, offbeat_tracer_ranges *ranges, const error_buffer *error) {
-    const char *value = value_of(name), *at = value;
-    if (value == NULL)
-        return 0;
-    do {
-        int i = ranges->count++;
-        if (i == OFFBEAT_TRACER_MAX_RANGES ||
-            parse_range(&at, &ranges->ranges[i].first, &ranges->ranges[i].last) != 0 ||
-            (*at != ',' && *at != '\0'))
-            return fail(error, name, value, "numbers and ranges like 0-3,8,16- (at most 64 of them)");
-    } while (*at++ == ',');
-    return 0;
-}
-
-int offbeat_tracer_ranges_contain(const offbeat_tracer_ranges *ranges, long number) {
-    for (int i = 0; i < ranges->count; i++)
-        if (number >= ranges->ranges[i].first && number <= ranges->ranges[i].last)
-            return 1;
-    return ranges->count == 0;
-}
-
 /* Selects the functions with this option name. @return how many there are */
 static int select_functions(offbeat_tracer_config *config, const char *option_name, size_t length) {
     int selected = 0;
@@ -100,36 +40,27 @@ static int select_functions(offbeat_tracer_config *config, const char *option_na
     return selected;
 }
 
-static int read_collectives(offbeat_tracer_config *config, const error_buffer *error) {
-    const char *value = value_of("OFFBEAT_TRACE_COLLECTIVES");
+static int read_collectives(offbeat_tracer_config *config, const offbeat_settings_error *error) {
+    const char *value = offbeat_settings_value("OFFBEAT_TRACE_COLLECTIVES");
     memset(config->is_recorded, value == NULL, sizeof config->is_recorded);
     for (const char *at = value; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (!select_functions(config, at, strcspn(at, ",")))
-            return fail(error, "OFFBEAT_TRACE_COLLECTIVES", value,
-                        "names of collectives, separated by commas, like "
-                        "allreduce,alltoallv,neighbor_alltoall,constructors");
+            return offbeat_settings_fail(error, "OFFBEAT_TRACE_COLLECTIVES", value,
+                                         "names of collectives, separated by commas, like "
+                                         "allreduce,alltoallv,neighbor_alltoall,constructors");
     return 0;
 }
 
-/* A whole number; unchanged if the variable is unset. */
-static int read_number(const char *name, long min, long max, const char *expected, long *number,
-                       const error_buffer *error) {
-    const char *value = value_of(name), *at = value;
-    if (value == NULL)
-        return 0;
-    *number = parse_number(&at);
-    return *number >= min && *number <= max && *at == '\0' ? 0 : fail(error, name, value, expected);
-}
-
-static int read_numbers(offbeat_tracer_config *config, const error_buffer *error) {
+static int read_numbers(offbeat_tracer_config *config, const offbeat_settings_error *error) {
     long every = 1, depth = OFFBEAT_TRACER_DEFAULT_DEPTH, level = -1, messages = 0;
-    if (read_number("OFFBEAT_TRACE_EVERY", 1, INT_MAX, "a whole number, 1 or more", &every, error) != 0 ||
-        read_number("OFFBEAT_TRACE_DEPTH", 0, OFFBEAT_TRACER_MAX_DEPTH, "a whole number from 0 to 16", &depth,
-                    error) != 0 ||
-        read_number("OFFBEAT_TRACE_MESSAGES", 0, 1, "0 or 1", &messages, error) != 0 ||
-        read_number("OFFBEAT_TRACE_SYNC_LEVEL", 3, INT_MAX,
-                    "a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own", &level,
-                    error) != 0)
+    if (offbeat_settings_read_number("OFFBEAT_TRACE_EVERY", 1, INT_MAX, "a whole number, 1 or more", &every,
+                                     error) != 0 ||
+        offbeat_settings_read_number("OFFBEAT_TRACE_DEPTH", 0, OFFBEAT_TRACER_MAX_DEPTH,
+                                     "a whole number from 0 to 16", &depth, error) != 0 ||
+        offbeat_settings_read_number("OFFBEAT_TRACE_MESSAGES", 0, 1, "0 or 1", &messages, error) != 0 ||
+        offbeat_settings_read_number("OFFBEAT_TRACE_SYNC_LEVEL", 3, INT_MAX,
+                                     "a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own",
+                                     &level, error) != 0)
         return -1;
     config->every = (unsigned)every;
     config->depth = (int)depth;
@@ -152,8 +83,8 @@ static double parse_seconds(const char **text) {
     return *end == '\0' ? seconds : -1;
 }
 
-static int read_window(offbeat_tracer_config *config, const error_buffer *error) {
-    const char *value = value_of("OFFBEAT_TRACE_WINDOW"), *at = value;
+static int read_window(offbeat_tracer_config *config, const offbeat_settings_error *error) {
+    const char *value = offbeat_settings_value("OFFBEAT_TRACE_WINDOW"), *at = value;
     config->window_start_s = 0;
     config->window_end_s = INFINITY;
     if (value == NULL)
@@ -164,8 +95,9 @@ static int read_window(offbeat_tracer_config *config, const error_buffer *error)
         config->window_end_s = parse_seconds(&at);
     if (!has_dash || *at != '\0' || config->window_start_s < 0 || config->window_start_s > 1e9 ||
         config->window_end_s <= config->window_start_s)
-        return fail(error, "OFFBEAT_TRACE_WINDOW", value,
-                    "seconds since MPI_Init, from the first to the last, like 10-60 or 2.5-");
+        return offbeat_settings_fail(
+            error, "OFFBEAT_TRACE_WINDOW", value,
+            "seconds since MPI_Init, from the first to the last, like 10-60 or 2.5-");
     if (config->window_end_s > 1e9)
         config->window_end_s = INFINITY;
     return 0;
@@ -192,30 +124,31 @@ static uint64_t unit_bytes(const char *unit) {
     return 0;
 }
 
-static int read_max_file_bytes(offbeat_tracer_config *config, const error_buffer *error) {
-    const char *value = value_of("OFFBEAT_TRACE_BYTES"), *at = value;
+static int read_max_file_bytes(offbeat_tracer_config *config, const offbeat_settings_error *error) {
+    const char *value = offbeat_settings_value("OFFBEAT_TRACE_BYTES"), *at = value;
     if (value == NULL)
         return 0;
-    long number = parse_number(&at);
+    long number = offbeat_settings_parse_number(&at);
     at += strspn(at, " ");
     uint64_t unit = unit_bytes(at);
     /* The header, a page of definitions and one of records. */
     const uint64_t min_bytes = UINT64_C(3) * OFFBEAT_TRACE_PAGE_BYTES;
     if (number < 0 || unit == 0 || (uint64_t)number > UINT64_MAX / 2 / unit ||
         (uint64_t)number * unit < min_bytes)
-        return fail(error, "OFFBEAT_TRACE_BYTES", value, "a size of 192 KiB or more, like 100 MB or 1GiB");
+        return offbeat_settings_fail(error, "OFFBEAT_TRACE_BYTES", value,
+                                     "a size of 192 KiB or more, like 100 MB or 1GiB");
     config->max_file_bytes = (uint64_t)number * unit;
     return 0;
 }
 
 int offbeat_tracer_config_read(offbeat_tracer_config *config, char *error, size_t bytes) {
-    const error_buffer buffer = {error, bytes};
+    const offbeat_settings_error buffer = {error, bytes};
     memset(config, 0, sizeof *config);
-    config->folder = value_of("OFFBEAT_TRACE_DIR");
+    config->folder = offbeat_settings_value("OFFBEAT_TRACE_DIR");
     if (config->folder == NULL)
         config->folder = "offbeat-trace";
-    if (read_ranges("OFFBEAT_TRACE_RANKS", &config->ranks, &buffer) != 0 ||
-        read_ranges("OFFBEAT_TRACE_COMM_SIZES", &config->comm_sizes, &buffer) != 0)
+    if (offbeat_settings_read_ranges("OFFBEAT_TRACE_RANKS", &config->ranks, &buffer) != 0 ||
+        offbeat_settings_read_ranges("OFFBEAT_TRACE_COMM_SIZES", &config->comm_sizes, &buffer) != 0)
         return -1;
     if (read_collectives(config, &buffer) != 0 || read_numbers(config, &buffer) != 0)
         return -1;
@@ -229,7 +162,7 @@ void offbeat_tracer_config_format(char *text, size_t bytes) {
                                         "OFFBEAT_TRACE_SYNC_LEVEL"};
     text[0] = '\0';
     for (size_t i = 0, used = 0; i < sizeof names / sizeof *names && used < bytes; i++) {
-        const char *value = value_of(names[i]);
+        const char *value = offbeat_settings_value(names[i]);
         if (value == NULL)
             continue;
         int length = snprintf(text + used, bytes - used, "%s%s=%s", used > 0 ? " " : "", names[i], value);

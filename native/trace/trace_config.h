@@ -3,7 +3,8 @@
  * @file trace_config.h
  * What to trace: the functions, and the environment variables. Nothing here depends on MPI.
  *
- *   - OFFBEAT_TRACE_DIR: the folder of the files; default `offbeat-trace`
+ *   - OFFBEAT_TRACE_DIR: the folder of the files; default `offbeat-trace`, but without this variable nothing
+ * is recorded if delays are injected (inject/delay_plan.h)
  *   - OFFBEAT_TRACE_RANKS: ranks of MPI_COMM_WORLD that write a file: `0-3,8`, `16-`
  *   - OFFBEAT_TRACE_EVERY: record every n-th collective of a communicator, every n-th start of a persistent
  * collective; all point-to-point calls
@@ -20,6 +21,8 @@
  */
 #ifndef OFFBEAT_TRACE_TRACE_CONFIG_H
 #define OFFBEAT_TRACE_TRACE_CONFIG_H
+
+#include "settings/settings.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,19 +53,11 @@ typedef struct offbeat_tracer_function {
 /** By id; OFFBEAT_TRACER_FUNCTION_COUNT entries, of which the first is empty. */
 extern const offbeat_tracer_function offbeat_tracer_functions[];
 
-enum { OFFBEAT_TRACER_MAX_RANGES = 64, OFFBEAT_TRACER_MAX_DEPTH = 16, OFFBEAT_TRACER_DEFAULT_DEPTH = 4 };
-
-/** Ranges of whole numbers; without any, all numbers. */
-typedef struct offbeat_tracer_ranges {
-    int count;
-    struct {
-        long first, last; /**< both included */
-    } ranges[OFFBEAT_TRACER_MAX_RANGES];
-} offbeat_tracer_ranges;
+enum { OFFBEAT_TRACER_MAX_DEPTH = 16, OFFBEAT_TRACER_DEFAULT_DEPTH = 4 };
 
 typedef struct offbeat_tracer_config {
     const char *folder;
-    offbeat_tracer_ranges ranks, comm_sizes;
+    offbeat_ranges ranks, comm_sizes;
     unsigned every;                                           /**< at least 1 */
     unsigned char is_recorded[OFFBEAT_TRACER_FUNCTION_COUNT]; /**< by id of a collective or constructor */
     int has_messages;                                         /**< point-to-point calls are recorded */
@@ -81,8 +76,5 @@ int offbeat_tracer_config_read(offbeat_tracer_config *config, char *error, size_
 
 /** Writes the variables that are set and leave out calls, as NAME=VALUE, separated by spaces. */
 void offbeat_tracer_config_format(char *text, size_t bytes);
-
-/** Whether a number is in one of the ranges, or there are none. */
-int offbeat_tracer_ranges_contain(const offbeat_tracer_ranges *ranges, long number);
 
 #endif

@@ -25,8 +25,8 @@ static void test_an_empty_environment_records_everything(void) {
     test_assert(config.every == 1 && config.max_file_bytes == 0 && !config.has_sync_level,
                 "there is a limit");
     test_assert(config.window_start_s == 0 && isinf(config.window_end_s), "there is a window");
-    test_assert(offbeat_tracer_ranges_contain(&config.ranks, 0) &&
-                    offbeat_tracer_ranges_contain(&config.comm_sizes, 100000),
+    test_assert(offbeat_ranges_contain(&config.ranks, 0) &&
+                    offbeat_ranges_contain(&config.comm_sizes, 100000),
                 "some ranks or sizes are excluded");
     for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++)
         test_assert(config.is_recorded[id], "%s is excluded", offbeat_tracer_functions[id].name);
@@ -36,11 +36,9 @@ static void test_ranges_are_inclusive_and_may_be_open(void) {
     test_assert(read_with("OFFBEAT_TRACE_RANKS", "0-3,8,16-") == 0, "ranges were rejected: %s", error);
     const long included[] = {0, 3, 8, 16, 1000000}, excluded[] = {4, 7, 9, 15};
     for (int i = 0; i < 5; i++)
-        test_assert(offbeat_tracer_ranges_contain(&config.ranks, included[i]), "rank %ld is excluded",
-                    included[i]);
+        test_assert(offbeat_ranges_contain(&config.ranks, included[i]), "rank %ld is excluded", included[i]);
     for (int i = 0; i < 4; i++)
-        test_assert(!offbeat_tracer_ranges_contain(&config.ranks, excluded[i]), "rank %ld is included",
-                    excluded[i]);
+        test_assert(!offbeat_ranges_contain(&config.ranks, excluded[i]), "rank %ld is included", excluded[i]);
 }
 
 static void test_a_collective_includes_its_variants(void) {

@@ -11,6 +11,7 @@
 #ifndef OFFBEAT_TRACE_TRACED_CALL_H
 #define OFFBEAT_TRACE_TRACED_CALL_H
 
+#include "inject/inject.h"
 #include "trace/call_path.h"
 #include "trace/communicators.h"
 #include "trace/process_state.h"
@@ -47,6 +48,26 @@ int offbeat_tracer_is_descriptor_in_place(const void *descriptor);
 
 /** Whether a status, or an array of statuses, is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of any binding. */
 int offbeat_tracer_is_status_ignored(const void *status);
+
+/* --- injected delays, which are outside of the recorded time of a call --- */
+
+/** Of MPI_Pcontrol, only the marks of iterations can be delayed. */
+#define OFFBEAT_MARK(level) ((level) == 2 ? OFFBEAT_Pcontrol : OFFBEAT_NO_FUNCTION)
+
+/** Counts a call of the program and waits, if delays are injected. @return for how many ns to wait after it
+ */
+OFFBEAT_TRACER_INLINE int64_t offbeat_tracer_delay(int function) {
+    return function != OFFBEAT_NO_FUNCTION &&
+                   atomic_load_explicit(&offbeat_inject_is_active, memory_order_relaxed) &&
+                   offbeat_tracer_this_thread.depth == 0
+               ? offbeat_inject_enter(function)
+               : 0;
+}
+
+OFFBEAT_TRACER_INLINE void offbeat_tracer_delay_after(int64_t delay_ns) {
+    if (delay_ns > 0)
+        offbeat_inject_wait(delay_ns);
+}
 
 /* --- collectives --- */
 

@@ -39,17 +39,20 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
 #define NEXT(symbol, parameters, names) ((void(*) parameters)offbeat_tracer_next(&next, #symbol)) names
 
 /* A wrapper. mpi_f08 may pass NULL for the error code, which is optional there.
- * @param enter what is done before the call; what is done after it is the last argument */
-#define WRAPPER(symbol, parameters, names, enter, ...)                                                       \
+ * @param function whose calls may be delayed; OFFBEAT_NO_FUNCTION: none
+ * @param enter    what is done before the call; what is done after it is the last argument */
+#define WRAPPER(symbol, function, parameters, names, enter, ...)                                             \
     EXPORTED void symbol parameters;                                                                         \
     void symbol parameters {                                                                                 \
         static offbeat_tracer_next_function next;                                                            \
+        const int64_t delay_ns = offbeat_tracer_delay(function);                                             \
         MPI_Fint unused_code = MPI_SUCCESS;                                                                  \
         if (code == NULL)                                                                                    \
             code = &unused_code;                                                                             \
         enter;                                                                                               \
         NEXT(symbol, parameters, names);                                                                     \
         __VA_ARGS__;                                                                                         \
+        offbeat_tracer_delay_after(delay_ns);                                                                \
     }
 
 /* --- parameters and arguments of a list of names --- */

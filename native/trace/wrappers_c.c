@@ -16,7 +16,7 @@
 /* @param finish  writes the record, if the call is recorded */
 #define COLLECTIVE(symbol, function, flags, signature, count_type, parameters, names, finish)                \
     WRAPPER(                                                                                                 \
-        symbol, parameters, names, OFFBEAT_ENTER(function, flags, comm),                                     \
+        symbol, function, parameters, names, OFFBEAT_ENTER(function, flags, comm),                           \
         if (offbeat_tracer_call_leave(&call, code)) {                                                        \
             const offbeat_tracer_array_format arrays = {.count_bytes = (int)sizeof(count_type)};             \
             OFFBEAT_RECORD_ARGUMENTS(signature)                                                              \
@@ -43,7 +43,8 @@
 /* --- constructors and destructors of communicators, and requests --- */
 
 #define OFFBEAT_CONSTRUCTOR(name, lower, kind, strings, parameters, names)                                   \
-    WRAPPER(MPI_##name, parameters, names, OFFBEAT_ENTER_##kind(OFFBEAT_##name), OFFBEAT_LEAVE_##kind)
+    WRAPPER(MPI_##name, OFFBEAT_##name, parameters, names, OFFBEAT_ENTER_##kind(OFFBEAT_##name),             \
+            OFFBEAT_LEAVE_##kind)
 
 static offbeat_tracer_request_list list(int count, const MPI_Request *handles) {
     return (offbeat_tracer_request_list){.count = count, .handles = handles};
@@ -69,7 +70,7 @@ static const MPI_Status *readable(const MPI_Status *statuses) {
 
 #define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
                                  names)                                                                      \
-    WRAPPER(MPI_##name, parameters, names, offbeat_tracer_completion completion;                             \
+    WRAPPER(MPI_##name, OFFBEAT_##name, parameters, names, offbeat_tracer_completion completion;             \
             offbeat_tracer_completion_enter(&completion, OFFBEAT_##name, completed_by,                       \
                                             list(count, requests), OFFBEAT_TRACER_CALLER);                   \
             statuses, result)
@@ -82,13 +83,13 @@ static const MPI_Status *readable(const MPI_Status *statuses) {
     if (code == MPI_SUCCESS)                                                                                 \
     offbeat_tracer_begin()
 
-WRAPPER(MPI_Init, (int *argc, char ***argv), (argc, argv), , BEGIN)
-WRAPPER(MPI_Init_thread, (int *argc, char ***argv, int required, int *provided),
+WRAPPER(MPI_Init, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv), (argc, argv), , BEGIN)
+WRAPPER(MPI_Init_thread, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv, int required, int *provided),
         (argc, argv, required, provided), , BEGIN)
-WRAPPER(MPI_Finalize, (void), (), offbeat_tracer_finalize(), )
-WRAPPER(MPI_Abort, (MPI_Comm comm, int status), (comm, status), offbeat_tracer_abort(), )
+WRAPPER(MPI_Finalize, OFFBEAT_NO_FUNCTION, (void), (), offbeat_tracer_finalize(), )
+WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, status), offbeat_tracer_abort(), )
 /* The arguments after the level cannot be passed on: their types are unknown. */
-WRAPPER(MPI_Pcontrol, (const int level, ...), (level),
+WRAPPER(MPI_Pcontrol, OFFBEAT_MARK(level), (const int level, ...), (level),
         offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER),
         offbeat_tracer_pcontrol_leave())
 

@@ -28,7 +28,7 @@
 /* @param finish  writes the record, if the call is recorded */
 #define COLLECTIVE(symbol, function, flags, signature, in_place, count_type, parameters, names, finish)      \
     WRAPPER(                                                                                                 \
-        symbol, parameters, names, OFFBEAT_ENTER(function, flags, COMM(comm)),                               \
+        symbol, function, parameters, names, OFFBEAT_ENTER(function, flags, COMM(comm)),                     \
         if (offbeat_tracer_call_leave(&call, CODE)) {                                                        \
             const offbeat_tracer_array_format arrays = {.count_bytes = (int)sizeof(count_type),              \
                                                         .is_fortran = 1};                                    \
@@ -63,8 +63,8 @@
 /* --- constructors and destructors of communicators: mpi_comm_dup_ and mpi_comm_dup_f08_ --- */
 
 #define CONSTRUCTOR(symbol, function, kind, strings, names)                                                  \
-    WRAPPER(symbol, PARAMETERS_##strings names, NAMES_##strings names, OFFBEAT_ENTER_##kind(function),       \
-            OFFBEAT_LEAVE_##kind)
+    WRAPPER(symbol, function, PARAMETERS_##strings names, NAMES_##strings names,                             \
+            OFFBEAT_ENTER_##kind(function), OFFBEAT_LEAVE_##kind)
 #define OFFBEAT_CONSTRUCTOR(name, lower, kind, strings, parameters, names)                                   \
     CONSTRUCTOR(mpi_##lower##_, OFFBEAT_##name, kind, strings, names)                                        \
     CONSTRUCTOR(mpi_##lower##_f08_, OFFBEAT_##name, kind, strings, names)
@@ -115,7 +115,7 @@ static void *own_statuses(offbeat_tracer_completion *completion, void *statuses)
 
 #define REQUEST_FUNCTION(symbol, function, completed_by, count, requests, statuses, result, names,           \
                          is_in_f08)                                                                          \
-    WRAPPER(symbol, PARAMETERS_0 names, NAMES_0 names, const int is_f08 = is_in_f08; (void)is_f08;           \
+    WRAPPER(symbol, function, PARAMETERS_0 names, NAMES_0 names, const int is_f08 = is_in_f08; (void)is_f08; \
             offbeat_tracer_completion completion; offbeat_tracer_completion_enter(                           \
                 &completion, function, completed_by, list(count, requests), OFFBEAT_TRACER_CALLER);          \
             statuses, result)
@@ -131,8 +131,8 @@ static void *own_statuses(offbeat_tracer_completion *completion, void *statuses)
 /* --- begin and end --- */
 
 #define BOTH(name, parameters, names, enter, ...)                                                            \
-    WRAPPER(mpi_##name##_, parameters, names, enter, __VA_ARGS__)                                            \
-    WRAPPER(mpi_##name##_f08_, parameters, names, enter, __VA_ARGS__)
+    WRAPPER(mpi_##name##_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)                       \
+    WRAPPER(mpi_##name##_f08_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)
 #define BEGIN                                                                                                \
     if (CODE == MPI_SUCCESS)                                                                                 \
     offbeat_tracer_begin()
@@ -147,9 +147,11 @@ BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbea
     EXPORTED void symbol(void *level);                                                                       \
     void symbol(void *level) {                                                                               \
         static offbeat_tracer_next_function next;                                                            \
+        const int64_t delay_ns = offbeat_tracer_delay(OFFBEAT_MARK(INTEGER_AT(level)));                      \
         offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                   \
         NEXT(symbol, (void *), (level));                                                                     \
         offbeat_tracer_pcontrol_leave();                                                                     \
+        offbeat_tracer_delay_after(delay_ns);                                                                \
     }
 PCONTROL(mpi_pcontrol_)
 PCONTROL(mpi_pcontrol_f08_)

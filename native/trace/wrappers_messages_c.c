@@ -16,8 +16,9 @@
 #define ENVELOPE(peer, tag, type, count) ((offbeat_tracer_envelope){peer, tag, type, count})
 
 #define FUNCTION(name, suffix, flags, signature, count_type)                                                 \
-    WRAPPER(MPI_##name##suffix, OFFBEAT_MESSAGE_##signature(count_type), OFFBEAT_NAMES_##signature,          \
-            OFFBEAT_ENTER_##signature(OFFBEAT_##name, flags), OFFBEAT_LEAVE_##signature)
+    WRAPPER(MPI_##name##suffix, OFFBEAT_##name, OFFBEAT_MESSAGE_##signature(count_type),                     \
+            OFFBEAT_NAMES_##signature, OFFBEAT_ENTER_##signature(OFFBEAT_##name, flags),                     \
+            OFFBEAT_LEAVE_##signature)
 #define OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature)                                     \
     FUNCTION(name, , 0, signature, int)                                                                      \
     FUNCTION(name, _c, OFFBEAT_TRACE_LARGE, signature, MPI_Count)

@@ -20,7 +20,8 @@
     ((offbeat_tracer_envelope){INTEGER_AT(peer), INTEGER_AT(tag), type, count})
 
 #define FUNCTION(symbol, name, flags, signature, count_type)                                                 \
-    WRAPPER(symbol, PARAMETERS_0 OFFBEAT_NAMES_##signature, NAMES_0 OFFBEAT_NAMES_##signature,               \
+    WRAPPER(symbol, OFFBEAT_##name, PARAMETERS_0 OFFBEAT_NAMES_##signature,                                  \
+            NAMES_0 OFFBEAT_NAMES_##signature,                                                               \
             const offbeat_tracer_array_format arrays = {.count_bytes = (int)sizeof(count_type)};             \
             (void)arrays; OFFBEAT_ENTER_##signature(OFFBEAT_##name, flags), OFFBEAT_LEAVE_##signature)
 #define OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature)                                     \

@@ -419,6 +419,7 @@ def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
     program, folder = tmp_path / "writer", tmp_path / "t"
     folder.mkdir()
     sources = [NATIVE / "trace" / f"{name}.c" for name in ("thread_state", "trace_config", "trace_file")]
+    sources.append(NATIVE / "settings" / "settings.c")
     line = ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", f"-I{NATIVE}", tmp_path / "writer.c", *sources]
     subprocess.run([*line, "-pthread", "-o", program], check=True)
     subprocess.run([program, folder / "rank-000000.trace"], check=True)

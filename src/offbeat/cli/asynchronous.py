@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from offbeat.cli import async_advise
+from offbeat.cli import async_advise, async_inject
+from offbeat.cli.trace_run import CONTEXT
 
 app = typer.Typer(
-    help="See whether a program gains or loses by processes that run out of step.",
+    help="See what processes gain or lose by running out of step.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -15,7 +16,8 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """See whether a program gains or loses by processes that run out of step."""
+    """See what processes gain or lose by running out of step."""
 
 
 app.command("advise")(async_advise.command)
+app.command("inject", context_settings=CONTEXT)(async_inject.command)

@@ -1,4 +1,4 @@
-"""Shell completion of options and arguments: names of collectives, algorithms and directories.
+"""Shell completion of options and arguments: names of collectives, functions, algorithms and directories.
 
 Slow imports and launches are avoided, so that completion is immediate.
 """
@@ -37,6 +37,13 @@ def algorithms(incomplete: str) -> list[str]:
 
     names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
     return [name for name in names if name.startswith(incomplete)]
+
+
+def functions(incomplete: str) -> list[str]:
+    """Names of MPI functions whose calls can be delayed."""
+    from offbeat.trace.wrapped_functions import wrapped_functions
+
+    return [name for name in wrapped_functions() if name.startswith(incomplete)]
 
 
 def one_of(*values: str) -> Callable[[str], list[str]]:

@@ -66,7 +66,8 @@ def check(variables: Mapping[str, str], options: Collection[str] = ()) -> None:
                 raise BadInput(f"{setting} is invalid; {fix}")
 
 
-def _ranges(value: str) -> str:
+def range_fault(value: str) -> str:
+    """What is wrong with ranges of numbers such as ``0-3,8,16-``; empty if nothing is."""
     parts = value.split(",")
     for part in parts:
         match = _RANGE.fullmatch(part)
@@ -109,11 +110,11 @@ def _bytes(value: str) -> str:
 
 _CHECKS = {
     DIR: lambda value: "",
-    RANKS: _ranges,
+    RANKS: range_fault,
     "OFFBEAT_TRACE_EVERY": _whole_number(1, _MOST_NUMBER, ", 1 or more"),
     "OFFBEAT_TRACE_COLLECTIVES": _collectives,
     "OFFBEAT_TRACE_MESSAGES": lambda value: "" if value in ("0", "1") else "it should be 0 or 1",
-    "OFFBEAT_TRACE_COMM_SIZES": _ranges,
+    "OFFBEAT_TRACE_COMM_SIZES": range_fault,
     "OFFBEAT_TRACE_WINDOW": _window,
     "OFFBEAT_TRACE_BYTES": _bytes,
     "OFFBEAT_TRACE_DEPTH": _whole_number(0, MOST_DEPTH, f" from 0 to {MOST_DEPTH}"),
@@ -154,12 +155,17 @@ def prepare(
     requested = tracer_variables(options, environ)
     requested[DIR] = str(folder.absolute())
     create(folder)
-    before = environ.get("LD_PRELOAD", "")
-    variables = requested | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    variables = requested | preload(library, environ)
     if not is_launcher(arguments):  # srun and a program without launcher use the environment
         return PreparedCommand(argv=list(arguments), environment=dict(environ) | variables, folder=folder)
     argv = forward_variables(arguments, variables, installation)
     return PreparedCommand(argv=argv, environment=dict(environ) | requested, folder=folder)
+
+
+def preload(library: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variable that loads a library before those that the environment preloads."""
+    before = environ.get("LD_PRELOAD", "")
+    return {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
 
 
 def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
@@ -177,8 +183,8 @@ def check_command(arguments: Sequence[str]) -> None:
         raise BadInput(f"cannot start {arguments[0]}: {problem}")
     if any(_PRELOADS.search(word) for word in arguments):
         raise BadInput(
-            "the command sets LD_PRELOAD and thereby removes the tracer; set it in the environment of"
-            " 'offbeat trace run' instead, so that both are loaded"
+            "the command sets LD_PRELOAD and thereby removes offbeat's library; set it in the environment of"
+            " offbeat instead, so that both are loaded"
         )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import field
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
@@ -16,23 +15,23 @@ from offbeat.results.read import Results
 from offbeat.select.choose import Choice, choose
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.cases import NO_DELAY
+from offbeat.trial.variant import Variant, file_name
 from offbeat.tuning.files import TuningFiles, write_manifest
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import format_size
 
 
-class TrialChoice(Struct, frozen=True, kw_only=True):
+class TrialChoice(Variant, frozen=True, kw_only=True):
     """A choice and its tuning plan, None if all decisions are left to the library.
 
     ``same_as`` names an earlier choice with the same rules, which is run in its place. ``tuning`` are the
     files of the plan once they are written.
     """
 
-    name: str
     plan: TuningPlan | None = None
     same_as: str = ""
-    notes: list[str] = []
+    notes: list[str] = field(default_factory=list)
     tuning: TuningFiles | None = None
 
     @property
@@ -124,11 +123,6 @@ def check_processes(choices: Sequence[TrialChoice], p: int | None) -> None:
         f"the command starts {p} processes, and the rules of all choices are for p = {measured}: none would"
         f" have an effect; start as many processes, or give results of p = {p}"
     )
-
-
-def file_name(choice: str) -> str:
-    """A choice's name in paths: ``scenario-mine`` for ``scenario:mine``."""
-    return re.sub(r"[^\w.-]+", "-", choice)
 
 
 def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> TrialChoice:

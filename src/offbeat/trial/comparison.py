@@ -37,6 +37,16 @@ def mean_interval(times_s: Sequence[float]) -> tuple[float, float]:
     return mean_s(times_s) * math.exp(-wide), mean_s(times_s) * math.exp(wide)
 
 
+def difference_interval(times_s: Sequence[float], reference_s: Sequence[float]) -> tuple[float, float, float]:
+    """The mean difference of run times of the same rounds in s, with its 95% interval; NaN for one round."""
+    differences = np.asarray(times_s, dtype=np.float64) - np.asarray(reference_s, dtype=np.float64)
+    mean = float(differences.mean())
+    if len(differences) < 2:
+        return mean, math.nan, math.nan
+    wide = float(stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences))
+    return mean, mean - wide, mean + wide
+
+
 class Comparison(Struct, frozen=True, kw_only=True):
     """The fastest against another choice.
 

@@ -1,12 +1,13 @@
-"""A trial: rounds in which each choice runs once, in random order, in a folder from which the trial resumes:
+"""A trial: rounds in which each variant runs once, in random order, in a folder from which the trial resumes:
 
-- ``trial.json``: the command, the library, and the rules of each choice;
+- ``trial.json`` or ``inject.json``: the command, the library, and what each variant (a choice of algorithms,
+  or delays) changes;
 - ``runs.jsonl``: one line per finished run;
 - ``output/``: the output of each run;
-- ``tuning/``: the tuning files of each choice;
+- ``tuning/``: the tuning files of each choice; or ``reports/``: the delays of each run;
 - ``offbeat.lock``: locked while a trial runs in the folder.
 
-A run is the program with the variables of a choice; its output is written to a file, and its time measured.
+A run is the program with the variables of a variant; its output is written to a file, and its time measured.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ from offbeat.campaign.steps import StepListener, run_steps
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.environment import forward_variables, is_launcher, process_count
 from offbeat.mpi.installation import Installation
-from offbeat.trial.choices import TrialChoice, file_name
+from offbeat.trial.variant import Variant, file_name
 from offbeat.units import format_time
 
-TRIAL, RUNS, OUTPUT, TUNING = "trial.json", "runs.jsonl", "output", "tuning"
+TRIAL, INJECTION = "trial.json", "inject.json"
+RUNS, OUTPUT, TUNING, REPORTS = "runs.jsonl", "output", "tuning", "reports"
 SCHEMA_VERSION = 1
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """A choice with its rules as text; ``same_as`` names the choice that is run in its place."""
+    """A variant with its rules or delays as text; ``same_as`` names the one that is run in its place."""
 
     name: str
     same_as: str
@@ -61,8 +63,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     schema_version: int = SCHEMA_VERSION
 
 
-class Run(Struct, frozen=True, kw_only=True):
-    """A finished run. ``time_s`` is the compared time: the wall time, or the number found in its output."""
+class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finished run of the variant ``choice``.
+
+    ``time_s`` is the compared time: the wall time, or the number found in its output. ``effect`` is what the
+    variant is known to have done (:meth:`Variant.effect`).
+    """
 
     number: int
     round: int
@@ -72,10 +78,11 @@ class Run(Struct, frozen=True, kw_only=True):
     time_s: float | None
     began: str
     output: str
+    effect: dict[str, float] = {}
 
 
 class Turn(NamedTuple):
-    """One of the runs that a trial consists of: a choice in a round, which counts from 0."""
+    """One of the runs that a trial consists of: a variant in a round, which counts from 0."""
 
     round: int
     choice: str
@@ -84,33 +91,47 @@ class Turn(NamedTuple):
         return f"round {self.round + 1}: {self.choice}"
 
 
-FORMAT = CampaignFormat[Settings, Run](
-    holds="a trial",
-    created_by="'offbeat try'",
-    head=TRIAL,
-    version_key="schema_version",
-    version=SCHEMA_VERSION,
-    head_type=Settings,
-    settings_of=lambda settings: settings,
-    labels={"choices": "the choices by the results", "folder": "working directory"},
-    records=RUNS,
-    record_type=Run,
-    step_of=lambda run: None if run.time_s is None else Turn(run.round, run.choice),
-    folders=(OUTPUT,),
+def _format(
+    holds: str, command: str, head: str, variants: str, folders: tuple[str, ...]
+) -> CampaignFormat[Settings, Run]:
+    return CampaignFormat[Settings, Run](
+        holds=holds,
+        created_by=f"'{command}'",
+        head=head,
+        version_key="schema_version",
+        version=SCHEMA_VERSION,
+        head_type=Settings,
+        settings_of=lambda settings: settings,
+        labels={"choices": variants, "folder": "working directory"},
+        records=RUNS,
+        record_type=Run,
+        step_of=lambda run: None if run.time_s is None else Turn(run.round, run.choice),
+        folders=folders,
+    )
+
+
+FORMAT = _format("a trial", "offbeat try", TRIAL, "the choices by the results", (OUTPUT,))
+"""The directory of a trial of choices of algorithms."""
+
+INJECTION_FORMAT = _format(
+    "an experiment with delays", "offbeat async inject", INJECTION, "the delays", (OUTPUT, REPORTS)
 )
+"""The directory of a trial of delays."""
 
 
 class Journal(CampaignDirectory[Settings, Run]):
     """The runs of one folder. ``done`` has the successful runs with a time, by their turn."""
 
-    def __init__(self, directory: Path, settings: Settings) -> None:
+    def __init__(
+        self, directory: Path, settings: Settings, form: CampaignFormat[Settings, Run] = FORMAT
+    ) -> None:
         """Create the folder, or resume in it; raises as :class:`CampaignDirectory` does."""
-        super().__init__(FORMAT, directory, settings)
+        super().__init__(form, directory, settings)
 
-    def next_output(self, choice: str) -> tuple[int, Path]:
+    def next_output(self, variant: str) -> tuple[int, Path]:
         """The number of the next run, and a new file for its output."""
         number = max((run.number for run in self.records), default=0) + 1
-        return number, self.directory / OUTPUT / f"{number:03}-{choice}.txt"
+        return number, self.directory / OUTPUT / f"{number:03}-{variant}.txt"
 
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
@@ -237,7 +258,7 @@ def check_command(argv: Sequence[str]) -> None:
 
 
 def order(names: Sequence[str], number: int, seed: int) -> list[str]:
-    """The order of the choices in a round, a function of the seed and the round."""
+    """The order of the variants in a round, a function of the seed and the round."""
     drawn = np.random.default_rng([seed, number]).permutation(len(names))
     return [names[place] for place in drawn]
 
@@ -245,7 +266,7 @@ def order(names: Sequence[str], number: int, seed: int) -> list[str]:
 def run_all(
     journal: Journal,
     command: Command,
-    choices: Sequence[TrialChoice],
+    variants: Sequence[Variant],
     rounds: int,
     seed: int,
     pattern: re.Pattern[str] | None,
@@ -253,58 +274,66 @@ def run_all(
 ) -> None:
     """Run what is missing of ``rounds`` rounds; each run is in the journal before the listener hears of it.
 
-    Raises :class:`RunFailed` at the first run that fails, or whose time is not found.
+    Raises :class:`RunFailed` at the first run that fails, whose time is not found, or in which the variant
+    had no effect, and :class:`BadInput` if a variant needs the number of processes, and that is unknown.
     """
-    by_name = {one.name: one for one in choices}
+    by_name = {one.name: one for one in variants}
     p = process_count(command.argv)
     variables = {name: one.variables(p) for name, one in by_name.items()}
+    why_failed = ""
 
     def run_once(turn: Turn) -> Run:
+        nonlocal why_failed
+        variant = by_name[turn.choice]
         place, output = journal.next_output(file_name(turn.choice))
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        status, wall_s = run(command, variables[turn.choice], output)
+        status, wall_s = run(command, {**variables[turn.choice], **variant.run_variables(output)}, output)
+        time_s, effect = None, {}
+        try:
+            time_s, effect = _time(status, wall_s, output, pattern), dict(variant.effect(output))
+        except RunFailed as reason:
+            time_s, why_failed = None, str(reason)
         return Run(
             number=place,
             round=turn.round,
             choice=turn.choice,
             status=status,
             wall_s=wall_s,
-            time_s=_time(status, wall_s, output, pattern)[0],
+            time_s=time_s,
             began=began,
             output=str(output.relative_to(journal.directory)),
+            effect=effect,
         )
 
     turns = [Turn(number, name) for number in range(rounds) for name in order(list(by_name), number, seed)]
     failed = run_steps(journal, {turn: turn for turn in turns}, run_once, listener)
     if failed is not None:
-        _, why = _time(failed.status, failed.wall_s, journal.directory / failed.output, pattern)
-        raise RunFailed(f"round {failed.round + 1} with {failed.choice}: {why}")
+        raise RunFailed(f"round {failed.round + 1} with {failed.choice}: {why_failed}")
 
 
 def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
-    """The run times of each choice in seconds, of the complete rounds."""
-    good = {(run.round, run.choice): run.time_s for run in journal.done.values() if run.time_s is not None}
+    """The run times of each variant in seconds, of the complete rounds."""
+    runs = complete_runs(journal, names)
+    return {name: [run.time_s for run in runs[name] if run.time_s is not None] for name in names}
+
+
+def complete_runs(journal: Journal, names: Sequence[str]) -> dict[str, list[Run]]:
+    """The successful runs of each variant in the rounds in which all variants have one."""
+    good = {(run.round, run.choice): run for run in journal.done.values()}
     rounds = sorted({number for number, _ in good})
     complete = [number for number in rounds if all((number, name) in good for name in names)]
     return {name: [good[number, name] for number in complete] for name in names}
 
 
-def _time(
-    status: int, wall_s: float, output: Path, pattern: re.Pattern[str] | None
-) -> tuple[float | None, str]:
-    """The time of a run, or the reason why there is none."""
+def _time(status: int, wall_s: float, output: Path, pattern: re.Pattern[str] | None) -> float:
+    """The time of a run. Raises :class:`RunFailed` if there is none."""
     if status != 0:
         lines = last_output_lines(output)
-        return None, (
+        raise RunFailed(
             f"the program {exit_text(status)}"
             f"{f' after printing: {lines}' if lines else ''}; its whole output is in {output}"
         )
-    if pattern is None:
-        return wall_s, ""
-    try:
-        return time_in(output, pattern), ""
-    except RunFailed as reason:
-        return None, str(reason)
+    return wall_s if pattern is None else time_in(output, pattern)
 
 
 class TrialProgress(CampaignProgress):

@@ -37,8 +37,14 @@ def notes(choices: Sequence[TrialChoice]) -> list[str]:
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
-def time_table(times_s: Mapping[str, Sequence[float]], same_rules: Mapping[str, str]) -> Table:
-    """A row per choice: number of runs, mean, range, and mean ratio to the default."""
+def time_table(
+    times_s: Mapping[str, Sequence[float]],
+    same_rules: Mapping[str, str],
+    *,
+    noun: str = "choice",
+    reference: str = DEFAULT,
+) -> Table:
+    """A row per choice or other variant: number of runs, mean, range, and mean ratio to the reference."""
     lines = []
     for name, run_times_s in times_s.items():
         also = "".join(
@@ -56,17 +62,22 @@ def time_table(times_s: Mapping[str, Sequence[float]], same_rules: Mapping[str, 
                 str(len(run_times_s)),
                 middle,
                 span,
-                _against(run_times_s, times_s.get(DEFAULT, [])),
+                _against(run_times_s, times_s.get(reference, [])),
             ]
         )
-    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
+    headings = [noun, "runs", "mean", "fastest – slowest", f"against\n{reference}"]
     return Table(title="", headings=headings, rows=lines)
 
 
 def verdict_sentences(
-    verdict: Verdict | None, same_rules: Mapping[str, str], without_effect: Collection[str] = ()
+    verdict: Verdict | None,
+    same_rules: Mapping[str, str],
+    without_effect: Collection[str] = (),
+    *,
+    noun: str = "choice",
+    experiment: str = "trial",
 ) -> list[str]:
-    """Which choice was the fastest, and whether that is significant.
+    """Which choice, or other variant, was the fastest, and whether that is significant.
 
     Choices ``without_effect`` affect no call of the program: they ran the same algorithms as ``default``, and
     are not reported as the fastest.
@@ -80,8 +91,8 @@ def verdict_sentences(
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
         return [
-            f"The choice {name} was the fastest in the only round: {each}. Significance needs several rounds;"
-            " --rounds 5 resumes the trial."
+            f"The {noun} {name} was the fastest in the only round: {each}. Significance needs several rounds;"
+            f" --rounds 5 resumes the {experiment}."
         ]
     if verdict.fastest in without_effect:
         return [
@@ -89,12 +100,12 @@ def verdict_sentences(
             f" algorithms as default, and the difference has another cause. {each}."
         ]
     if verdict.is_certain:
-        return [f"The choice {name} was the fastest: {each}."]
+        return [f"The {noun} {name} was the fastest: {each}."]
     doubtful = [one.other for one in verdict.comparisons if not one.is_certain]
     return [
-        f"No choice is significantly the fastest: {name} had the smallest mean, but the difference from"
+        f"No {noun} is significantly the fastest: {name} had the smallest mean, but the difference from"
         f" {enumeration(doubtful)} is not significant. {each}.",
-        "To measure more rounds, give a larger --rounds: the trial resumes.",
+        f"To measure more rounds, give a larger --rounds: the {experiment} resumes.",
     ]
 
 
