@@ -25,6 +25,7 @@ VERBS = {
     "program": "Describe and simulate programs of many iterations.",
     "clock": "Check how well processes start together on this machine.",
     "trace": "Record a program's collectives; see where the time goes.",
+    "async": "See what processes gain or lose by running out of step.",
     "run": "Measure or simulate a study, or resume it.",
     "status": "Show the progress of a study.",
     "results": "Exchange results with other tools.",
@@ -44,7 +45,7 @@ VERBS = {
 Each is a module beside this one with a ``command`` (one verb) or an ``app`` (a verb with sub-verbs).
 """
 
-_MODULES = {"try": "trial"}
+_MODULES = {"try": "trial", "async": "asynchronous"}
 """Modules of verbs whose names are Python keywords."""
 
 
