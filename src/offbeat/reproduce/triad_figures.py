@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from msgspec import Struct, structs
 
 from offbeat.drawing.axes import framed_axes, legend_beside, titled_figure
+from offbeat.drawing.iterations import draw_performance
 from offbeat.drawing.phase_space import draw_phase_space, shared_limits
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
 from offbeat.program.load import Program
 from offbeat.program.load import load as load_program
-from offbeat.program.picture import draw_performance
 from offbeat.program.schema import NoiseSection
 from offbeat.program.simulate import Lockstep, Progress, Simulated, lockstep, prepare
 from offbeat.reproduce.claims import Claim, Observation, Reproduction, verdict
@@ -160,8 +160,8 @@ def figure_2(of: Runs) -> Figure:
         above = framed_axes(drawn, left, 0.55 + PANEL_HEIGHT, right, 0.85)
         below = framed_axes(drawn, left, 0.45, right, 0.95 + PANEL_HEIGHT)
         times_s = run.iteration_s()
-        draw_performance(above, times_s, of.composite, run.p)
-        draw_performance(below, times_s.T, of.composite, run.p)
+        draw_performance(above, times_s, of.composite.iteration_s, of.composite.work_s, run.p)
+        draw_performance(below, times_s.T, of.composite.iteration_s, of.composite.work_s, run.p)
         for axes, label in ((above, "iteration"), (below, "rank")):
             axes.set_xlabel(label, fontsize=8)
             axes.set_ylim(0.9 * of.lockstep_rate, 1.3 * of.limit)
