@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from offbeat.cli import asynchronous_report
+
 app = typer.Typer(
-    help="See whether a program gains or loses by processes that run out of step.",
+    help="See what processes gain or lose by running out of step.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -13,4 +15,7 @@ app = typer.Typer(
 
 @app.callback()
 def group() -> None:
-    """See whether a program gains or loses by processes that run out of step."""
+    """See what processes gain or lose by running out of step."""
+
+
+app.command("report")(asynchronous_report.command)

@@ -7,7 +7,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.trace.exports import ranks_of
 from offbeat.trace.read import Trace
 from offbeat.units import counted
 
@@ -53,11 +52,13 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
 
 
 def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:
+    from offbeat.trace.exports import ranks_of  # importing pyarrow is slow
+
     of: dict[int, int] = {}
     for number, part in enumerate(listed.split("/")):
         if not part.strip():
             raise BadInput(f"--domains {listed}: a domain has no ranks; write 0-17/18-35, for example")
-        for rank in ranks_of(part, trace) or []:
+        for rank in ranks_of(part.strip(), trace, "--domains") or []:
             if rank in of:
                 raise BadInput(f"--domains {listed}: rank {rank} is in two domains")
             of[rank] = number

@@ -14,10 +14,10 @@ A call belongs to the iteration in which its rank entered it.
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from offbeat.execution.iterations import NEVER, Iterations
+from offbeat.execution.iterations import NEVER, Iterations, usual
 from offbeat.execution.timelines import TimelineCalls
 from offbeat.trace.call_aggregates import CallAggregates
 from offbeat.trace.call_site_stats import CallSiteStats, StatsBuilder
@@ -62,6 +62,26 @@ class IterationTable(Struct, kw_only=True, eq=False):
     def rows(self) -> int:
         """The number of rows."""
         return self.iterations.rows
+
+    def complete(self) -> IterationTable:
+        """The table of the ranks that have the usual number of rows, so that no value is missing."""
+        rows_of = self.iterations.rows_of
+        rows = usual(rows_of)
+        at = np.flatnonzero(rows_of == rows)
+        if len(at) == len(rows_of):
+            return self
+        found = structs.replace(
+            self.iterations,
+            ranks=self.iterations.ranks[at],
+            file=self.iterations.file[at],
+            counts=self.iterations.counts[at],
+            rows_of=rows_of[at],
+            edges_ns=self.iterations.edges_ns[at, : rows + 1],
+        )
+        names = ("collective_s", "message_s", "collective_waiting_s", "late_partner_s")
+        return structs.replace(
+            self, iterations=found, **{name: getattr(self, name)[:rows, at] for name in names}
+        )
 
     def ends_s(self) -> NDArray[np.float64]:
         """When each rank ends each row, in seconds after the first begin of a row, (rows, p)."""

@@ -9,6 +9,7 @@ iteration ends with its last call: the first call at a site that occurs in no ea
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -103,6 +104,12 @@ def find_iterations(
     scanned = _scanned(trace, files, begins, max(2, most_cells // len(files)), on_progress)
     _fill(trace, found, scanned)
     return found
+
+
+def usual(counts: Sequence[int] | NDArray[np.int64]) -> int:
+    """The most frequent of some numbers, of several the largest; 0 of none."""
+    frequency = Counter(map(int, counts))
+    return max(frequency, key=lambda count: (frequency[count], count), default=0)
 
 
 def began_ns(trace: Trace, number: int) -> int:
@@ -261,14 +268,14 @@ def _scanned(
         scans.append(_scan(trace, number, begins[0], most_kept))
         if on_progress is not None:
             on_progress(sum(_pages(trace, one) for one in files[: place + 1]), total)
-    usual = _usual_count(scans)
+    most_have = usual([scan.count for scan in scans])
     for place, number in enumerate(files):
-        if scans[place].count == usual or begins[0].caller == MARK:
+        if scans[place].count == most_have or begins[0].caller == MARK:
             continue
-        own = [one for one, count in anchors(_sequence(trace, number)) if count == usual]
+        own = [one for one, count in anchors(_sequence(trace, number)) if count == most_have]
         for other in chain(begins[1:4], own[:1]):
             scan = _scan(trace, number, other, most_kept)
-            if scan.count == usual:
+            if scan.count == most_have:
                 scans[place] = scan
                 break
     return scans
@@ -279,12 +286,6 @@ def _scan(trace: Trace, number: int, anchor: Anchor, most_kept: int) -> _Scan:
     for calls in rank_calls(trace, number):
         scan.add(calls)
     return scan
-
-
-def _usual_count(scans: list[_Scan]) -> int:
-    """The most frequent number of iterations; of several the largest."""
-    counts = Counter(scan.count for scan in scans)
-    return max(counts, key=lambda count: (counts[count], count))
 
 
 def _fill(trace: Trace, found: Iterations, scans: list[_Scan]) -> None:
@@ -308,8 +309,8 @@ def _fill(trace: Trace, found: Iterations, scans: list[_Scan]) -> None:
         found.notes.append(
             f"the table of {found.count} iterations would be too large: a row is {found.each} iterations"
         )
-    usual = _usual_count(scans)
-    for count in np.unique(found.counts[found.counts != usual]).tolist():
+    most_have = usual([scan.count for scan in scans])
+    for count in np.unique(found.counts[found.counts != most_have]).tolist():
         ranks = found.ranks[found.counts == count].tolist()
         noun, verb = ("rank", "has") if len(ranks) == 1 else ("ranks", "have")
-        found.notes.append(f"{noun} {spans(ranks)} {verb} {counted(count, 'iteration')}, the others {usual}")
+        found.notes.append(f"{noun} {spans(ranks)} {verb} {counted(count, 'iteration')}, the others {most_have}")
