@@ -37,7 +37,7 @@ class IdleWave(Struct, frozen=True, kw_only=True):
 
     ``ranks`` are those that it reached. ``speed`` is in ranks per second; ``fit`` the coefficient of
     determination R² of the line. ``delay_s`` is the delay, ``first_s`` and ``last_s`` what the first and the
-    last rank waited.
+    last rank waited; ``times_s`` when each of them stopped waiting, after the end of the delayed iteration.
     """
 
     rank: int
@@ -49,6 +49,7 @@ class IdleWave(Struct, frozen=True, kw_only=True):
     delay_s: float
     first_s: float
     last_s: float
+    times_s: list[float]
 
 
 class _Found(Struct):
@@ -75,7 +76,8 @@ def idle_waves(table: IterationTable) -> list[IdleWave]:
             found = _followed(waits_s, ends_s, used, row, place, direction)
             if len(found.distances) >= FEWEST_RANKS:
                 delay_s = float(delays_s[row, place])
-                waves.append(_wave(found, int(table.iterations.ranks[place]), row, direction, delay_s))
+                rank, began_s = int(table.iterations.ranks[place]), float(ends_s[row, place])
+                waves.append(_wave(found, rank, row, direction, delay_s, began_s))
     return sorted(waves, key=lambda one: (-one.ranks, one.iteration, one.rank))
 
 
@@ -113,7 +115,9 @@ def _followed(
     return found
 
 
-def _wave(found: _Found, rank: int, row: int, direction: int, delay_s: float) -> IdleWave:
+def _wave(
+    found: _Found, rank: int, row: int, direction: int, delay_s: float, began_s: float
+) -> IdleWave:
     distances, times_s = np.array(found.distances, float), np.array(found.times_s)
     times_s = times_s - times_s.mean()
     square = float(times_s @ times_s)
@@ -130,4 +134,5 @@ def _wave(found: _Found, rank: int, row: int, direction: int, delay_s: float) ->
         delay_s=delay_s,
         first_s=found.waits_s[0],
         last_s=found.waits_s[-1],
+        times_s=[one - began_s for one in found.times_s],
     )

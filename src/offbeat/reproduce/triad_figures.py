@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from offbeat.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.drawing.iterations import draw_performance
-from offbeat.drawing.phase_space import draw_phase_space, shared_limits
+from offbeat.drawing.phase_space import phase_space_grid
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
@@ -180,38 +180,14 @@ def figure_3(of: Runs) -> Figure:
         ("communication\ntime [ms]", 1e3 * run.communication_s[:, RANK].astype(np.float64)),
         ("iterations/s\nper rank", 1 / run.iteration_s()[:, RANK] / run.p),
     )
-    side, columns = 1.75, len(EVERY) + 1
-    width, height = columns * side + 1.1, 2 * side + 1.05
-    drawn = titled_figure(
-        width,
-        height,
+    ends = np.linspace(0, run.iterations, len(EVERY) + 1).astype(int)[1:].tolist()
+    return phase_space_grid(
         f"Figure 3: phase space of rank {RANK}, simulated",
         "across: the value in iteration i, upwards: in iteration i + 1; delays as in figure 2b; dark: early,"
         " bright: late",
+        quantities,
+        [*((end - SNIPPET, end) for end in ends), (0, run.iterations)],
     )
-    ends = np.linspace(0, run.iterations, len(EVERY) + 1).astype(int)[1:]
-    for row, (label, values) in enumerate(quantities):
-        limits = shared_limits(values)
-        for column in range(columns):
-            axes = framed_axes(
-                drawn,
-                0.85 + column * side,
-                0.35 + (1 - row) * side,
-                width - 0.85 - (column + 1) * side + 0.4,
-                0.8 + row * side,
-            )
-            is_whole = column == len(EVERY)
-            first = 0 if is_whole else int(ends[column]) - SNIPPET
-            end = run.iterations if is_whole else int(ends[column])
-            draw_phase_space(axes, values[first:end], limits, first=first + 1)
-            axes.tick_params(labelsize=6.5)
-            if row == 0:
-                axes.set_title("whole run" if is_whole else f"{first + 1} to {end}", fontsize=8, loc="left")
-            if column == 0:
-                axes.set_ylabel(label, fontsize=8)
-            else:
-                axes.set_yticklabels([])
-    return drawn
 
 
 # --- the claims ---
