@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trace_factory as factory
+import trace_files as factory
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
@@ -61,7 +61,7 @@ class Ring:
         for one in ranks:
             one.definitions += [factory.function(name) for name in ("MPI_Isend", "MPI_Irecv", "MPI_Waitall")]
             one.definitions.append(factory.function("MPI_Pcontrol"))
-            one.header = {"ended_ns": int(self.end_ns.max()) + 10**6} | header
+            one.header = {"ended_ns": int(self.end_ns.max()) + 10**6, "has_messages": 1} | header
             one.message_lanes[0] = self._messages(one.rank, marks=marks)  # type: ignore[assignment]
             one.lanes[0] = self._records(one.rank, setup)  # type: ignore[assignment]
         return factory.write(folder, ranks)

@@ -21,13 +21,15 @@ def draw_performance(
     p: int,
     *,
     label: str = "simulated",
+    first: int = 0,
 ) -> None:
-    """Rates of the rows of ``times_s`` (in groups); horizontal lines for lockstep and for work alone.
+    """Rates of the rows of ``times_s`` (in groups), which are numbered from ``first``; horizontal lines for
+    lockstep and for work alone.
 
     The mean of rates would exceed the rate at which iterations are done; so times are averaged.
     """
     groups = np.array_split(np.arange(len(times_s)), min(COLUMNS, len(times_s)))
-    place = [group.mean() for group in groups]
+    place = [first + group.mean() for group in groups]
     mean = np.array([1 / times_s[group].mean() for group in groups]) / p
     quartiles = np.array([np.quantile(times_s[group], (0.25, 0.75)) for group in groups])
     slow, fast = 1 / quartiles[:, 1] / p, 1 / quartiles[:, 0] / p

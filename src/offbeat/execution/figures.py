@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
@@ -26,6 +26,9 @@ SQUARES = 400, 256
 """Squares of a map at most: across for iterations, upwards for ranks."""
 
 MOST_LINES = len(LINES)
+
+MOST_EDGES = 40
+"""More borders between domains are not drawn."""
 
 _KINDS = {
     MESSAGE: (SKY, "point-to-point call"),
@@ -47,9 +50,14 @@ def performance_figure(report: Report) -> Figure:
         for number in range(3)
     )
     times_s = report.table.times_s() / report.table.iterations.each
-    for axes, times, label in ((by_iteration, times_s, "iteration"), (by_rank, times_s.T, "rank")):
-        draw_performance(axes, times, found.lockstep_s, found.work_s, found.ranks, label="measured")
-        axes.set_xlabel(_of_rows(report) if label == "iteration" else label, fontsize=8)
+    for axes, times, label, first in (
+        (by_iteration, times_s, _of_rows(report), 1),
+        (by_rank, times_s.T, "rank", 0),
+    ):
+        draw_performance(
+            axes, times, found.lockstep_s, found.work_s, found.ranks, label="measured", first=first
+        )
+        axes.set_xlabel(label, fontsize=8)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     legend_beside(by_iteration)
     draw_skew(skew, skews.inside_s, skews.across_s)
@@ -122,7 +130,9 @@ def _map(report: Report, values_s: NDArray[np.float64], title: str, line: str) -
         for step, noun in zip(steps, ("iteration", "rank"), strict=True)
         if step > 1
     ]
-    figure = titled_figure(WIDTH, 3.6, title, f"{'; '.join([line, *shown])}; white lines: memory domains")
+    edges = np.flatnonzero(np.diff(report.domains.of_rank)) + 0.5
+    shown += ["white lines: memory domains"] if 0 < len(edges) <= MOST_EDGES else []
+    figure = titled_figure(WIDTH, 3.6, title, "; ".join([line, *shown]))
     axes = framed_axes(figure, 0.75, 0.48, 1.1, 0.6)
     most_s = float(np.quantile(squares, 0.99)) or float(squares.max()) or 1e-9
     scale_s, unit = time_unit(most_s)
@@ -136,7 +146,9 @@ def _map(report: Report, values_s: NDArray[np.float64], title: str, line: str) -
         vmax=most_s / scale_s,
         extent=(0.5, len(values_s) * each + 0.5, p - 0.5, -0.5),
     )
-    _mark_domains(axes, report.domains.of_rank)
+    if len(edges) <= MOST_EDGES:
+        for edge in edges:
+            axes.axhline(edge, color="white", linewidth=0.7)
     bar = figure.colorbar(image, cax=figure.add_axes((1 - 0.95 / WIDTH, 0.14, 0.016, 0.66)), extend="max")
     bar.ax.tick_params(labelsize=8, colors=MUTED)
     bar.set_label(f"{title.lower().replace('mpi', 'MPI')} [{unit}]", fontsize=8)
@@ -145,14 +157,6 @@ def _map(report: Report, values_s: NDArray[np.float64], title: str, line: str) -
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     return figure
-
-
-def _mark_domains(axes: Axes, domain: NDArray[np.int32]) -> None:
-    """A line between neighbouring ranks of different domains, unless there are too many."""
-    edges = np.flatnonzero(np.diff(domain)) + 0.5
-    if len(edges) <= 40:
-        for edge in edges:
-            axes.axhline(edge, color="white", linewidth=0.7)
 
 
 def binned(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[int, int]]:
@@ -175,8 +179,8 @@ def histogram_figure(report: Report) -> Figure:
         line += f"; {len(domains)} of {report.domains.count} domains"
     figure = titled_figure(WIDTH, 3.0, "Distribution of the time in MPI", line)
     axes = framed_axes(figure, 0.75, 0.48, 1.75, 0.6)
-    low, high = (float(one) for one in np.quantile(mpi_s, (0.001, 0.999)))
-    edges = np.linspace(low, high if high > low else low + 1e-9, 81)
+    low, high = (max(float(one), 1e-9) for one in np.quantile(mpi_s, (0.001, 0.9999)))
+    edges = np.geomspace(low / 1.1, high * 1.1, 101)
     for number, domain in enumerate(domains):
         values = mpi_s[:, report.domains.of_rank == domain]
         counts, _ = np.histogram(values, edges)
@@ -188,8 +192,9 @@ def histogram_figure(report: Report) -> Figure:
             linewidth=1.4,
             label=f"domain {domain}" if len(domains) > 1 else "all ranks",
         )
-    time_axis(axes, "x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7))
+    time_axis(axes, "x", is_log=True)
+    subs = (1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=30))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}" if value < 0.01 else f"{value:.0%}")
     axes.set_xlabel("time in MPI of a rank in an iteration", fontsize=9)
     axes.set_ylabel("share", fontsize=9)

@@ -233,7 +233,7 @@ class _Scan:
         kept = begins_ns[number % self.each == 0]
         self._kept.append(kept)
         self._held += len(kept)
-        if self._held > self._most:
+        while self._held > self._most:
             self.thin(2 * self.each)
 
     def _follow(self, calls: RankCalls, at: NDArray[np.int64]) -> None:

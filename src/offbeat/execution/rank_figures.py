@@ -78,17 +78,19 @@ def correlation_figure(similarity: Similarity, p: int) -> Figure:
 
 
 def components_figure(report: Report) -> Figure:
-    """The ranks by their first two principal components: markers are domains, colours are clusters."""
+    """The ranks by their first two principal components, in clusters, or in domains without clusters."""
     similarity = report.similarity
     assert similarity is not None and similarity.components is not None
     found, clusters = similarity.components, similarity.clusters
     domain = report.domains.of_rank
+    groups = domain if clusters is None else clusters.of_rank
     text = "each point is a rank; z-scores of its times in MPI"
     if clusters is not None:
         text += f"; k-means: {counted(clusters.count, 'cluster')}, silhouette {clusters.silhouette:.2f}"
+    if groups.max() >= len(MARKERS):
+        text += "; colours and markers repeat"
     figure = titled_figure(_WIDTH, 4.2, "Principal components of the ranks", text)
     axes = framed_axes(figure, 0.75, 0.5, 2.1, 0.6)
-    groups = domain if clusters is None else clusters.of_rank
     for number in range(int(groups.max()) + 1):
         is_named = number < len(MARKERS)
         axes.scatter(
@@ -127,7 +129,7 @@ def waves_figure(report: Report) -> Figure:
     for number, wave in enumerate(waves):
         colour, marker = LINES[number % len(LINES)], MARKERS[number % len(MARKERS)]
         distances = np.arange(1, wave.ranks + 1)
-        speed = f"{wave.speed:.3g} ranks/s" if np.isfinite(wave.speed) else "at once"
+        speed = f"{wave.speed:.4g} ranks/s" if np.isfinite(wave.speed) else "at once"
         way = "up" if wave.direction > 0 else "down"
         label = f"{way} from rank {wave.rank}, iteration {wave.iteration}:\n{speed} ({format_time(wave.delay_s)})"
         axes.plot(distances, wave.times_s, marker, color=colour, markersize=3.5, label=label)

@@ -40,6 +40,9 @@ _LEAST_MEDIAN, _WIDEST_QUARTILES = 0.4, 4.0
 """Pieces are alike: their median is at least the first × their mean, and the upper quartile at most the
 second × the lower."""
 
+_LONGER = 1.5
+"""A piece with so many times the usual number of calls is longer."""
+
 _MOST_SITES, _MOST_EVERY = 256, 32
 
 _NEAR = 0.9
@@ -163,7 +166,7 @@ class _Sequence:
         if span_s < _LEAST_SPAN * float(self._enter_s[-1]):
             return False
         by_computation = computed_s.sum() >= _LEAST_COMPUTED * span_s
-        if not _are_alike(computed_s if by_computation else times_s):
+        if not _are_alike(computed_s if by_computation else times_s, np.diff(places)):
             return False
         pieces = self._pieces(places)
         if is_exact and pieces.same < _COMMON:
@@ -186,7 +189,13 @@ class _Sequence:
         )
 
 
-def _are_alike(times_s: NDArray[np.float64]) -> bool:
-    """Whether pieces take about the same time."""
+def _are_alike(times_s: NDArray[np.float64], lengths: NDArray[np.int64]) -> bool:
+    """Whether pieces take about the same time, but for noise; ``lengths`` are their numbers of calls.
+
+    A piece of the usual length that takes much longer was disturbed. Of a longer piece, what it has besides is
+    the iteration, and the others are steps of an inner loop.
+    """
     low, median, high = np.quantile(times_s, (0.25, 0.5, 0.75))
-    return bool(median >= _LEAST_MEDIAN * times_s.mean() and high <= _WIDEST_QUARTILES * low)
+    is_usual = lengths <= _LONGER * np.median(lengths)
+    without_noise_s = np.where(is_usual, np.minimum(times_s, _WIDEST_QUARTILES * high), times_s)
+    return bool(median >= _LEAST_MEDIAN * without_noise_s.mean() and high <= _WIDEST_QUARTILES * low)

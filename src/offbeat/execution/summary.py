@@ -40,7 +40,7 @@ def head(report: Report) -> list[str]:
         iterations = table.iterations
         lines.append(f"{counted(iterations.count, 'iteration')}; each begins with {iterations.begun_by}")
         domains = counted(report.domains.count, "memory domain")
-        lines.append(f"{domains} ({report.domains.source} each)")
+        lines.append(f"{domains}: {report.domains.source}{'' if report.domains.count == 1 else ' each'}")
     return lines
 
 
@@ -112,7 +112,7 @@ def _waves(report: Report) -> str:
         return f"{text}: they reach all ranks at once."
     speed = float(np.median(speeds))
     return (
-        f"{text}: delays propagate at {speed:.3g} ranks/s (median), {speed * found.measured_s:.2g} ranks in an"
+        f"{text}: delays propagate at {speed:.4g} ranks/s (median), {speed * found.measured_s:.2g} ranks in an"
         " iteration."
     )
 
@@ -260,7 +260,7 @@ def _idle_waves(report: Report) -> Table:
             format_time(wave.delay_s),
             "up" if wave.direction > 0 else "down",
             str(wave.ranks),
-            f"{wave.speed:.3g}" if np.isfinite(wave.speed) else "at once",
+            f"{wave.speed:.4g}" if np.isfinite(wave.speed) else "at once",
             f"{wave.speed * mean_s:.2g}" if np.isfinite(wave.speed) else "all",
             f"{wave.fit:.2f}",
             f"{format_time(wave.first_s)} to {format_time(wave.last_s)}",
