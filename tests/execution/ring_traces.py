@@ -42,8 +42,8 @@ class Ring:
             self.begin_ns[i] = now
             posted = now + computed_ns[i]  # the receives are posted first, then the messages are sent
             wait = posted + 4 * POST_NS
-            sends = posted + 2 * POST_NS
-            latest = np.maximum(np.roll(sends, 1), np.roll(sends, -1))
+            # The send to the left neighbour is the third post, that to the right one the fourth.
+            latest = np.maximum(np.roll(posted + 3 * POST_NS, 1), np.roll(posted + 2 * POST_NS, -1))
             self.wait_ns[i], self.waited_ns[i] = wait, np.maximum(latest - wait, 0)
             now = np.maximum(wait, latest) + TRANSFER_NS
             self.exit_ns[i] = now

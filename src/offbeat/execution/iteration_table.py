@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from offbeat.execution.iterations import NEVER, Iterations, usual
 from offbeat.execution.timelines import TimelineCalls
+from offbeat.trace import format as form
 from offbeat.trace.call_aggregates import CallAggregates
 from offbeat.trace.call_site_stats import CallSiteStats, StatsBuilder
 from offbeat.trace.calls import analyse_calls, waited_ns
@@ -234,6 +235,7 @@ class _Messages:
         self._add_waits(self._waits.rest())
 
     def _add(self, batch: MessageBatch) -> WaitingCalls:
+        batch = batch.select(batch.kind != form.MARK)
         place = self._place[batch.file]
         cells = self._cells.of(place, batch.enter_ns)
         self._cells.add(self.spent_s, cells, batch.spent_ns)

@@ -49,12 +49,12 @@ class Iterations(Struct, kw_only=True, eq=False):
 
     ranks: NDArray[np.int64]
     file: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    rows_of: NDArray[np.int64]
+    edges_ns: NDArray[np.int64]
     way: str = ""
     begun_by: str = ""
     each: int = 1
-    counts: NDArray[np.int64] = np.empty(0, np.int64)
-    rows_of: NDArray[np.int64] = np.empty(0, np.int64)
-    edges_ns: NDArray[np.int64] = np.empty((0, 1), np.int64)
     notes: list[str] = []
 
     @property
@@ -86,8 +86,13 @@ def find_iterations(
     if way == MARKS and anchor:
         raise BadInput("--anchor names a call site: give it without --iterations marks")
     files = [number for number, clock in enumerate(trace.clocks.of_file) if clock is not None]
-    ranks = np.array([trace.files[number].header.rank for number in files], np.int64)
-    found = Iterations(ranks=ranks, file=np.array(files, np.int64))
+    found = Iterations(
+        ranks=np.array([trace.files[number].header.rank for number in files], np.int64),
+        file=np.array(files, np.int64),
+        counts=np.zeros(len(files), np.int64),
+        rows_of=np.zeros(len(files), np.int64),
+        edges_ns=np.full((len(files), 1), NEVER),
+    )
     if not files:
         found.notes = ["no rank has a clock: there are no iterations to show"]
         return found

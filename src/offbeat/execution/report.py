@@ -111,7 +111,7 @@ def _similarity(table: IterationTable, domains: Domains) -> Similarity:
 def _notes(trace: Trace, read: IterationTable, shown: int) -> list[str]:
     """Caveats: first those that decide what the numbers mean."""
     notes = list(read.iterations.notes)
-    if not trace.has_messages:
+    if not trace.has_messages and not read.message_counts.pairs:
         notes.append(
             "point-to-point calls were not recorded and count as computation; 'offbeat trace run --messages'"
             " records them"
