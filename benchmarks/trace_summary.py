@@ -1,4 +1,5 @@
-"""How fast 'offbeat trace summary' or 'offbeat async report' reads a large trace, and how much memory it needs.
+"""How fast 'offbeat trace summary' or 'offbeat async report' reads a large trace, and how much memory it
+needs.
 
 Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER] [messages] [async]
 

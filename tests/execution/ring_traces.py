@@ -62,8 +62,8 @@ class Ring:
             one.definitions += [factory.function(name) for name in ("MPI_Isend", "MPI_Irecv", "MPI_Waitall")]
             one.definitions.append(factory.function("MPI_Pcontrol"))
             one.header = {"ended_ns": int(self.end_ns.max()) + 10**6, "has_messages": 1} | header
-            one.message_lanes[0] = self._messages(one.rank, marks=marks)  # type: ignore[assignment]
-            one.lanes[0] = self._records(one.rank, setup)  # type: ignore[assignment]
+            one.message_lanes[0] = self._messages(one.rank, marks=marks)
+            one.lanes[0] = self._records(one.rank, setup)
         return factory.write(folder, ranks)
 
     def _messages(self, rank: int, *, marks: bool) -> NDArray[Any]:
@@ -113,7 +113,9 @@ class Ring:
         return rows
 
 
-def computing(iterations: int, p: int, us: float = 500, noise_us: float = 0, seed: int = 1) -> NDArray[np.int64]:
+def computing(
+    iterations: int, p: int, us: float = 500, noise_us: float = 0, seed: int = 1
+) -> NDArray[np.int64]:
     """The same computation everywhere, with noise."""
     random = np.random.default_rng(seed)
     return np.round((us + noise_us * random.exponential(1.0, (iterations, p))) * US).astype(np.int64)

@@ -67,7 +67,9 @@ def test_a_rank_without_some_iterations_has_no_values_there(tmp_path: Path) -> N
     assert complete.times_s().shape == (400, 2)
 
 
-def test_without_a_file_of_a_rank_the_others_are_analysed_and_notes_say_what_is_missing(tmp_path: Path) -> None:
+def test_without_a_file_of_a_rank_the_others_are_analysed_and_notes_say_what_is_missing(
+    tmp_path: Path,
+) -> None:
     folder = Ring(computing(40, 4)).write(tmp_path / "t")
     (folder / "rank-000003.trace").unlink()
     report = analyse(open_trace(folder))

@@ -71,7 +71,9 @@ def test_a_trace_whose_calls_do_not_repeat_has_no_iterations_and_says_what_to_do
     ranks = made.files(2)
     for one in ranks:
         for number in range(5):
-            one.call((number + 1) * 1000, (number + 1) * 1000 + 10, sequence=number, address=made.CODE + number)
+            one.call(
+                (number + 1) * 1000, (number + 1) * 1000 + 10, sequence=number, address=made.CODE + number
+            )
     (note,) = found(made.write(tmp_path / "t", ranks)).notes
     assert "call sites do not repeat" in note
     assert "--messages" in note and "MPI_Pcontrol(2)" in note

@@ -60,8 +60,8 @@ def phase_space_grid(
 ) -> Figure:
     """A grid of plots: a row for each quantity, a column for each snippet of its iterations.
 
-    ``rows`` have a label and values (iterations,); a snippet is its first iteration, counted from 0, and the one
-    after its last. The plots of a row have the same limits, with ``share_limits`` all plots.
+    ``rows`` have a label and values (iterations,); a snippet is its first iteration, counted from 0, and the
+    one after its last. The plots of a row have the same limits, with ``share_limits`` all plots.
     """
     columns = len(snippets)
     width, height = columns * SIDE + 1.1, len(rows) * SIDE + 1.05

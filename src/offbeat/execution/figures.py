@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
 from offbeat.drawing.iterations import draw_performance, draw_skew
 from offbeat.drawing.palette import GREY, INK, LINES, MUTED, ORANGE, SKY
-from offbeat.drawing.phase_space import COLOURS
 from offbeat.execution.iterations import NEVER
 from offbeat.execution.report import Report
 from offbeat.execution.timelines import COLLECTIVE, MESSAGE, WAITING, TimelineCalls
@@ -104,7 +103,9 @@ def _draw_bars(axes: Axes, timeline: TimelineCalls, scale_ns: float) -> None:
         left, right, middle = begin[of], end[of], place[of]
         corners = [(left, middle - 0.4), (right, middle - 0.4), (right, middle + 0.4), (left, middle + 0.4)]
         shapes = np.stack([np.stack(one, axis=1) for one in corners], axis=1)
-        axes.add_collection(PolyCollection(list(shapes), facecolors=colour, linewidths=0, rasterized=len(shapes) > 5000))
+        axes.add_collection(
+            PolyCollection(list(shapes), facecolors=colour, linewidths=0, rasterized=len(shapes) > 5000)
+        )
     begins = timeline.begins_ns
     for rank, row in enumerate(begins):
         at = (row[row != NEVER] - timeline.begin_ns) / scale_ns

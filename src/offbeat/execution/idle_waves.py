@@ -53,7 +53,7 @@ class IdleWave(Struct, frozen=True, kw_only=True):
 
 
 class _Found(Struct):
-    """A front as it is followed: the distance from the delayed rank, the time, and the waiting of each rank."""
+    """A front as it is followed: of each rank the distance from the delayed one, the time, the waiting."""
 
     distances: list[int]
     times_s: list[float]
@@ -115,9 +115,7 @@ def _followed(
     return found
 
 
-def _wave(
-    found: _Found, rank: int, row: int, direction: int, delay_s: float, began_s: float
-) -> IdleWave:
+def _wave(found: _Found, rank: int, row: int, direction: int, delay_s: float, began_s: float) -> IdleWave:
     distances, times_s = np.array(found.distances, float), np.array(found.times_s)
     times_s = times_s - times_s.mean()
     square = float(times_s @ times_s)

@@ -3,7 +3,7 @@
 A program marks them by MPI_Pcontrol(2). Without marks they are found by the sequence of call sites
 (:mod:`offbeat.execution.repetition`). An iteration begins with its mark, or when the rank leaves the last
 call before the computation that precedes the anchor: first the rank computes, then it communicates. The last
-iteration ends with its last call: the first call at a site that occurs in no earlier iteration comes after it.
+iteration ends with its last call; the first call at a site that occurs in no earlier iteration is after it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MARKS, CALL_SITES = "marks", "sites"
 NEVER = np.iinfo(np.int64).max
 """The begin of an iteration that a rank did not execute."""
 
-MOST_CELLS = 2**25
-"""Limit of the rows of all ranks: 8 bytes for each begin, and 20 of the table, together less than 1 GiB."""
+MOST_CELLS = 2**24
+"""Limit of the rows of all ranks: with what is computed from it, the table then takes about 1 GiB."""
 
 SEQUENCE_CALLS = 200_000
 """The calls in which a repetition is sought."""
@@ -298,9 +298,7 @@ def _fill(trace: Trace, found: Iterations, scans: list[_Scan]) -> None:
     found.each = max(scan.each for scan in scans)
     for scan in scans:
         scan.thin(found.each)
-    edges = [
-        scan.edges_ns(began_ns(trace, number)) for number, scan in zip(found.file, scans, strict=True)
-    ]
+    edges = [scan.edges_ns(began_ns(trace, number)) for number, scan in zip(found.file, scans, strict=True)]
     rows = max(max(len(one) - 1 for one in edges), 0)
     found.edges_ns = np.full((len(scans), rows + 1), NEVER)
     for place, one in enumerate(edges):
@@ -318,4 +316,6 @@ def _fill(trace: Trace, found: Iterations, scans: list[_Scan]) -> None:
     for count in np.unique(found.counts[found.counts != most_have]).tolist():
         ranks = found.ranks[found.counts == count].tolist()
         noun, verb = ("rank", "has") if len(ranks) == 1 else ("ranks", "have")
-        found.notes.append(f"{noun} {spans(ranks)} {verb} {counted(count, 'iteration')}, the others {most_have}")
+        found.notes.append(
+            f"{noun} {spans(ranks)} {verb} {counted(count, 'iteration')}, the others {most_have}"
+        )

@@ -82,8 +82,8 @@ _PERFORMANCE = "Iterations per second by iteration and by rank, measured and in 
 
 def _timelines(report: Report, album: Album) -> list[page.Part]:
     explained = (
-        "Ranks in step begin their iterations one below the other. If communication is hidden, some ranks compute"
-        " while others communicate."
+        "Ranks in step begin their iterations one below the other. If communication is hidden, some ranks"
+        " compute while others communicate."
     )
     parts: list[page.Part] = [Text(text=explained, kind="muted")]
     for number, timeline in enumerate(report.table.timelines, 1):
@@ -105,9 +105,9 @@ def _phase_space(report: Report, album: Album) -> list[page.Part]:
     if report.table.rows < 3:
         return [Text(text="Phase space needs three iterations.")]
     explained = (
-        "A cloud near the diagonal is a time in MPI that persists from one iteration to the next: ranks stay as far"
-        " apart as they are. Points near an axis are waiting that is gone in the next iteration. A program that"
-        " falls out of step leaves the corner of small times."
+        "A cloud near the diagonal is a time in MPI that persists from one iteration to the next: ranks stay"
+        " as far apart as they are. Points near an axis are waiting that is gone in the next iteration. A"
+        " program that falls out of step leaves the corner of small times."
     )
     alt = "Phase space of the time in MPI of one rank of each domain, in snippets and of the whole run"
     return [

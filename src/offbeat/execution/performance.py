@@ -40,9 +40,8 @@ class Part(Struct, frozen=True, kw_only=True):
 class Performance(Struct, frozen=True, kw_only=True):
     """The performance of a table without missing values; means over its iterations, times in seconds.
 
-    ``rows`` are those compared, of ``each`` iterations; times are of one iteration. ``whole`` divides the mean
-    iteration; ``in_step`` and ``out_of_step`` are the quarters of the rows with the least and the largest skew
-    within domains at their begin, None if there are few rows.
+    ``whole`` divides the mean iteration; ``in_step`` and ``out_of_step`` are the quarters of the rows that
+    begin with the least and the largest skew within domains, None if there are few rows.
     """
 
     ranks: int

@@ -71,9 +71,10 @@ def correlation_figure(similarity: Similarity, p: int) -> Figure:
     bar.ax.tick_params(labelsize=8, colors=MUTED)
     bar.set_label("correlation coefficient", fontsize=8)
     label = "rank" if similarity.each == 1 else f"rank (means of {similarity.each})"
-    for axis, set_label in ((axes.xaxis, axes.set_xlabel), (axes.yaxis, axes.set_ylabel)):
+    axes.set_xlabel(label, fontsize=9)
+    axes.set_ylabel(label, fontsize=9)
+    for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-        set_label(label, fontsize=9)
     return figure
 
 
@@ -94,7 +95,8 @@ def components_figure(report: Report) -> Figure:
     for number in range(int(groups.max()) + 1):
         is_named = number < len(MARKERS)
         axes.scatter(
-            *found.scores[groups == number].T,
+            found.scores[groups == number, 0],
+            found.scores[groups == number, 1],
             s=22 if len(domain) <= 256 else 9,
             color=LINES[number % len(LINES)],
             marker=MARKERS[number % len(MARKERS)],
@@ -105,8 +107,11 @@ def components_figure(report: Report) -> Figure:
     if len(domain) <= 64:
         for rank, (x, y) in zip(report.table.iterations.ranks.tolist(), found.scores, strict=True):
             axes.annotate(str(rank), (x, y), (3, 3), textcoords="offset points", fontsize=7, color=MUTED)
-    for number, set_label in enumerate((axes.set_xlabel, axes.set_ylabel)):
-        set_label(f"component {number + 1} ({found.explained[number]:.0%} of the variance)", fontsize=9)
+    first, second = (
+        f"component {number} ({share:.0%} of the variance)" for number, share in enumerate(found.explained, 1)
+    )
+    axes.set_xlabel(first, fontsize=9)
+    axes.set_ylabel(second, fontsize=9)
     axes.margins(0.08)
     legend_beside(axes)
     return figure
@@ -131,7 +136,9 @@ def waves_figure(report: Report) -> Figure:
         distances = np.arange(1, wave.ranks + 1)
         speed = f"{wave.speed:.4g} ranks/s" if np.isfinite(wave.speed) else "at once"
         way = "up" if wave.direction > 0 else "down"
-        label = f"{way} from rank {wave.rank}, iteration {wave.iteration}:\n{speed} ({format_time(wave.delay_s)})"
+        label = (
+            f"{way} from rank {wave.rank}, iteration {wave.iteration}:\n{speed} ({format_time(wave.delay_s)})"
+        )
         axes.plot(distances, wave.times_s, marker, color=colour, markersize=3.5, label=label)
         if np.isfinite(wave.speed):
             times_s = np.mean(wave.times_s) + (distances - distances.mean()) / wave.speed

@@ -183,17 +183,17 @@ class _Sequence:
         is_repeated, is_common = calls >= FEWEST - 1, present >= _COMMON * count
         lengths = np.bincount(piece, weights=present[of] >= _RARE * count, minlength=count)
         return _Pieces(
-            sites=np.count_nonzero(is_common & is_repeated) / max(np.count_nonzero(is_repeated), 1),
+            sites=float((is_common & is_repeated).sum() / max(is_repeated.sum(), 1)),
             calls=float(calls[is_common].sum()) / max(len(of), 1),
-            same=float(np.unique(lengths, return_counts=True)[1].max()) / count,
+            same=float(np.unique(lengths, return_counts=True)[1].max() / count),
         )
 
 
 def _are_alike(times_s: NDArray[np.float64], lengths: NDArray[np.int64]) -> bool:
     """Whether pieces take about the same time, but for noise; ``lengths`` are their numbers of calls.
 
-    A piece of the usual length that takes much longer was disturbed. Of a longer piece, what it has besides is
-    the iteration, and the others are steps of an inner loop.
+    A piece of the usual length that takes much longer was disturbed. Where pieces with more calls take most
+    of the time, the others are steps of an inner loop.
     """
     low, median, high = np.quantile(times_s, (0.25, 0.5, 0.75))
     is_usual = lengths <= _LONGER * np.median(lengths)

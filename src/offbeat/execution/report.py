@@ -69,7 +69,10 @@ def analyse(
     table = read.complete()
     places = np.searchsorted(iterations.ranks, table.iterations.ranks)
     report = Report(
-        trace=trace, table=table, domains=of_all.select(places), notes=_notes(trace, read, len(table.iterations.ranks))
+        trace=trace,
+        table=table,
+        domains=of_all.select(places),
+        notes=_notes(trace, read, len(table.iterations.ranks)),
     )
     if table.rows:
         report.skews = skews_of(table, report.domains)
@@ -125,7 +128,9 @@ def _notes(trace: Trace, read: IterationTable, shown: int) -> list[str]:
     if left and read.rows:
         notes.append(f"{counted(left, 'rank')} with another number of iterations: not in the analysis")
     if read.threads > 1:
-        notes.append(f"up to {read.threads} threads of a rank call MPI concurrently: their times are added up")
+        notes.append(
+            f"up to {read.threads} threads of a rank call MPI concurrently: their times are added up"
+        )
     if read.unknown_s:
         notes.append(
             f"{format_time(read.unknown_s)} (over all ranks) in point-to-point calls whose partner is not in"

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.patterns import k_means, nearest
+from offbeat.trace.patterns import k_means, nearest_centres
 
 MOST_GROUPS = 256
 """Rows of the matrix of correlations at most: with more ranks, each is the mean of neighbouring ranks."""
@@ -27,6 +27,8 @@ def correlations(mpi_s: NDArray[np.float32]) -> tuple[Array, int]:
     """
     each = -(-mpi_s.shape[1] // MOST_GROUPS)
     grouped = _means(mpi_s, each, axis=1)
+    if len(grouped) < 2:
+        return np.full((grouped.shape[1], grouped.shape[1]), np.nan), each
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.atleast_2d(np.corrcoef(grouped, rowvar=False)), each
 
@@ -69,8 +71,8 @@ def _largest(scores: Array) -> tuple[Array, Array]:
 class Clusters(Struct, frozen=True, kw_only=True, eq=False):
     """Clusters of the ranks by their principal components: ``of_rank`` (p,), numbered by their first ranks.
 
-    ``silhouette`` is the mean over ranks, from −1 to 1 (well separated). ``agreement`` is the share of pairs of
-    ranks that are in the same domain and the same cluster, or in different ones of both.
+    ``silhouette`` is the mean over ranks, from −1 to 1 (well separated). ``agreement`` is the share of pairs
+    of ranks that are in the same domain and the same cluster, or in different ones of both.
     """
 
     of_rank: NDArray[np.int64]
@@ -85,7 +87,7 @@ def clusters(found: Components, domain: NDArray[np.int32], *, seed: int = 1) -> 
     if not 1 < number < p:
         return None
     centres, _ = k_means(found.scores, number, np.random.default_rng(seed))
-    of = nearest(found.scores, centres)
+    of = nearest_centres(found.scores, centres)
     _, first, of_rank = np.unique(of, return_index=True, return_inverse=True)
     of_rank = np.argsort(np.argsort(first))[of_rank.reshape(-1)]
     return Clusters(

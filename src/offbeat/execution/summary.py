@@ -81,8 +81,8 @@ def _communication(found: Performance) -> str:
     ratio = found.communication_ratio
     text = f"{ratio:.3g}" if np.isfinite(ratio) else "infinite"
     return (
-        f"Ranks spend {share:.1%} of an iteration in MPI, {_share(whole.waiting_s, found)} waiting for others;"
-        f" communication-to-execution ratio {text}."
+        f"Ranks spend {share:.1%} of an iteration in MPI, {_share(whole.waiting_s, found)} waiting for"
+        f" others; communication-to-execution ratio {text}."
     )
 
 
@@ -98,8 +98,8 @@ def _in_and_out_of_step(within: Part, out: Part) -> str:
     if abs(percent) < LEAST_PERCENT:
         how = "as fast as"
     return (
-        f"In the quarter of the iterations that begin with the largest skew within domains, computation is {how}"
-        " in the quarter with the least."
+        "In the quarter of the iterations that begin with the largest skew within domains, computation is"
+        f" {how} in the quarter with the least."
     )
 
 
@@ -112,8 +112,8 @@ def _waves(report: Report) -> str:
         return f"{text}: they reach all ranks at once."
     speed = float(np.median(speeds))
     return (
-        f"{text}: delays propagate at {speed:.4g} ranks/s (median), {speed * found.measured_s:.2g} ranks in an"
-        " iteration."
+        f"{text}: delays propagate at {speed:.4g} ranks/s (median), {speed * found.measured_s:.2g} ranks in"
+        " an iteration."
     )
 
 
@@ -142,10 +142,13 @@ def _performance(found: Performance) -> Table:
         headings=["", "iteration", "iterations/s", "per rank"],
         rows=rows,
         notes=[
-            "in lockstep: the longest computation plus the longest natural communication of any rank; balanced:"
-            " their means over ranks; work alone: the mean computation"
+            "in lockstep: the longest computation plus the longest natural communication of any rank;"
+            " balanced: their means over ranks; work alone: the mean computation"
         ],
     )
+
+
+_DIVISION = ("collectives", "messages", "waited", "late partner")
 
 
 def _ranks(report: Report) -> Table:
@@ -171,7 +174,16 @@ def _ranks(report: Report) -> Table:
         rows.append([name, f"{rate:.4g}", *(format_time(one) for one in times[1:]), f"{share:.1%}"])
     return Table(
         title=f"By {what}: times of an iteration",
-        headings=[what, "iterations/s", "computation", "collectives", "messages", "waited", "late partner", "MPI"],
+        headings=[
+            what,
+            "iterations/s",
+            "computation",
+            "collectives",
+            "messages",
+            "waited",
+            "late partner",
+            "MPI",
+        ],
         rows=rows,
         notes=[
             "collectives, messages: natural communication; waited: in collectives, until the last process"
@@ -232,7 +244,9 @@ def _collectives(report: Report) -> Table:
             size_text(row.least_bytes, row.most_bytes),
             str(row.calls),
             format_time(row.operation_s / _arrivals(row.calls, row.processes)),
-            format_time(row.waited_s / _arrivals(row.calls, row.processes)) if row.is_compared else NOTHING_KNOWN,
+            format_time(row.waited_s / _arrivals(row.calls, row.processes))
+            if row.is_compared
+            else NOTHING_KNOWN,
             f"{row.waited_s / row.spent_s:.1%}" if row.is_compared and row.spent_s else NOTHING_KNOWN,
         ]
         for row in report.table.collectives[:MOST_COLLECTIVES]
@@ -269,7 +283,17 @@ def _idle_waves(report: Report) -> Table:
     ]
     return Table(
         title="Idle waves",
-        headings=["rank", "iteration", "delay", "ranks", "reached", "ranks/s", "per iteration", "fit", "waiting"],
+        headings=[
+            "rank",
+            "iteration",
+            "delay",
+            "ranks",
+            "reached",
+            "ranks/s",
+            "per iteration",
+            "fit",
+            "waiting",
+        ],
         rows=rows,
         texts=(3,),
         notes=[
@@ -333,7 +357,11 @@ def _plain_ranks(report: Report) -> list[dict[str, Any]]:
         )
     }
     whole: Sequence[dict[str, Any]] = [
-        {"rank": int(rank), "domain": int(domain), **{name: values[place] for name, values in columns.items()}}
+        {
+            "rank": int(rank),
+            "domain": int(domain),
+            **{name: values[place] for name, values in columns.items()},
+        }
         for place, (rank, domain) in enumerate(
             zip(table.iterations.ranks, report.domains.of_rank, strict=True)
         )

@@ -91,7 +91,7 @@ def completes(batch: MessageBatch) -> NDArray[np.bool_]:
 
 
 def completing_calls(batch: MessageBatch, row: NDArray[np.int64]) -> WaitingCalls:
-    """The calls that completed messages of a batch, without their waiting; ``row`` is of each message, (n,)."""
+    """The calls that completed messages of a batch, without their waiting; ``row`` (n,) is that of each."""
     at = np.flatnonzero(completes(batch))
     nothing = np.zeros(len(at), np.int64)
     return WaitingCalls(

@@ -229,7 +229,7 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
     if len(typical) > _SAMPLE:
         typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
     centres = _best_number(typical, most, random)
-    of = nearest(centred, centres)
+    of = nearest_centres(centred, centres)
     call_clusters = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
     return sorted(call_clusters, key=lambda one: -one.share)
 
@@ -273,7 +273,7 @@ def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Ar
     for _ in range(_STARTS):
         centres = _spread_out(points, number, random)
         for _ in range(_ROUNDS):
-            of = nearest(points, centres)
+            of = nearest_centres(points, centres)
             moved = np.array(
                 [
                     points[of == one].mean(axis=0) if (of == one).any() else centres[one]
@@ -283,7 +283,7 @@ def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Ar
             if np.array_equal(moved, centres):
                 break
             centres = moved
-        remaining_square = _square(points - centres[nearest(points, centres)])
+        remaining_square = _square(points - centres[nearest_centres(points, centres)])
         if remaining_square < least:
             best, least = centres, remaining_square
     return best, float(least)
@@ -300,7 +300,7 @@ def _spread_out(points: Array, number: int, random: np.random.Generator) -> Arra
     return np.array(centres)
 
 
-def nearest(points: Array, centres: Array) -> NDArray[np.int64]:
+def nearest_centres(points: Array, centres: Array) -> NDArray[np.int64]:
     """The nearest centre of each point, (n,)."""
     squares = (centres * centres).sum(axis=1) - 2 * points @ centres.T
     return np.argmin(squares, axis=1)
