@@ -49,6 +49,9 @@ def shared_limits(values: NDArray[np.float64]) -> tuple[float, float]:
 SIDE = 1.75
 """Inches from one plot of a grid to the next."""
 
+LEAST_WIDTH = 6.5
+"""Inches that the lines of text above a grid need."""
+
 
 def phase_space_grid(
     title: str,
@@ -64,7 +67,7 @@ def phase_space_grid(
     one after its last. The plots of a row have the same limits, with ``share_limits`` all plots.
     """
     columns = len(snippets)
-    width, height = columns * SIDE + 1.1, len(rows) * SIDE + 1.05
+    width, height = max(columns * SIDE + 1.1, LEAST_WIDTH), len(rows) * SIDE + 1.05
     drawn = titled_figure(width, height, title, line)
     of_all = shared_limits(np.concatenate([values for _, values in rows])) if share_limits else None
     for row, (label, values) in enumerate(rows):

@@ -4,7 +4,8 @@ A delay is a computation that is much longer than the rank's usual one. Its neig
 rank, their neighbours wait for them, and so on: a front of waiting that moves through the ranks in both
 directions (A. Afzal et al., section 1). Here neighbours are ranks with consecutive numbers, and the last one
 is a neighbour of the first. A front is followed from rank to rank as long as each waits much longer than
-usual in the same or one of the next iterations. Its speed is the slope of a line through ranks and times.
+usual for the partner of a message, in the same or one of the next iterations; waiting in collectives does not
+count, as it reaches all ranks at once. The speed is the slope of a line through ranks and times.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def idle_waves(table: IterationTable) -> list[IdleWave]:
     if table.p < FEWEST_RANKS + 1 or table.rows < 3 or table.iterations.each > 1:
         return []
     mean_s = float(table.times_s().mean())
-    waits_s = _excess(table.waiting_s().astype(np.float64), mean_s)
+    waits_s = _excess(table.late_partner_s.astype(np.float64), mean_s)
     delays_s = _excess(table.computed_s(), mean_s)
     ends_s = table.ends_s()
     places = np.argwhere(delays_s > 0)

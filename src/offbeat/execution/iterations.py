@@ -268,11 +268,12 @@ def _scanned(
     trace: Trace, files: list[int], begins: list[Anchor], most_kept: int, on_progress: Progress | None
 ) -> list[_Scan]:
     """The scan of each file. A rank without the calls of the first anchor begins by another one."""
-    scans, total = [], sum(_pages(trace, number) for number in files)
-    for place, number in enumerate(files):
+    scans, done, total = [], 0, sum(_pages(trace, number) for number in files)
+    for number in files:
         scans.append(_scan(trace, number, begins[0], most_kept))
+        done += _pages(trace, number)
         if on_progress is not None:
-            on_progress(sum(_pages(trace, one) for one in files[: place + 1]), total)
+            on_progress(done, total)
     most_have = usual([scan.count for scan in scans])
     for place, number in enumerate(files):
         if scans[place].count == most_have or begins[0].caller == MARK:
