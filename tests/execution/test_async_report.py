@@ -125,7 +125,16 @@ def test_the_page_of_iterations_has_all_pictures_and_says_what_they_show(
 ) -> None:
     opened(browser, pages["small"])
     pictures = browser.find_elements(By.TAG_NAME, "img")
-    words = ["per second", "Timeline", "Timeline", "Timeline", "time in MPI", "waiting", "Distribution"]
+    words = [
+        "Natural cost",
+        "per second",
+        "Timeline",
+        "Timeline",
+        "Timeline",
+        "time in MPI",
+        "waiting",
+        "Distribution",
+    ]
     words += ["Phase space", "Correlation", "components", "idle waves"]
     texts = [str(one.get_attribute("alt")) for one in pictures]
     assert [word in text for word, text in zip(words, texts, strict=True)] == [True] * len(words)

@@ -13,8 +13,9 @@ from ring_traces import US, Ring, computing
 
 from offbeat.errors import BadInput
 from offbeat.execution.iterations import CALL_SITES, MARKS, NEVER, Iterations, find_iterations
-from offbeat.execution.rank_calls import RankCalls
+from offbeat.execution.rank_calls import RankCalls, rank_calls
 from offbeat.execution.repetition import anchors
+from offbeat.execution.report import analyse
 from offbeat.trace import format as form
 from offbeat.trace.read import open_trace
 
@@ -48,6 +49,29 @@ def test_a_call_site_named_by_the_user_begins_the_iterations(tmp_path: Path) -> 
     folder = Ring(computing(20, 3), allreduce_every=4).write(tmp_path / "t")
     iterations = found(folder, anchor="MPI_Allreduce at app+0x1060")
     assert (iterations.way, iterations.count) == (CALL_SITES, 5)
+
+
+def test_tests_and_probes_whose_number_is_chance_are_no_calls_of_an_iteration(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        one.definitions += [made.function("MPI_Test")]
+        one.message(1000, 1100, peer=1 - one.rank, function="MPI_Isend", request=1, flags=form.ISSUE)
+        tested = form.COMPLETION | 5 << form.BY_SHIFT
+        one.message(1200, 1300, peer=1 - one.rank, function="MPI_Isend", request=1, flags=tested)
+        probe = {"kind": form.PROBE, "function": "MPI_Iprobe"}
+        one.message(1400, 1500, peer=1 - one.rank, **probe)
+        one.message(1600, 1700, peer=1 - one.rank)
+    trace = open_trace(made.write(tmp_path / "t", ranks))
+    calls = RankCalls.concatenate(list(rank_calls(trace, 0)))
+    assert calls.enter_ns.tolist() == [1000, 1600]
+
+
+def test_a_sampled_trace_says_what_is_missing(tmp_path: Path) -> None:
+    sampled = {"every": 10, "sampling": b"OFFBEAT_TRACE_EVERY=10"}
+    folder = Ring(computing(40, 3), allreduce_every=1).write(tmp_path / "t", **sampled)
+    report = analyse(open_trace(folder))
+    assert report.table.iterations.count == 40
+    assert any("the trace was sampled (OFFBEAT_TRACE_EVERY=10)" in note for note in report.notes)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
 from offbeat.drawing.iterations import draw_performance, draw_skew
 from offbeat.drawing.palette import GREY, INK, LINES, MUTED, ORANGE, SKY
+from offbeat.drawing.sheet import shortened
 from offbeat.execution.iterations import NEVER
 from offbeat.execution.report import Report
 from offbeat.execution.timelines import COLLECTIVE, MESSAGE, WAITING, TimelineCalls
@@ -24,7 +25,7 @@ WIDTH, PANEL = 9.0, 2.1
 SQUARES = 400, 256
 """Squares of a map at most: across for iterations, upwards for ranks."""
 
-MOST_LINES = len(LINES)
+MOST_LINES, MOST_COLLECTIVES = len(LINES), 12
 
 MOST_EDGES = 40
 """More borders between domains are not drawn."""
@@ -204,6 +205,41 @@ def histogram_figure(report: Report) -> Figure:
     axes.grid(alpha=0.25, color=GREY)
     legend_beside(axes)
     return figure
+
+
+def collectives_figure(report: Report) -> Figure:
+    """The natural cost and the waiting of the collectives with the most time, by call site."""
+    rows = report.table.collectives[:MOST_COLLECTIVES]
+    p = report.trace.size
+    natural_s, waiting_s = (
+        np.array([getattr(row, name) / p for row in rows]) for name in ("operation_s", "waited_s")
+    )
+    height = 1.35 + 0.26 * len(rows)
+    figure = titled_figure(
+        WIDTH,
+        height,
+        "Collectives: natural cost and waiting",
+        "sums over the calls of the whole run, means over ranks",
+    )
+    axes = framed_axes(figure, 4.4, 0.48, 0.3, 0.82)
+    scale_s, unit = time_unit(float((natural_s + waiting_s).max()) or 1e-9)
+    places = np.arange(len(rows))
+    axes.barh(places, natural_s / scale_s, color=LINES[0], height=0.7, label="natural cost")
+    axes.barh(
+        places, waiting_s / scale_s, left=natural_s / scale_s, color=ORANGE, height=0.7, label="waiting"
+    )
+    labels = [shortened(f"{row.function}, {_ends(row.site)}", 7.5, 4.1) for row in rows]
+    axes.set_yticks(places, labels, fontsize=7.5)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel(f"time of a rank [{unit}]", fontsize=9)
+    axes.legend(fontsize=7.5, frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
+def _ends(site: str) -> str:
+    """The label of a site without the callers in its middle."""
+    call, *callers = site.split(" from ")
+    return " … ".join([call, *callers[-1:]])
 
 
 def _size(report: Report) -> str:

@@ -170,12 +170,12 @@ def _named(trace: Trace, calls: RankCalls, text: str) -> int:
 def _nothing_found(trace: Trace, sequence: RankCalls) -> str:
     if not len(sequence):
         return "the trace has no calls, and so no iterations"
-    advice = "mark iterations by MPI_Pcontrol(2), or name a call site with --anchor"
+    remedy = "mark iterations by MPI_Pcontrol(2), or name a call site with --anchor"
     if not trace.has_messages:
-        advice = f"record point-to-point calls as well ('offbeat trace run --messages'), {advice}"
+        remedy = f"record point-to-point calls as well ('offbeat trace run --messages'), {remedy}"
     if trace.every > 1:
-        advice = f"record every collective (the trace was sampled), {advice}"
-    return f"no iterations were found: the trace has no marks, and its call sites do not repeat; {advice}"
+        remedy = f"record every collective (the trace was sampled), {remedy}"
+    return f"no iterations were found: the trace has no marks, and its call sites do not repeat; {remedy}"
 
 
 class _Scan:
@@ -211,7 +211,7 @@ class _Scan:
         begins = np.concatenate([np.empty(0, np.int64), *self._kept])
         if not len(begins):
             return begins
-        begins = np.maximum(begins, began_ns)
+        begins = np.maximum.accumulate(np.maximum(begins, began_ns))  # damaged times may decrease
         if self.count % self.each == 0:
             begins = np.append(begins, max(self._end_ns(), int(begins[-1])))
         return begins

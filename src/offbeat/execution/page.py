@@ -10,6 +10,7 @@ from offbeat.drawing import page
 from offbeat.drawing.page import Section, Text
 from offbeat.drawing.pictures import Album
 from offbeat.execution.figures import (
+    collectives_figure,
     histogram_figure,
     map_figure,
     performance_figure,
@@ -41,6 +42,10 @@ def write_page(report: Report, path: Path, pictures: Path | None) -> None:
         Section(anchor="verdict", title="Against lockstep", parts=parts),
         Section(anchor="tables", title="Numbers", link="Numbers", parts=tables(report) or [_NOTHING]),
     ]
+    if report.table.collectives:
+        alt = "Natural cost and waiting of the collectives with the most time"
+        drawn = album.embed(collectives_figure(report), "collectives", alt)
+        sections.append(Section(anchor="collectives", title="Collectives", link="Collectives", parts=[drawn]))
     if report.performance is not None:
         sections += _with_pictures(report, album)
     count = counted(report.table.iterations.count, "iteration")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +22,8 @@ MARK = -1
 """The caller of a mark."""
 
 _RECORDS_AT_ONCE = 32_768
-_CALLER = (1 << PLACE_BITS) - 1
+_CALLER, _FUNCTION = (1 << PLACE_BITS) - 1, (1 << SITE_BITS) - 1
+_TESTS = re.compile(r"MPI_(Test|Iprobe|Improbe|Probe|Mprobe|Parrived|Request_get_status)")
 
 
 class RankCalls(Columns, eq=False):
@@ -37,14 +39,14 @@ class RankCalls(Columns, eq=False):
 
 def site_and_function(caller: int) -> tuple[int, int]:
     """The numbers of the call site and of the function of a caller."""
-    return caller >> SITE_BITS, caller & ((1 << SITE_BITS) - 1)
+    return caller >> SITE_BITS, caller & _FUNCTION
 
 
 def rank_calls(trace: Trace, number: int) -> Iterator[RankCalls]:
     """The calls of the file with this number, in the order in which they ended, part by part.
 
-    Each call appears once, however many requests it completed; polls are left out. A file without a clock has
-    no calls.
+    Each call appears once, however many requests it completed. Probes and tests are left out, also those that
+    found something: how many a program needs is chance. A file without a clock has no calls.
     """
     file = trace.files[number]
     if trace.clocks.of_file[number] is None:
@@ -71,8 +73,12 @@ def rank_calls(trace: Trace, number: int) -> Iterator[RankCalls]:
         )
         for lane, pages in file.message_lanes.items()
     ]
+    is_test = np.array([_TESTS.match(one.name) is not None for one in trace.functions] or [False])
     for window in windows(lanes):
         calls = RankCalls.concatenate(window)
+        calls = calls.select(
+            (calls.caller == MARK) | ~is_test[np.where(calls.caller == MARK, 0, calls.caller & _FUNCTION)]
+        )
         yield calls.select(np.argsort(calls.exit_ns, kind="stable"))
 
 

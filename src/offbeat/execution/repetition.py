@@ -36,9 +36,9 @@ _LEAST_SPAN = 0.3
 _LEAST_COMPUTED = 0.1
 """If computation takes less than this share of the time, pieces are compared by their whole time."""
 
-_LEAST_MEDIAN, _WIDEST_QUARTILES = 0.4, 4.0
+_LEAST_MEDIAN, _WIDEST_QUARTILES, _WIDEST_OF_SAME = 0.4, 4.0, 20.0
 """Pieces are alike: their median is at least the first × their mean, and the upper quartile at most the
-second × the lower."""
+second × the lower; the third × if most pieces have the same number of calls."""
 
 _LONGER = 1.5
 """A piece with so many times the usual number of calls is longer."""
@@ -198,4 +198,6 @@ def _are_alike(times_s: NDArray[np.float64], lengths: NDArray[np.int64]) -> bool
     low, median, high = np.quantile(times_s, (0.25, 0.5, 0.75))
     is_usual = lengths <= _LONGER * np.median(lengths)
     without_noise_s = np.where(is_usual, np.minimum(times_s, _WIDEST_QUARTILES * high), times_s)
-    return bool(median >= _LEAST_MEDIAN * without_noise_s.mean() and high <= _WIDEST_QUARTILES * low)
+    same = float(np.unique(lengths, return_counts=True)[1].max() / len(lengths))
+    widest = _WIDEST_OF_SAME if same >= _COMMON else _WIDEST_QUARTILES
+    return bool(median >= _LEAST_MEDIAN * without_noise_s.mean() and high <= widest * low)

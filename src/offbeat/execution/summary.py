@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from offbeat.drawing.tables import Table
 from offbeat.execution.performance import Part, Performance
 from offbeat.execution.report import Report
-from offbeat.trace.call_site_stats import size_text
+from offbeat.trace.call_site_stats import CallSiteStats, size_text
 from offbeat.trace.summary import NOTHING_KNOWN, library_name
 from offbeat.units import counted, format_time
 
@@ -237,20 +237,21 @@ def _stretches(report: Report) -> Table:
 
 
 def _collectives(report: Report) -> Table:
-    rows = [
-        [
-            row.site,
-            row.function,
-            size_text(row.least_bytes, row.most_bytes),
-            str(row.calls),
-            format_time(row.operation_s / _arrivals(row.calls, row.processes)),
-            format_time(row.waited_s / _arrivals(row.calls, row.processes))
-            if row.is_compared
-            else NOTHING_KNOWN,
-            f"{row.waited_s / row.spent_s:.1%}" if row.is_compared and row.spent_s else NOTHING_KNOWN,
-        ]
-        for row in report.table.collectives[:MOST_COLLECTIVES]
-    ]
+    rows = []
+    for row in report.table.collectives[:MOST_COLLECTIVES]:
+        natural_s, waiting_s = _mean_times_s(row)
+        is_known = row.is_compared and row.spent_s > 0
+        rows.append(
+            [
+                row.site,
+                row.function,
+                size_text(row.least_bytes, row.most_bytes),
+                str(row.calls),
+                format_time(natural_s),
+                format_time(waiting_s) if is_known else NOTHING_KNOWN,
+                f"{row.waited_s / row.spent_s:.1%}" if is_known else NOTHING_KNOWN,
+            ]
+        )
     return Table(
         title="Collectives: natural cost and waiting",
         headings=["call site", "function", "size", "calls", "natural cost", "waiting", "share of waiting"],
@@ -260,8 +261,10 @@ def _collectives(report: Report) -> Table:
     )
 
 
-def _arrivals(calls: int, processes: int) -> int:
-    return max(calls * processes, 1)
+def _mean_times_s(row: CallSiteStats) -> tuple[float, float]:
+    """The mean natural cost and waiting of a rank in a call of a row."""
+    arrivals = max(row.calls * row.processes, 1)
+    return row.operation_s / arrivals, row.waited_s / arrivals
 
 
 def _idle_waves(report: Report) -> Table:
