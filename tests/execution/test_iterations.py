@@ -186,3 +186,28 @@ def test_an_exchange_in_three_directions_at_the_same_call_sites_is_one_iteration
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_sequence_that_is_too_short_has_no_iterations(count: int) -> None:
     assert number_of_iterations([1] * count, [10.0] * count) == 0
+
+
+@given(iterations=st.integers(12, 80), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_iterations_that_are_disturbed_in_every_third_are_each_found(iterations: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    sites, gaps = [], []
+    for _ in range(iterations):
+        sites += [1, 2]
+        gaps += [2500 * random.uniform(1, 1.3) + 20_000 * random.uniform(0, 1) * (random.uniform() < 0.3), 20]
+    assert number_of_iterations(sites, gaps) == iterations
+
+
+@given(iterations=st.integers(12, 40), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_the_levels_of_a_multigrid_are_no_iterations(iterations: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    sites, gaps = [], []
+    for _ in range(iterations):
+        for level in (0, 1, 2, 1, 0):
+            sites += [1, 2, 3]
+            gaps += [2000 / 8**level * random.uniform(0.8, 1.4), 1, 1]
+        sites.append(4)
+        gaps.append(100)
+    assert number_of_iterations(sites, gaps) == iterations

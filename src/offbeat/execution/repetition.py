@@ -36,9 +36,13 @@ _LEAST_SPAN = 0.3
 _LEAST_COMPUTED = 0.1
 """If computation takes less than this share of the time, pieces are compared by their whole time."""
 
-_LEAST_MEDIAN, _WIDEST_QUARTILES, _WIDEST_OF_SAME = 0.4, 4.0, 20.0
+_LEAST_MEDIAN, _WIDEST_QUARTILES = 0.4, 4.0
 """Pieces are alike: their median is at least the first × their mean, and the upper quartile at most the
-second × the lower; the third × if most pieces have the same number of calls."""
+second × the lower."""
+
+_WIDEST_OF_SAME, _PERIODIC, _FEWEST_PERIODS = 50.0, 6.0, 9
+"""Pieces with the same number of calls are alike: nine tenths take at most the first × the time of one tenth,
+and of each second, third, ... the median is at most the second × that of the others, in so many periods."""
 
 _LONGER = 1.5
 """A piece with so many times the usual number of calls is longer."""
@@ -193,11 +197,25 @@ def _are_alike(times_s: NDArray[np.float64], lengths: NDArray[np.int64]) -> bool
     """Whether pieces take about the same time, but for noise; ``lengths`` are their numbers of calls.
 
     A piece of the usual length that takes much longer was disturbed. Where pieces with more calls take most
-    of the time, the others are steps of an inner loop.
+    of the time, the others are steps of an inner loop. If almost all have the same number of calls, noise may
+    be any; but each second, third, ... piece must not differ from the others.
     """
-    low, median, high = np.quantile(times_s, (0.25, 0.5, 0.75))
     is_usual = lengths <= _LONGER * np.median(lengths)
+    if np.unique(lengths, return_counts=True)[1].max() >= _COMMON * len(lengths):
+        low, high = np.quantile(times_s, (0.1, 0.9))
+        of_usual_s = float(times_s[is_usual].sum())
+        is_loop = of_usual_s >= _LEAST_MEDIAN * float(times_s.sum())
+        return bool(is_loop and high <= _WIDEST_OF_SAME * low and not _is_periodic(times_s))
+    low, median, high = np.quantile(times_s, (0.25, 0.5, 0.75))
     without_noise_s = np.where(is_usual, np.minimum(times_s, _WIDEST_QUARTILES * high), times_s)
-    same = float(np.unique(lengths, return_counts=True)[1].max() / len(lengths))
-    widest = _WIDEST_OF_SAME if same >= _COMMON else _WIDEST_QUARTILES
-    return bool(median >= _LEAST_MEDIAN * without_noise_s.mean() and high <= widest * low)
+    return bool(median >= _LEAST_MEDIAN * without_noise_s.mean() and high <= _WIDEST_QUARTILES * low)
+
+
+def _is_periodic(times_s: NDArray[np.float64]) -> bool:
+    """Whether each second, third, ... of some times is much longer than those between."""
+    for period in range(2, min(_MOST_EVERY, len(times_s) // _FEWEST_PERIODS) + 1):
+        rounds = times_s[: len(times_s) // period * period].reshape(-1, period)
+        medians = np.median(rounds, axis=0)
+        if medians.max() > _PERIODIC * medians.min():
+            return True
+    return False
