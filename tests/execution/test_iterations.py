@@ -137,6 +137,13 @@ def test_too_many_iterations_share_rows_and_a_note_says_so(tmp_path: Path) -> No
     assert "the table of 100 iterations would be too large: a row is 4 iterations" in iterations.notes
 
 
+def test_rows_of_several_iterations_are_the_same_however_the_file_is_read(tmp_path: Path) -> None:
+    ring = Ring(computing(9000, 2, noise_us=50))  # more messages than are read at once
+    iterations = found(ring.write(tmp_path / "t"), most_cells=2 * 1200)
+    assert (iterations.each, iterations.rows) == (8, 1125)
+    assert iterations.edges_ns[:, :-1].T.tolist() == ring.begin_ns[::8].tolist()
+
+
 def calls_of(sites: list[int], gaps_us: list[float]) -> RankCalls:
     """Calls of 2 µs with these sites and computation before each."""
     enter = np.cumsum(np.array(gaps_us) + 2) * US
@@ -174,12 +181,13 @@ def test_loops_within_an_iteration_rare_collectives_and_a_setup_do_not_change_th
     assert number_of_iterations([*sites, 200, 201], [*gaps, 100.0, 1.0]) == iterations
 
 
-def test_an_exchange_in_three_directions_at_the_same_call_sites_is_one_iteration() -> None:
+@pytest.mark.parametrize("packing_us", [1.0, 30.0])
+def test_an_exchange_in_three_directions_at_the_same_call_sites_is_one_iteration(packing_us: float) -> None:
     sites, gaps = [], []
     for i in range(30):
         for direction in range(3):
             sites += [1, 2, 3]
-            gaps += [1.0 if direction else 400.0 + i % 7, 1.0, 1.0]
+            gaps += [packing_us if direction else 400.0 + i % 7, 1.0, 1.0]
     assert number_of_iterations(sites, gaps) == 30
 
 

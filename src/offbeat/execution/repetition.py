@@ -40,9 +40,10 @@ _LEAST_MEDIAN, _WIDEST_QUARTILES = 0.4, 4.0
 """Pieces are alike: their median is at least the first × their mean, and the upper quartile at most the
 second × the lower."""
 
-_WIDEST_OF_SAME, _PERIODIC, _FEWEST_PERIODS = 50.0, 6.0, 9
+_WIDEST_OF_SAME, _PERIODIC, _FEWEST_PERIODS = 50.0, 4.0, 9
 """Pieces with the same number of calls are alike: nine tenths take at most the first × the time of one tenth,
-and of each second, third, ... the median is at most the second × that of the others, in so many periods."""
+and of each second, third, ... the lower quartile is at most the second × the upper one of the others, in so
+many periods."""
 
 _LONGER = 1.5
 """A piece with so many times the usual number of calls is longer."""
@@ -215,7 +216,7 @@ def _is_periodic(times_s: NDArray[np.float64]) -> bool:
     """Whether each second, third, ... of some times is much longer than those between."""
     for period in range(2, min(_MOST_EVERY, len(times_s) // _FEWEST_PERIODS) + 1):
         rounds = times_s[: len(times_s) // period * period].reshape(-1, period)
-        medians = np.median(rounds, axis=0)
-        if medians.max() > _PERIODIC * medians.min():
+        low, high = np.quantile(rounds, (0.25, 0.75), axis=0)
+        if low.max() > _PERIODIC * high.min():
             return True
     return False
