@@ -140,6 +140,16 @@ def test_a_domain_is_a_node_a_part_of_one_or_what_the_user_lists(
     assert found.of_rank.tolist() == domains
 
 
+def test_the_domains_that_a_trace_notes_are_used_unless_the_user_says_otherwise(tmp_path: Path) -> None:
+    ranks = made.files(4)
+    for one in ranks:
+        one.definitions.append(made.note(f"memory domain {7 - one.rank // 2}"))
+    trace = open_trace(made.write(tmp_path / "t", ranks))
+    assert trace.notes == []
+    assert domains_of(trace, np.arange(4)).of_rank.tolist() == [0, 0, 1, 1]
+    assert domains_of(trace, np.arange(4), size=3).of_rank.tolist() == [0, 0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -1,4 +1,4 @@
-"""The memory domain of each rank: its node, or what the user says."""
+"""The memory domain of each rank: what the trace or the user says, or else its node."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
+from offbeat.trace import format as form
+from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace
 from offbeat.units import counted
 
@@ -31,8 +33,9 @@ class Domains(Struct, frozen=True, kw_only=True, eq=False):
 def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed: str = "") -> Domains:
     """The domains of ``ranks`` (p,), which have files.
 
-    By default a domain is a node. ``size`` divides each node into domains of so many neighbouring ranks;
-    ``listed`` lists the ranks of each domain, as in ``0-17/18-35``. Raises :class:`BadInput`.
+    By default they are those that the trace notes, as traces of simulated programs do, or else nodes.
+    ``size`` divides each node into domains of so many neighbouring ranks; ``listed`` lists the ranks of each
+    domain, as in ``0-17/18-35``. Raises :class:`BadInput`.
     """
     if size and listed:
         raise BadInput("--domain-size and --domains say the same: give one of them")
@@ -40,6 +43,9 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
         return _listed(trace, ranks, listed)
     hosts = {file.header.rank: file.header.host for file in trace.files}
     if not size:
+        noted = {file.header.rank: _noted(file) for file in trace.files}
+        if all(noted[rank] for rank in ranks.tolist()):
+            return _numbered([noted[rank] for rank in ranks.tolist()], "as the trace says")
         return _numbered([hosts[rank] for rank in ranks.tolist()], "a node")
     seen: dict[str, int] = {}
     keys = []
@@ -49,6 +55,12 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
         keys.append((host, seen.get(host, 0) // size))
         seen[host] = seen.get(host, 0) + 1
     return _numbered([keys[rank] for rank in ranks.tolist()], f"{counted(size, 'rank')} of a node")
+
+
+def _noted(file: RankFile) -> str:
+    """The note on the memory domain of a rank; empty if there is none."""
+    notes = file.definitions.notes
+    return next((note for note in notes if note.startswith(form.MEMORY_DOMAIN_NOTE)), "")
 
 
 def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:

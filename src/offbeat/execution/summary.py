@@ -40,8 +40,14 @@ def head(report: Report) -> list[str]:
         iterations = table.iterations
         lines.append(f"{counted(iterations.count, 'iteration')}; each begins with {iterations.begun_by}")
         domains = counted(report.domains.count, "memory domain")
-        lines.append(f"{domains}: {report.domains.source}{'' if report.domains.count == 1 else ' each'}")
+        lines.append(f"{domains}: {_source(report)}")
     return lines
+
+
+def _source(report: Report) -> str:
+    """What a domain is."""
+    is_each = report.domains.count > 1 and not report.domains.source.startswith("as ")
+    return f"{report.domains.source} each" if is_each else report.domains.source
 
 
 def sentences(report: Report) -> list[str]:

@@ -67,6 +67,10 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 ) = range(1, 12)
 """Kinds of definitions."""
 
+MEMORY_DOMAIN_NOTE = "memory domain "
+"""How a note begins that says in which memory domain the rank runs; a number follows, which is unique among
+all nodes of the run."""
+
 IS_PATH = 1 << 63
 """Flag in the ``address`` of a record that contains the id of a call path."""
 

@@ -160,6 +160,8 @@ def _damages(files: Sequence[RankFile]) -> list[str]:
         for fault in file.faults:
             ranks.setdefault(fault, []).append(file.header.rank)
         for note in file.definitions.notes:
+            if note.startswith(form.MEMORY_DOMAIN_NOTE):
+                continue
             ranks.setdefault(note, []).append(file.header.rank)
     every = len(files)
     return [
