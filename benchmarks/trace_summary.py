@@ -1,12 +1,14 @@
-"""How fast 'offbeat trace summary' reads a large trace, and how much memory it needs.
+"""How fast 'offbeat trace summary' or 'offbeat async report' reads a large trace, and how much memory it
+needs.
 
-Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER] [messages]
+Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER] [messages] [async]
 
 Writes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes per record, into a temporary
 folder within FOLDER (default: that of the system). The trace has four call sites on MPI_COMM_WORLD and on
 rows of it; each rank is late by its own pattern and noise. 'offbeat trace summary' then reads the trace in a
 separate process. With "messages", each rank sends to its neighbour instead, again and again: MPI_Irecv with
-and without a wildcard, MPI_Isend and MPI_Waitall, which are four records of 64 bytes. Printed are records
+and without a wildcard, MPI_Isend and MPI_Waitall, which are four records of 64 bytes. With "async",
+'offbeat async report' reads the trace, in which each round of calls is an iteration. Printed are records
 per second, the peak memory of that process, and whether every call was found. The trace is removed at the
 end, also if the benchmark is interrupted.
 """
@@ -123,21 +125,26 @@ def main() -> None:
     with TemporaryDirectory(dir=sys.argv[3] if len(sys.argv) > 3 else None) as temporary:
         folder = Path(temporary) / "trace"
         folder.mkdir()
-        of_kind = MESSAGES if sys.argv[4:] == ["messages"] else RECORDS
+        words = sys.argv[4:]
+        of_kind = MESSAGES if "messages" in words else RECORDS
         rounds = make(folder, requested, ranks, of_kind)
         size = sum(path.stat().st_size for path in folder.iterdir())
         total = rounds * CALLS_A_ROUND * ranks
         print(f"{total} records of {ranks} ranks, {size / 1e9:.2f} GB")
         answer = Path(temporary) / "summary.json"
         began = time.monotonic()
-        arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
+        command = ["async", "report"] if "async" in words else ["trace", "summary"]
+        arguments = [sys.executable, "-m", "offbeat", *command, str(folder), "--json", str(answer)]
         subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
         seconds = time.monotonic() - began
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        print(f"{seconds:.1f} s, {total / seconds / 1e6:.2f} million records/s, peak {peak / 2**20:.0f} MiB")
         document = json.loads(answer.read_text(encoding="utf-8"))
+        if "async" in words:
+            print(f"iterations: {document['iterations']} of {rounds}; notes: {document['notes']}")
+            return
         whole = sum(row["whole"] for row in document["rows"])
         expected = rounds * (3 + -(-ranks // ROW))
-        print(f"{seconds:.1f} s, {total / seconds / 1e6:.2f} million records/s, peak {peak / 2**20:.0f} MiB")
         if of_kind is MESSAGES:
             sent = sum(row["sent"] for row in document["messages"])
             print(f"messages: {sent} of {rounds * ranks}; notes: {document['words']}")

@@ -129,13 +129,17 @@ def _make_trace(folder: Path) -> None:
             one.message(begin + 80, begin + 90, **receive, **wildcard)
             status = {"peer": (one.rank + 2) % 3, "tag": sequence, "flags": form.COMPLETION}
             one.message(begin + 100, begin + 110, **receive, **status)
-            nothing = {"communicator": 0, "peer": -1, "tag": -1, "partition": 3}
+            nothing = {"communicator": 0, "peer": -1, "tag": 2, "partition": 3}  # an iteration begins
             for place, kind in enumerate((form.REQUESTS, form.POLL, form.MARK)):
                 one.message(begin + 120 + 10 * place, begin + 125 + 10 * place, kind=kind, **nothing)
     write(folder, ranks)
 
 
 def _trace(folder: Path) -> None:
+    from offbeat.cli.output import encoded
+    from offbeat.execution.report import analyse
+    from offbeat.execution.summary import as_plain as plain_report
+    from offbeat.execution.summary import sentences, tables
     from offbeat.trace.message_stats import MessageSums
     from offbeat.trace.read import open_trace
     from offbeat.trace.record_table import message_pieces
@@ -145,6 +149,10 @@ def _trace(folder: Path) -> None:
     as_plain(summarise(trace))
     list(message_pieces(trace))
     MessageSums(trace).rows(1.0)
+    for way in ("", "sites"):
+        report = analyse(trace, way=way)
+        encoded(plain_report(report))
+        tables(report), sentences(report)
 
 
 def _make_tuning(folder: Path) -> None:

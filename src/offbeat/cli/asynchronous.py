@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from offbeat.cli import async_advise, async_inject
+from offbeat.cli import async_advise, async_inject, async_report
 from offbeat.cli.trace_run import CONTEXT
 
 app = typer.Typer(
@@ -19,5 +19,6 @@ def group() -> None:
     """See what processes gain or lose by running out of step."""
 
 
+app.command("report")(async_report.command)
 app.command("advise")(async_advise.command)
 app.command("inject", context_settings=CONTEXT)(async_inject.command)

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from offbeat.program.iterations import Iterations, Lockstep
 from offbeat.units import format_time
 
+ROWS_AT_ONCE = 1024
+"""Iterations whose skews are computed together."""
+
 LEAST_PERCENT = 0.05
 """Smaller differences from lockstep are not stated: they would be printed as 0.0%."""
 
@@ -55,7 +58,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 def summarise(run: Iterations, composite: Lockstep) -> Summary:
     """The summary of a run; ``composite`` is the program in lockstep on the same platform."""
     iteration_s = run.mean_iteration_s()
-    inside_s, across_s = skews(run)
+    inside_s, across_s = skews(run.iteration_end_s, run.domain)
     half = run.iterations // 2
     return Summary(
         program=run.program.name,
@@ -95,17 +98,23 @@ def _gain(before_s: float, after_s: float) -> float:
     return before_s / after_s - 1 if after_s else np.inf
 
 
-def skews(run: Iterations) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The skew of each iteration within memory domains (mean over domains) and over all ranks, in seconds."""
-    order = np.argsort(run.domain, kind="stable")
-    starts = np.flatnonzero(np.diff(run.domain[order], prepend=-1))
-    inside, across = [], []
-    for ends_s in run.iteration_end_s:
-        ordered = ends_s[order]
-        spread = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
-        inside.append(spread.mean())
-        across.append(np.ptp(ends_s))
-    return np.array(inside), np.array(across)
+def skews(
+    ends_s: NDArray[np.float64], domain: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The skew of each iteration within memory domains (mean over domains) and over all ranks, in seconds.
+
+    ``ends_s`` (iterations, p) is when each rank ends each iteration, ``domain`` (p,) the domain of each rank.
+    """
+    order = np.argsort(domain, kind="stable")
+    starts = np.flatnonzero(np.diff(domain[order], prepend=-1))
+    inside, across = np.empty(len(ends_s)), np.empty(len(ends_s))
+    for first in range(0, len(ends_s), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        ordered = ends_s[rows][:, order]
+        latest, earliest = (one.reduceat(ordered, starts, axis=1) for one in (np.maximum, np.minimum))
+        inside[rows] = (latest - earliest).mean(axis=1)
+        across[rows] = latest.max(axis=1) - earliest.min(axis=1)
+    return inside, across
 
 
 def sentences(summary: Summary) -> list[str]:

@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 from msgspec import Struct, structs
 
 from offbeat.drawing.axes import framed_axes, legend_beside, titled_figure
-from offbeat.drawing.phase_space import draw_phase_space, shared_limits
+from offbeat.drawing.iterations import draw_performance
+from offbeat.drawing.phase_space import phase_space_grid
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
 from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.load import load as load_program
-from offbeat.program.picture import draw_performance
 from offbeat.program.schema import NoiseSection
 from offbeat.program.simulate import Progress, Simulated, lockstep, prepare
 from offbeat.reproduce.claims import Claim, Observation, Reproduction, simulated_sentence
@@ -160,8 +160,8 @@ def figure_2(of: Runs) -> Figure:
         above = framed_axes(drawn, left, 0.55 + PANEL_HEIGHT, right, 0.85)
         below = framed_axes(drawn, left, 0.45, right, 0.95 + PANEL_HEIGHT)
         times_s = run.iteration_s()
-        draw_performance(above, times_s, of.composite, run.p)
-        draw_performance(below, times_s.T, of.composite, run.p)
+        draw_performance(above, times_s, of.composite.iteration_s, of.composite.work_s, run.p)
+        draw_performance(below, times_s.T, of.composite.iteration_s, of.composite.work_s, run.p)
         for axes, label in ((above, "iteration"), (below, "rank")):
             axes.set_xlabel(label, fontsize=8)
             axes.set_ylim(0.9 * of.lockstep_rate, 1.3 * of.limit)
@@ -180,38 +180,14 @@ def figure_3(of: Runs) -> Figure:
         ("communication\ntime [ms]", 1e3 * run.communication_s[:, RANK].astype(np.float64)),
         ("iterations/s\nper rank", 1 / run.iteration_s()[:, RANK] / run.p),
     )
-    side, columns = 1.75, len(EVERY) + 1
-    width, height = columns * side + 1.1, 2 * side + 1.05
-    drawn = titled_figure(
-        width,
-        height,
+    ends = np.linspace(0, run.iterations, len(EVERY) + 1).astype(int)[1:].tolist()
+    return phase_space_grid(
         f"Figure 3: phase space of rank {RANK}, simulated",
         "across: the value in iteration i, upwards: in iteration i + 1; delays as in figure 2b; dark: early,"
         " bright: late",
+        quantities,
+        [*((end - SNIPPET, end) for end in ends), (0, run.iterations)],
     )
-    ends = np.linspace(0, run.iterations, len(EVERY) + 1).astype(int)[1:]
-    for row, (label, values) in enumerate(quantities):
-        limits = shared_limits(values)
-        for column in range(columns):
-            axes = framed_axes(
-                drawn,
-                0.85 + column * side,
-                0.35 + (1 - row) * side,
-                width - 0.85 - (column + 1) * side + 0.4,
-                0.8 + row * side,
-            )
-            is_whole = column == len(EVERY)
-            first = 0 if is_whole else int(ends[column]) - SNIPPET
-            end = run.iterations if is_whole else int(ends[column])
-            draw_phase_space(axes, values[first:end], limits, first=first + 1)
-            axes.tick_params(labelsize=6.5)
-            if row == 0:
-                axes.set_title("whole run" if is_whole else f"{first + 1} to {end}", fontsize=8, loc="left")
-            if column == 0:
-                axes.set_ylabel(label, fontsize=8)
-            else:
-                axes.set_yticklabels([])
-    return drawn
 
 
 # --- the claims ---

@@ -94,6 +94,17 @@ def analyse_calls(matched: MatchedCalls) -> Calls:
     return Calls(**{name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__})
 
 
+def waited_ns(matched: MatchedCalls) -> NDArray[np.int64]:
+    """Time in each event's call before the last rank arrived, (events,); 0 where no arrival was recorded."""
+    events, starts = matched.events, matched.starts
+    if not len(starts):
+        return np.empty(0, np.int64)
+    phases = events.flags & form.PHASE
+    arrived_ns = np.where(phases == form.COMPLETION, -_LATEST, events.enter_ns)
+    last_ns = np.maximum.reduceat(arrived_ns, starts)
+    return _waited_ns(events, phases, np.repeat(last_ns, np.diff(starts, append=len(events))))
+
+
 def _analysed(matched: MatchedCalls) -> Calls:
     events, starts = matched.events, matched.starts
     phases = events.flags & form.PHASE

@@ -235,14 +235,14 @@ Writer = Callable[[Trace, Path, Sequence[int] | None, Progress | None], None]
 """Writes the records of some ranks (None: all) to a path. Raises OSError."""
 
 
-def ranks_of(text: str, trace: Trace) -> list[int] | None:
-    """Parse ranks like ``0-3,8,16-``; None for all. Raises :class:`BadInput`."""
+def ranks_of(text: str, trace: Trace, option: str = "--ranks") -> list[int] | None:
+    """Parse ranks like ``0-3,8,16-``, the value of an option; None for all. Raises :class:`BadInput`."""
     if not text:
         return None
     try:
         check({"OFFBEAT_TRACE_RANKS": text})
     except BadInput:
-        raise BadInput(f"--ranks {text}: give numbers and ranges like 0-3,8,16-") from None
+        raise BadInput(f"{option} {text}: give numbers and ranges like 0-3,8,16-") from None
     chosen: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -250,7 +250,7 @@ def ranks_of(text: str, trace: Trace) -> list[int] | None:
         chosen.update(range(int(first), min(end, trace.size - 1) + 1))
     traced = sorted(chosen & {file.header.rank for file in trace.files})
     if not traced:
-        raise BadInput(f"--ranks {text}: the trace has none of these ranks")
+        raise BadInput(f"{option} {text}: the trace has none of these ranks")
     return traced
 
 

@@ -10,7 +10,7 @@ from offbeat.trace import format as form
 from offbeat.trace.call_sites import site_labels
 from offbeat.trace.match_messages import MOST_MESSAGES, MessageCounts, MessageMatcher
 from offbeat.trace.message_batches import MessageBatch
-from offbeat.trace.message_waits import CallWaits, WaitingCalls
+from offbeat.trace.message_waits import CallWaits, WaitingCalls, completes, completing_calls
 from offbeat.trace.read import Progress, Trace
 
 _COUNTS = np.dtype(
@@ -118,9 +118,7 @@ class MessageSums:
         self.marks += int(np.count_nonzero(is_mark))
         batch = batch.select(~is_mark)
         row = self._rows(batch)
-        is_completion = batch.phase == form.COMPLETION
-        is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
-        is_done = is_transfer & (is_completion | (batch.phase == form.CALL) & (batch.request == 0))
+        is_done = completes(batch)
         happened = is_done & ((batch.flags & (form.FAILED | form.CANCELLED)) == 0)
         happened &= batch.peer != form.PEER_PROC_NULL
         for name, values in (
@@ -133,17 +131,7 @@ class MessageSums:
             ("spent_ns", batch.spent_ns),
         ):
             np.add.at(self._counts[name], row, values)
-        at = np.flatnonzero(is_done)
-        nothing = np.zeros(len(at), np.int64)
-        return WaitingCalls(
-            call=batch.call[at],
-            row=row[at],
-            spent_ns=batch.spent_ns[at],
-            left=nothing + 1,
-            late_sender_ns=nothing,
-            late_receiver_ns=nothing,
-            is_unknown=np.zeros(len(at), np.bool_),
-        )
+        return completing_calls(batch, row)
 
     def _add_waits(self, calls: WaitingCalls) -> None:
         """Add the waiting of calls."""

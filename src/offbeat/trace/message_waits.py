@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from offbeat.trace import format as form
 from offbeat.trace.lane_windows import Columns
 from offbeat.trace.match_messages import MatchedMessages
+from offbeat.trace.message_batches import MessageBatch
 from offbeat.trace.message_ends import Ends
 from offbeat.trace.read import Trace
 
@@ -80,6 +81,28 @@ class WaitingCalls(Columns, eq=False):
     late_sender_ns: NDArray[np.int64]
     late_receiver_ns: NDArray[np.int64]
     is_unknown: NDArray[np.bool_]
+
+
+def completes(batch: MessageBatch) -> NDArray[np.bool_]:
+    """Which messages of a batch a call completed, (n,)."""
+    is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
+    is_blocking = (batch.phase == form.CALL) & (batch.request == 0)
+    return np.asarray(is_transfer & ((batch.phase == form.COMPLETION) | is_blocking))
+
+
+def completing_calls(batch: MessageBatch, row: NDArray[np.int64]) -> WaitingCalls:
+    """The calls that completed messages of a batch, without their waiting; ``row`` (n,) is that of each."""
+    at = np.flatnonzero(completes(batch))
+    nothing = np.zeros(len(at), np.int64)
+    return WaitingCalls(
+        call=batch.call[at],
+        row=row[at],
+        spent_ns=batch.spent_ns[at],
+        left=nothing + 1,
+        late_sender_ns=nothing,
+        late_receiver_ns=nothing,
+        is_unknown=np.zeros(len(at), np.bool_),
+    )
 
 
 class CallWaits:

@@ -229,7 +229,7 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
     if len(typical) > _SAMPLE:
         typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
     centres = _best_number(typical, most, random)
-    of = _nearest(centred, centres)
+    of = nearest_centres(centred, centres)
     call_clusters = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
     return sorted(call_clusters, key=lambda one: -one.share)
 
@@ -248,8 +248,8 @@ def _best_number(points: Array, most: int, random: np.random.Generator) -> Array
         return best
     cloud = _cloud(points, random)
     for number in range(2, min(most, len(points)) + 1):
-        centres, remaining = _k_means(points, number, random)
-        _, of_cloud = _k_means(cloud, number, random)
+        centres, remaining = k_means(points, number, random)
+        _, of_cloud = k_means(cloud, number, random)
         is_better = remaining_square - remaining >= LEAST_GAIN * total
         if is_better and remaining < LEAST_AGAINST_CLOUD * of_cloud:
             best, remaining_square = centres, remaining
@@ -266,13 +266,14 @@ def _cloud(points: Array, random: np.random.Generator) -> Array:
     return middle + drawn * (scales / np.sqrt(len(points))) @ axes
 
 
-def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
-    """Centres and the remaining sum of squares: the best of several starts by k-means++."""
+def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
+    """Centres (number, dimensions) of points (n, dimensions), n ≥ number, and the remaining sum of squares:
+    the best of several starts by k-means++."""
     best, least = points[:number], np.inf
     for _ in range(_STARTS):
         centres = _spread_out(points, number, random)
         for _ in range(_ROUNDS):
-            of = _nearest(points, centres)
+            of = nearest_centres(points, centres)
             moved = np.array(
                 [
                     points[of == one].mean(axis=0) if (of == one).any() else centres[one]
@@ -282,7 +283,7 @@ def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[A
             if np.array_equal(moved, centres):
                 break
             centres = moved
-        remaining_square = _square(points - centres[_nearest(points, centres)])
+        remaining_square = _square(points - centres[nearest_centres(points, centres)])
         if remaining_square < least:
             best, least = centres, remaining_square
     return best, float(least)
@@ -299,7 +300,7 @@ def _spread_out(points: Array, number: int, random: np.random.Generator) -> Arra
     return np.array(centres)
 
 
-def _nearest(points: Array, centres: Array) -> NDArray[np.int64]:
+def nearest_centres(points: Array, centres: Array) -> NDArray[np.int64]:
     """The nearest centre of each point, (n,)."""
     squares = (centres * centres).sum(axis=1) - 2 * points @ centres.T
     return np.argmin(squares, axis=1)

@@ -1,0 +1,64 @@
+"""Curves over many iterations or ranks: how fast they are, and how far ranks part."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from offbeat.drawing.axes import legend_beside, time_axis
+from offbeat.drawing.palette import BLUE, GREEN, GREY, PALE_BLUE, VERMILION
+
+COLUMNS = 400
+"""Points of a curve at most: each is a group of neighbouring iterations or ranks."""
+
+
+def draw_performance(
+    axes: Axes,
+    times_s: NDArray[np.float64],
+    lockstep_s: float,
+    work_s: float,
+    p: int,
+    *,
+    label: str = "simulated",
+    first: int = 0,
+) -> None:
+    """Rates of the rows of ``times_s`` (in groups), which are numbered from ``first``; horizontal lines for
+    lockstep and for work alone.
+
+    The mean of rates would exceed the rate at which iterations are done; so times are averaged.
+    """
+    groups = np.array_split(np.arange(len(times_s)), min(COLUMNS, len(times_s)))
+    place = [first + group.mean() for group in groups]
+    mean = np.array([1 / times_s[group].mean() for group in groups]) / p
+    quartiles = np.array([np.quantile(times_s[group], (0.25, 0.75)) for group in groups])
+    slow, fast = 1 / quartiles[:, 1] / p, 1 / quartiles[:, 0] / p
+    axes.fill_between(place, slow, fast, color=PALE_BLUE, linewidth=0)
+    axes.plot(place, mean, color=BLUE, linewidth=1.2, label=label)
+    axes.axhline(1 / lockstep_s / p, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
+    if work_s:
+        axes.axhline(1 / work_s / p, color=GREEN, linestyle=":", linewidth=1.4, label="work alone")
+    axes.set_ylabel("iterations/s\nper rank", fontsize=8)
+    axes.margins(x=0)
+
+
+def draw_skew(axes: Axes, inside_s: NDArray[np.float64], across_s: NDArray[np.float64]) -> None:
+    """The skew of each iteration within memory domains and over all ranks."""
+    place = grouped(np.arange(1, len(inside_s) + 1, dtype=float))
+    axes.plot(place, grouped(across_s), color=GREY, linewidth=1.2, label="over all ranks")
+    axes.plot(place, grouped(inside_s), color=BLUE, linewidth=1.2, label="within a\nmemory domain")
+    axes.set_xlabel("iteration", fontsize=8)
+    axes.set_ylabel("first to last rank", fontsize=8)
+    axes.set_ylim(0, None)
+    axes.margins(x=0)
+    time_axis(axes, "y")
+    legend_beside(axes)
+
+
+def grouped(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means of groups of neighbouring values, at most COLUMNS of them."""
+    each = -(-len(values) // COLUMNS)
+    starts = np.arange(0, len(values), each)
+    counts = np.diff(np.append(starts, len(values)))
+    means: NDArray[np.float64] = np.add.reduceat(values, starts) / counts
+    return means

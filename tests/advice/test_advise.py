@@ -1,0 +1,158 @@
+"""Whether running out of step helps a program: what 'offbeat async advise' says, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from offbeat.advice.advise import Advice, advise
+from offbeat.advice.changes import changes, without_collectives
+from offbeat.advice.gains import interval
+from offbeat.cli.asynchronous import app
+from offbeat.errors import BadInput
+from offbeat.platform import machine
+from offbeat.program.load import Program, load, loads
+from offbeat.program.simulate import lockstep
+
+FRITZ = machine.load("fritz")
+
+WORK = """
+ranks = 72
+iterations = 200
+[[phase]]
+kind = "work"
+name = "sweep"
+memory = "20 MB"
+"""
+RING = """
+[[phase]]
+kind = "exchange"
+neighbours = "ring"
+bytes = ["200 kB"]
+"""
+ALLREDUCE = """
+[[phase]]
+kind = "collective"
+name = "norm"
+collective = "allreduce"
+algorithm = "recursive_doubling"
+bytes = [8]
+"""
+
+
+def program(*parts: str) -> Program:
+    return loads("".join(parts), "program.toml")
+
+
+def precondition(advice: Advice, name: str) -> bool:
+    return {one.name: one.holds for one in advice.preconditions}[name]
+
+
+def test_the_papers_triad_is_helped_by_delays_as_the_paper_measured() -> None:
+    advice = advise(load("mst").resized(iterations=400), FRITZ, seeds=3)
+    assert advice.verdict == "helps"
+    assert advice.first is not None
+    assert advice.first.change.kind == "injected delays"
+    assert 0.07 < advice.first.total.low < advice.first.total.high < 0.165  # 16.5%: all communication hidden
+
+
+def test_a_program_without_communication_to_hide_gets_nothing() -> None:
+    advice = advise(program(WORK, RING.replace("200 kB", "100 B")), FRITZ, seeds=2)
+    assert (advice.verdict, advice.first) == ("does nothing", None)
+    assert not precondition(advice, "communication")
+
+
+def test_delays_hurt_a_compute_bound_program_whose_messages_do_not_share_bandwidth() -> None:
+    unshared = machine.loads(
+        FRITZ.text.replace('message_bandwidth = "7.35 GB/s"', 'message_bandwidth = "0"'), "unshared.toml"
+    )
+    assert unshared.file.memory.message_bandwidth == 0
+    advice = advise(program(WORK.replace('memory = "20 MB"', 'time = "0.2 ms"'), RING), unshared, seeds=2)
+    assert advice.verdict == "hurts"
+    assert advice.first is None
+    assert not precondition(advice, "memory-bound")
+
+
+def test_collectives_in_every_iteration_are_named_as_the_obstacle_and_rarer_ones_come_first() -> None:
+    slow = ALLREDUCE.replace("recursive_doubling", "ring").replace("[8]", "[80000]")
+    advice = advise(program(WORK, RING, slow), FRITZ, seeds=2)
+    assert advice.first is not None
+    assert advice.first.change.kind == "rarer collectives"
+    advice = advise(program(WORK, RING, ALLREDUCE), FRITZ, seeds=2)
+    delays = [gain for gain in advice.gains if gain.change.kind == "injected delays"]
+    assert delays
+    assert all(gain.total.high < 0.005 for gain in delays)
+    assert advice.verdict == "helps" or not precondition(advice, "rare collectives")
+
+
+def test_changes_come_in_the_order_in_which_they_are_recommended() -> None:
+    whole = program(WORK, RING, ALLREDUCE)
+    kinds = [change.kind for change in changes(whole, FRITZ, lockstep(whole, FRITZ))]
+    order = ["rarer collectives", "another algorithm", "injected delays"]
+    assert kinds == sorted(kinds, key=order.index)
+    assert set(kinds) == set(order)
+
+
+def test_the_own_noise_of_a_program_stays_when_its_collectives_go() -> None:
+    noise = '[[noise]]\nphase = "exchange 2"\ntime = "1 us"\n'
+    without = without_collectives(program(WORK, RING, ALLREDUCE, noise))
+    assert without is not None
+    assert without.phase_names() == ["sweep", "exchange 2"]
+    assert len(without.file.noise) == 1
+    assert without_collectives(program(WORK, RING)) is None
+
+
+def test_the_same_seed_gives_the_same_advice() -> None:
+    whole = program(WORK, RING)
+    assert advise(whole, FRITZ, seeds=2) == advise(whole, FRITZ, seeds=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "platform", "expected"),
+    [
+        (WORK + RING, machine.load("hydra"), "no memory bandwidth"),
+        (WORK + ALLREDUCE.replace("recursive_doubling", "fastest"), FRITZ, "fastest"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(text: str, platform: machine.Platform, expected: str) -> None:
+    with pytest.raises(BadInput, match=expected):
+        advise(program(text), platform)
+
+
+def test_one_seed_is_refused() -> None:
+    with pytest.raises(BadInput, match="no interval"):
+        advise(program(WORK), FRITZ, seeds=1)
+
+
+def test_work_alone_gets_nothing() -> None:
+    advice = advise(program(WORK), FRITZ, seeds=2)
+    assert (advice.verdict, advice.gains) == ("does nothing", [])
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=2, max_size=8))
+def test_an_interval_contains_its_mean_and_equal_ratios_have_none(ratios: list[float]) -> None:
+    found = interval(np.array(ratios))
+    assert found.low <= found.mean <= found.high
+    assert math.isclose(1 + found.mean, math.exp(np.log(ratios).mean()))
+    exact = interval(np.array(ratios[:1] * 3))
+    assert exact.low == exact.mean == exact.high
+
+
+def test_the_command_prints_the_verdict_and_json(tmp_path: Path) -> None:
+    path = tmp_path / "program.toml"
+    path.write_text(WORK + RING)
+    arguments = ["advise", str(path), "--platform", "fritz", "--seeds", "2"]
+    printed = CliRunner().invoke(app, arguments).stdout
+    assert "Running out of step helps" in printed
+    assert "Change first: a rank of each domain delayed" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    assert json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["verdict"] == "helps"
+    missing = CliRunner().invoke(app, ["advise", str(tmp_path / "none.toml"), "--platform", "fritz"])
+    assert isinstance(missing.exception, BadInput)
