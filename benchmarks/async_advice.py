@@ -3,8 +3,9 @@
     python benchmarks/async_advice.py [PROGRAMS [SEED]]
 
 Random programs on the platform fritz. The advice simulates each briefly. The truth is advice from three
-times as many iterations and other seeds. Prints a line for each program whose advice is wrong, how often each
-verdict is given and true, how often the advice is right, and how often it says "helps" of a program that loses.
+times as many iterations and other seeds. Prints a line for each program whose advice is wrong, how often
+each verdict is given and true, how often the advice is right, and how often it says "helps" of a program that
+loses.
 The target: right for 90% of 200 programs, and no "helps" that is a loss. 200 programs take about an hour.
 """
 

@@ -153,6 +153,6 @@ def test_the_command_prints_the_verdict_and_json(tmp_path: Path) -> None:
     assert "Running out of step helps" in printed
     assert "Change first: a rank of each domain delayed" in printed
     assert all(len(line) <= 80 for line in printed.splitlines())
-    assert json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["verdict"] == "helps"
+    assert json.loads(CliRunner().invoke(app, [*arguments, "--json", "-"]).stdout)["verdict"] == "helps"
     missing = CliRunner().invoke(app, ["advise", str(tmp_path / "none.toml"), "--platform", "fritz"])
     assert isinstance(missing.exception, BadInput)
