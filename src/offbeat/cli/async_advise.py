@@ -11,7 +11,7 @@ from offbeat.cli.program import PLATFORM, File, Ranks
 from offbeat.units import counted
 
 if TYPE_CHECKING:
-    from offbeat.advice.advise import Advice
+    from offbeat.assessment.assess import Assessment
 
 
 def command(
@@ -36,7 +36,7 @@ def command(
     The program is simulated as it is, with rarer collectives, with other algorithms for them, and with
     delays of some ranks that bring the others out of step.
     """
-    from offbeat.advice.advise import advise
+    from offbeat.assessment.assess import assess
     from offbeat.platform import machine
     from offbeat.program.load import load
     from offbeat.progress_bar import ProgressBar
@@ -48,16 +48,16 @@ def command(
             bar.update(done=done, total=total)
             bar.print_periodically(f"{what}: {done} of {total} simulations")
 
-        advice = advise(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
+        assessment = assess(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
     if prints_text(json):
-        _print(advice)
-    write_json(json, lambda: encoded(advice))
+        _print(assessment)
+    write_json(json, lambda: encoded(assessment))
 
 
-def _print(advice: Advice) -> None:
+def _print(assessment: Assessment) -> None:
     from rich.text import Text
 
-    from offbeat.advice import wording
+    from offbeat.assessment import wording
     from offbeat.table import FittedTable, wrap_text
 
     console = stdout()
@@ -69,14 +69,16 @@ def _print(advice: Advice) -> None:
         console.print()
 
     say(
-        f"{advice.program} on {advice.platform}: {counted(advice.ranks, 'rank')}",
-        wording.verdict(advice),
-        wording.first(advice),
+        f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}",
+        wording.verdict(assessment),
+        wording.first(assessment),
     )
     console.print(
-        FittedTable(["precondition", "holds", "because"], wording.precondition_rows(advice), texts=(0, 1, 2))
+        FittedTable(
+            ["precondition", "holds", "because"], wording.precondition_rows(assessment), texts=(0, 1, 2)
+        )
     )
     console.print()
-    console.print(FittedTable(wording.HEADINGS, wording.gain_rows(advice), texts=(0,)))
+    console.print(FittedTable(wording.HEADINGS, wording.gain_rows(assessment), texts=(0,)))
     console.print()
-    say(wording.basis(advice))
+    say(wording.basis(assessment))

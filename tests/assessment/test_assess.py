@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from offbeat.advice.advise import Advice, advise
-from offbeat.advice.changes import changes, without_collectives
-from offbeat.advice.gains import interval
+from offbeat.assessment.assess import Assessment, assess
+from offbeat.assessment.changes import changes, without_collectives
+from offbeat.assessment.gains import interval
 from offbeat.cli.asynchronous import app
 from offbeat.errors import BadInput
 from offbeat.platform import machine
@@ -51,22 +51,24 @@ def program(*parts: str) -> Program:
     return loads("".join(parts), "program.toml")
 
 
-def precondition(advice: Advice, name: str) -> bool:
-    return {one.name: one.holds for one in advice.preconditions}[name]
+def precondition(assessment: Assessment, name: str) -> bool:
+    return {one.name: one.holds for one in assessment.preconditions}[name]
 
 
 def test_the_papers_triad_is_helped_by_delays_as_the_paper_measured() -> None:
-    advice = advise(load("mst").resized(iterations=400), FRITZ, seeds=3)
-    assert advice.verdict == "helps"
-    assert advice.first is not None
-    assert advice.first.change.kind == "injected delays"
-    assert 0.07 < advice.first.total.low < advice.first.total.high < 0.165  # 16.5%: all communication hidden
+    assessment = assess(load("mst").resized(iterations=400), FRITZ, seeds=3)
+    assert assessment.verdict == "helps"
+    assert assessment.first is not None
+    assert assessment.first.change.kind == "injected delays"
+    assert (
+        0.07 < assessment.first.total.low < assessment.first.total.high < 0.165
+    )  # 16.5%: all communication hidden
 
 
 def test_a_program_without_communication_to_hide_gets_nothing() -> None:
-    advice = advise(program(WORK, RING.replace("200 kB", "100 B")), FRITZ, seeds=2)
-    assert (advice.verdict, advice.first) == ("does nothing", None)
-    assert not precondition(advice, "communication")
+    assessment = assess(program(WORK, RING.replace("200 kB", "100 B")), FRITZ, seeds=2)
+    assert (assessment.verdict, assessment.first) == ("does nothing", None)
+    assert not precondition(assessment, "communication")
 
 
 def test_delays_hurt_a_compute_bound_program_whose_messages_do_not_share_bandwidth() -> None:
@@ -74,22 +76,22 @@ def test_delays_hurt_a_compute_bound_program_whose_messages_do_not_share_bandwid
         FRITZ.text.replace('message_bandwidth = "7.35 GB/s"', 'message_bandwidth = "0"'), "unshared.toml"
     )
     assert unshared.file.memory.message_bandwidth == 0
-    advice = advise(program(WORK.replace('memory = "20 MB"', 'time = "0.2 ms"'), RING), unshared, seeds=2)
-    assert advice.verdict == "hurts"
-    assert advice.first is None
-    assert not precondition(advice, "memory-bound")
+    assessment = assess(program(WORK.replace('memory = "20 MB"', 'time = "0.2 ms"'), RING), unshared, seeds=2)
+    assert assessment.verdict == "hurts"
+    assert assessment.first is None
+    assert not precondition(assessment, "memory-bound")
 
 
-def test_collectives_in_every_iteration_are_named_as_the_obstacle_and_rarer_ones_come_first() -> None:
+def test_collectives_in_every_iteration_are_named_as_the_cause_and_rarer_ones_come_first() -> None:
     slow = ALLREDUCE.replace("recursive_doubling", "ring").replace("[8]", "[80000]")
-    advice = advise(program(WORK, RING, slow), FRITZ, seeds=2)
-    assert advice.first is not None
-    assert advice.first.change.kind == "rarer collectives"
-    advice = advise(program(WORK, RING, ALLREDUCE), FRITZ, seeds=2)
-    delays = [gain for gain in advice.gains if gain.change.kind == "injected delays"]
+    assessment = assess(program(WORK, RING, slow), FRITZ, seeds=2)
+    assert assessment.first is not None
+    assert assessment.first.change.kind == "rarer collectives"
+    assessment = assess(program(WORK, RING, ALLREDUCE), FRITZ, seeds=2)
+    delays = [gain for gain in assessment.gains if gain.change.kind == "injected delays"]
     assert delays
     assert all(gain.total.high < 0.005 for gain in delays)
-    assert advice.verdict == "helps" or not precondition(advice, "rare collectives")
+    assert assessment.verdict == "helps" or not precondition(assessment, "rare collectives")
 
 
 def test_changes_come_in_the_order_in_which_they_are_recommended() -> None:
@@ -109,9 +111,9 @@ def test_the_own_noise_of_a_program_stays_when_its_collectives_go() -> None:
     assert without_collectives(program(WORK, RING)) is None
 
 
-def test_the_same_seed_gives_the_same_advice() -> None:
+def test_the_same_seed_gives_the_same_assessment() -> None:
     whole = program(WORK, RING)
-    assert advise(whole, FRITZ, seeds=2) == advise(whole, FRITZ, seeds=2)
+    assert assess(whole, FRITZ, seeds=2) == assess(whole, FRITZ, seeds=2)
 
 
 @pytest.mark.parametrize(
@@ -123,17 +125,17 @@ def test_the_same_seed_gives_the_same_advice() -> None:
 )
 def test_what_cannot_be_simulated_is_refused(text: str, platform: machine.Platform, expected: str) -> None:
     with pytest.raises(BadInput, match=expected):
-        advise(program(text), platform)
+        assess(program(text), platform)
 
 
 def test_one_seed_is_refused() -> None:
     with pytest.raises(BadInput, match="no interval"):
-        advise(program(WORK), FRITZ, seeds=1)
+        assess(program(WORK), FRITZ, seeds=1)
 
 
 def test_work_alone_gets_nothing() -> None:
-    advice = advise(program(WORK), FRITZ, seeds=2)
-    assert (advice.verdict, advice.gains) == ("does nothing", [])
+    assessment = assess(program(WORK), FRITZ, seeds=2)
+    assert (assessment.verdict, assessment.gains) == ("does nothing", [])
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=8))

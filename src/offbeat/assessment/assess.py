@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from offbeat.advice.changes import (
+from offbeat.assessment.changes import (
     changes,
     imbalance,
     injected_delays,
@@ -15,7 +15,7 @@ from offbeat.advice.changes import (
     without_collectives,
     without_imbalance,
 )
-from offbeat.advice.gains import Gain, Interval, gains, interval
+from offbeat.assessment.gains import Gain, Interval, gains, interval
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.program.iterations import Lockstep
@@ -49,7 +49,7 @@ class Precondition(Struct, frozen=True, kw_only=True):
     says: str
 
 
-class Advice(Struct, frozen=True, kw_only=True):
+class Assessment(Struct, frozen=True, kw_only=True):
     """Whether running out of step helps a program on a platform.
 
     ``already`` is how much faster the program as it is runs than in lockstep. ``gains`` has all changes that
@@ -77,14 +77,14 @@ def iterations_for(program: Program) -> int:
     return min(program.file.iterations, most, MOST_ITERATIONS)
 
 
-def advise(
+def assess(
     program: Program,
     platform: Platform,
     *,
     iterations: int = 0,
     seeds: int = SEEDS,
     on_progress: Report | None = None,
-) -> Advice:
+) -> Assessment:
     """Simulate a program as it is and with each change, and say what helps.
 
     ``iterations`` of 0 takes :func:`iterations_for`. Raises :class:`BadInput` for a program that the
@@ -106,7 +106,7 @@ def advise(
     already = interval(composite.iteration_s / times_s)
     verdict = _verdict(found, already)
     counterfactual = _Counterfactual(program, platform, drawn, report)
-    return Advice(
+    return Assessment(
         program=program.name,
         platform=platform.name,
         ranks=program.file.ranks,

@@ -1,12 +1,12 @@
 """How often 'offbeat async advise' is right about programs that it has not seen.
 
-    python benchmarks/async_advice.py [PROGRAMS [SEED]]
+    python benchmarks/async_assessment.py [PROGRAMS [SEED]]
 
-Random programs on the platform fritz. The advice simulates each briefly. The truth is advice from three
-times as many iterations and other seeds. Prints a line for each program whose advice is wrong, how often
-each verdict is given and true, how often the advice is right, and how often it says "helps" of a program that
-loses.
-The target: right for 90% of 200 programs, and no "helps" that is a loss. 200 programs take about an hour.
+Random programs on the platform fritz. Each is assessed with short simulations. The truth is an assessment
+with three times as many iterations and other seeds. Prints a line for each program whose short assessment is
+wrong, how often each verdict is given and true, how often the verdict is right, and how often it is "helps"
+for a program that loses. The target: right for 90% of 200 programs, and no "helps" that is a loss.
+200 programs take about an hour.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter
 
 import numpy as np
 
-from offbeat.advice.advise import LEAST_GAIN, Advice, advise, helps, iterations_for
+from offbeat.assessment.assess import LEAST_GAIN, Assessment, assess, helps, iterations_for
 from offbeat.errors import BadInput
 from offbeat.platform import machine
 from offbeat.program.load import Program, loads
@@ -81,45 +81,45 @@ def _noise(generator: np.random.Generator, memory: int) -> list[str]:
 
 
 def main(programs: int = PROGRAMS, seed: int = 1) -> int:
-    """Compare advice with the truth; 0 if the target is met, else 1."""
+    """Compare assessment with the truth; 0 if the target is met, else 1."""
     platform, generator = machine.load("fritz"), np.random.default_rng(seed)
-    pairs: list[tuple[Advice, Advice]] = []
-    with ProgressBar("advise random programs") as bar:
+    pairs: list[tuple[Assessment, Assessment]] = []
+    with ProgressBar("assess random programs") as bar:
         for number in range(programs):
             bar.update(done=number, total=programs)
             bar.print_periodically(f"{number} of {programs} programs")
             program = random_program(generator, number)
-            advice = advise(program, platform)
+            assessment = assess(program, platform)
             long = iterations_for(program) * LONGER
             other = program.resized(seed=program.file.seed + 10_000)
-            truth = advise(other, platform, iterations=long)
-            pairs.append((advice, truth))
-            if advice.verdict != truth.verdict:
-                print(_line(advice, truth), flush=True)
+            truth = assess(other, platform, iterations=long)
+            pairs.append((assessment, truth))
+            if assessment.verdict != truth.verdict:
+                print(_line(assessment, truth), flush=True)
     return _report(pairs)
 
 
-def _line(advice: Advice, truth: Advice) -> str:
+def _line(assessment: Assessment, truth: Assessment) -> str:
     best = max((gain.total.mean for gain in truth.gains), default=0.0)
     return (
-        f"{advice.program}: advice '{advice.verdict}', truth '{truth.verdict}';"
+        f"{assessment.program}: assessment '{assessment.verdict}', truth '{truth.verdict}';"
         f" best gain {100 * best:+.2f}%, already {100 * truth.already.mean:+.2f}%"
     )
 
 
-def _report(pairs: list[tuple[Advice, Advice]]) -> int:
-    right = sum(advice.verdict == truth.verdict for advice, truth in pairs)
-    false_help = sum(advice.verdict == "helps" and not _gains(truth) for advice, truth in pairs)
-    counts = Counter((advice.verdict, truth.verdict) for advice, truth in pairs)
+def _report(pairs: list[tuple[Assessment, Assessment]]) -> int:
+    right = sum(assessment.verdict == truth.verdict for assessment, truth in pairs)
+    false_help = sum(assessment.verdict == "helps" and not _gains(truth) for assessment, truth in pairs)
+    counts = Counter((assessment.verdict, truth.verdict) for assessment, truth in pairs)
     for (said, true), count in sorted(counts.items()):
-        print(f"advice {said!r:18} truth {true!r:18} {count:5}")
+        print(f"assessment {said!r:18} truth {true!r:18} {count:5}")
     print(f"right: {right} of {len(pairs)} ({100 * right / len(pairs):.1f}%; target {100 * TARGET:.0f}%)")
     print(f"'helps' although the long simulations show a loss: {false_help} (target 0)")
     return 0 if right >= TARGET * len(pairs) and not false_help else 1
 
 
-def _gains(truth: Advice) -> bool:
-    """Whether the long simulations show no loss with what the advice is about."""
+def _gains(truth: Assessment) -> bool:
+    """Whether the long simulations show no loss with what the assessment is about."""
     best = max((gain.total.mean for gain in truth.gains if helps(gain)), default=truth.already.mean)
     return best > -LEAST_GAIN
 
@@ -128,4 +128,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main(*(int(argument) for argument in sys.argv[1:3])))
     except BadInput as error:
-        sys.exit(f"async_advice: {error}")
+        sys.exit(f"async_assessment: {error}")

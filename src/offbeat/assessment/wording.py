@@ -1,21 +1,21 @@
-"""Advice in words and tables."""
+"""The assessment in words and tables."""
 
 from __future__ import annotations
 
-from offbeat.advice.advise import Advice, helps
-from offbeat.advice.gains import Gain, Interval
+from offbeat.assessment.assess import Assessment, helps
+from offbeat.assessment.gains import Gain, Interval
 from offbeat.units import format_time
 
 HEADINGS = ["change", "iteration", "gain", "95% interval", "of it out of step"]
 
 
-def verdict(advice: Advice) -> str:
+def verdict(assessment: Assessment) -> str:
     """The verdict as sentences, with the expected gain."""
-    if advice.verdict == "helps":
-        return _help(advice)
-    if advice.verdict == "hurts":
+    if assessment.verdict == "helps":
+        return _help(assessment)
+    if assessment.verdict == "hurts":
         return "Running out of step hurts: no change gains by it, and delays cost time that nothing regains."
-    if advice.verdict == "does nothing":
+    if assessment.verdict == "does nothing":
         return "Running out of step does nothing: no change gains by it, and delays cost less than 0.5%."
     return (
         "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
@@ -23,22 +23,22 @@ def verdict(advice: Advice) -> str:
     )
 
 
-def _help(advice: Advice) -> str:
-    helping = [gain for gain in advice.gains if helps(gain)]
+def _help(assessment: Assessment) -> str:
+    helping = [gain for gain in assessment.gains if helps(gain)]
     if not helping:
         return (
-            f"Running out of step helps already: the program is {percent(advice.already)} faster than in"
+            f"Running out of step helps already: the program is {percent(assessment.already)} faster than in"
             " lockstep, and no change gains more by it."
         )
     best = max(helping, key=lambda gain: gain.total.mean)
     return f"Running out of step helps: {percent(best.total)} faster with this change: {best.change.what}."
 
 
-def first(advice: Advice) -> str:
+def first(assessment: Assessment) -> str:
     """What to change first, as a sentence."""
-    if advice.first is None:
+    if assessment.first is None:
         return "Change nothing."
-    return f"Change first: {advice.first.change.what} ({percent(advice.first.total)} faster)."
+    return f"Change first: {assessment.first.change.what} ({percent(assessment.first.total)} faster)."
 
 
 def percent(gain: Interval) -> str:
@@ -50,19 +50,19 @@ def _range(gain: Interval) -> str:
     return f"{100 * gain.low:.1f} to {100 * gain.high:.1f}"
 
 
-def precondition_rows(advice: Advice) -> list[list[str]]:
+def precondition_rows(assessment: Assessment) -> list[list[str]]:
     """Each precondition, whether it holds, and why."""
     return [
         [precondition.name, "yes" if precondition.holds else "no", precondition.says]
-        for precondition in advice.preconditions
+        for precondition in assessment.preconditions
     ]
 
 
-def gain_rows(advice: Advice) -> list[list[str]]:
+def gain_rows(assessment: Assessment) -> list[list[str]]:
     """The program as it is, and each change with its gain."""
     return [
-        ["none", format_time(advice.iteration_s), "", "", ""],
-        *(_gain_row(gain) for gain in advice.gains),
+        ["none", format_time(assessment.iteration_s), "", "", ""],
+        *(_gain_row(gain) for gain in assessment.gains),
     ]
 
 
@@ -76,10 +76,10 @@ def _gain_row(gain: Gain) -> list[str]:
     ]
 
 
-def basis(advice: Advice) -> str:
-    """What the advice rests on, as a sentence."""
+def basis(assessment: Assessment) -> str:
+    """What the assessment rests on, as a sentence."""
     return (
-        f"Simulated on the platform {advice.platform}: {advice.iterations} iterations, of which the second"
-        f" half counts, with {advice.seeds} seeds. The intervals have the variation between seeds, not the"
-        " error of the platform file."
+        f"Simulated on the platform {assessment.platform}: {assessment.iterations} iterations, of which the"
+        f" second half counts, with {assessment.seeds} seeds. The intervals have the variation between seeds,"
+        " not the error of the platform file."
     )

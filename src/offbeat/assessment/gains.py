@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import stats
 
-from offbeat.advice.changes import Change
+from offbeat.assessment.changes import Change
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep, prepare
