@@ -73,7 +73,7 @@ def test_the_executor_gets_the_delays_that_are_simulated(
     one = program(WORK, RING, noise.format("triad"), noise.format("halo"), ranks=ranks, head=f"seed = {seed}")
     machine = platform()
     nodes = machine.node_of_rank(ranks)
-    simulated = steps_of(one, machine, nodes).noise
+    simulated = steps_of(one, machine, nodes, machine.domain_of_rank(nodes)).noise
     written = np.frombuffer(delay_bytes(one, machine.domain_of_rank(nodes)), np.int64)
     positions, records = written[: ranks + 1], written[ranks + 1 :].reshape(-1, 3)
     begins = (positions - 8 * (ranks + 1)) // 24
