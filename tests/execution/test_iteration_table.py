@@ -15,6 +15,7 @@ from offbeat.execution.iteration_table import IterationTable, read_table
 from offbeat.execution.iterations import find_iterations
 from offbeat.execution.report import analyse
 from offbeat.execution.timelines import COLLECTIVE, MESSAGE, WAITING, timelines_of
+from offbeat.trace import encode
 from offbeat.trace import format as form
 from offbeat.trace.read import Trace, open_trace
 
@@ -143,7 +144,7 @@ def test_a_domain_is_a_node_a_part_of_one_or_what_the_user_lists(
 def test_the_domains_that_a_trace_notes_are_used_unless_the_user_says_otherwise(tmp_path: Path) -> None:
     ranks = made.files(4)
     for one in ranks:
-        one.definitions.append(made.note(f"memory domain {7 - one.rank // 2}"))
+        one.definitions.append(encode.note(f"memory domain {7 - one.rank // 2}"))
     trace = open_trace(made.write(tmp_path / "t", ranks))
     assert trace.notes == []
     assert domains_of(trace, np.arange(4)).of_rank.tolist() == [0, 0, 1, 1]
