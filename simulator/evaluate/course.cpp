@@ -10,8 +10,8 @@ using schedule::Step;
 
 Course::Course(const Iterations &program, size_t p, Recording recording)
     : program_(program), p_(p), recording_(recording),
-      logs_sends_(recording.first_logged < recording.end_logged &&
-                  std::ranges::any_of(program.steps, &Step::logs_sends)),
+      logs_(recording.first_logged < recording.end_logged),
+      logs_sends_(logs_ && std::ranges::any_of(program.steps, &Step::logs_sends)),
       state_(p), iteration_end_s_(p * program.iterations), communication_s_(p * program.iterations) {
     for (size_t rank = 0; rank < p; ++rank)
         state_[rank].noise = program.first_noise[rank];
@@ -21,10 +21,12 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
     State &state = state_[rank];
     if (state.iteration == program_.iterations)
         return nullptr;
-    if (state.step == UINT32_MAX)
-        log_iteration(rank, now_s);
-    else if (program_.steps[state.step].segment == schedule::no_segment)
+    if (state.step == UINT32_MAX) {
+        if (logs_)
+            log_iteration(rank, now_s);
+    } else if (program_.steps[state.step].segment == schedule::no_segment) {
         state.worked_s += now_s - state.step_begin_s;
+    }
     do {
         if (++state.step == program_.steps.size()) {
             end_iteration(state, rank, now_s);
@@ -33,7 +35,8 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
         }
     } while ((state.iteration + 1) % program_.steps[state.step].every != 0);
     state.step_begin_s = now_s;
-    log(rank, state.step, now_s, recording_.end_logged);
+    if (logs_)
+        log(rank, state.step, now_s, recording_.end_logged);
     return &program_.steps[state.step];
 }
 
@@ -46,7 +49,8 @@ void Course::end_iteration(State &state, uint32_t rank, double now_s) {
     state.step = 0;
     ++state.iteration;
     ++completed_;
-    log_iteration(rank, now_s);
+    if (logs_)
+        log_iteration(rank, now_s);
 }
 
 /** Logs the current iteration of a rank if it is before `end`. */
@@ -62,8 +66,7 @@ void Course::end_iteration(State &state, uint32_t rank, double now_s) {
 
 /** An iteration begins, or the last one has ended. */
 void Course::log_iteration(uint32_t rank, double now_s) {
-    const bool is_any = recording_.first_logged < recording_.end_logged;
-    log(rank, static_cast<uint32_t>(program_.steps.size()), now_s, recording_.end_logged + (is_any ? 1 : 0));
+    log(rank, static_cast<uint32_t>(program_.steps.size()), now_s, recording_.end_logged + 1);
 }
 
 double Course::seconds_before_traffic(uint32_t rank) {

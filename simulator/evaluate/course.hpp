@@ -88,6 +88,7 @@ class Course {
     const schedule::Iterations &program_;
     size_t p_;
     Recording recording_;
+    bool logs_;       /**< any iteration */
     bool logs_sends_; /**< of any step */
     std::vector<State> state_;
     uint64_t completed_ = 0;

@@ -11,7 +11,6 @@ from offbeat.assessment.changes import (
     changes,
     imbalance,
     injected_delays,
-    weights,
     without_collectives,
     without_imbalance,
 )
@@ -21,6 +20,7 @@ from offbeat.platform.machine import Platform
 from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep
+from offbeat.program.steps import weights_of
 
 Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
 
@@ -98,6 +98,7 @@ def assess(
     report = on_progress or _silent
     times_s, found = gains(
         program,
+        composite,
         changes(program, platform, composite),
         platform,
         drawn,
@@ -168,9 +169,11 @@ class _Counterfactual:
         """Whether injected delays help the changed program; False if there is no such program."""
         if changed is None:
             return False
-        delays = list(injected_delays(changed, lockstep(changed, self._platform)))
+        composite = lockstep(changed, self._platform)
+        delays = list(injected_delays(changed, composite))
         _, found = gains(
             changed,
+            composite,
             delays[:2],
             self._platform,
             self._seeds[:2],
@@ -220,7 +223,7 @@ def _preconditions(
 def _slowdown(program: Program, platform: Platform, composite: Lockstep) -> float:
     """How much longer the work takes with all ranks at work than on one rank alone; 1 without work."""
     heaviest = [
-        structs.replace(phase, weights=[float(weights(phase, program.file.ranks).max())])
+        structs.replace(phase, weights=[float(weights_of(phase, program.file.ranks).max())])
         for phase in program.file.phase
         if phase.kind == "work"
     ]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
 
 from offbeat import _simulator
 from offbeat.platform.machine import Platform
@@ -15,7 +13,7 @@ from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection
 from offbeat.program.simulate import lockstep
-from offbeat.program.steps import collective_size
+from offbeat.program.steps import call_of, collective_size, weights_of
 from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
 from offbeat.units import enumeration, format_time
 
@@ -79,7 +77,7 @@ def other_algorithms(program: Program, platform: Platform) -> Iterator[Change]:
     """Each collective with other algorithms of its family; equal calls are changed together."""
     calls: list[PhaseSection] = []
     for phase in program.file.phase:
-        call = structs.replace(phase, name="", every=1)
+        call = call_of(phase)
         if phase.kind == "collective" and call not in calls:
             calls.append(call)
             for algorithm in _alternatives(program, platform, call):
@@ -88,17 +86,13 @@ def other_algorithms(program: Program, platform: Platform) -> Iterator[Change]:
 
 def _with_algorithm(program: Program, call: PhaseSection, algorithm: str) -> Change:
     names = dict(zip(program.phase_names(), program.file.phase, strict=True))
-    same = [name for name, phase in names.items() if structs.replace(phase, name="", every=1) == call]
+    same = [name for name, phase in names.items() if call_of(phase) == call]
     return Change(
         kind="another algorithm",
         what=f"{enumeration(same)} with {algorithm}",
         program=_changed(
             program,
-            lambda phase: (
-                structs.replace(phase, algorithm=algorithm)
-                if structs.replace(phase, name="", every=1) == call
-                else phase
-            ),
+            lambda phase: structs.replace(phase, algorithm=algorithm) if call_of(phase) == call else phase,
         ),
     )
 
@@ -174,7 +168,7 @@ def without_imbalance(program: Program) -> Program | None:
         return None
     ranks = program.file.ranks
     return _changed(
-        program, lambda phase: structs.replace(phase, weights=[float(weights(phase, ranks).mean())])
+        program, lambda phase: structs.replace(phase, weights=[float(weights_of(phase, ranks).mean())])
     )
 
 
@@ -183,15 +177,10 @@ def imbalance(program: Program) -> float:
     difference: 0.3 is 30%."""
     largest = 0.0
     for phase in program.file.phase:
-        of_rank = weights(phase, program.file.ranks)
+        of_rank = weights_of(phase, program.file.ranks)
         if phase.kind == "work" and of_rank.mean() > 0:
             largest = max(largest, float(of_rank.max() / of_rank.mean()) - 1)
     return largest
-
-
-def weights(phase: PhaseSection, ranks: int) -> NDArray[np.float64]:
-    """The weight of each rank, (ranks,)."""
-    return np.resize(np.array(phase.weights or [1.0]), ranks)
 
 
 def _changed(program: Program, change: Callable[[PhaseSection], PhaseSection]) -> Program:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
@@ -11,14 +10,13 @@ from threading import Event
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy import stats
 
 from offbeat.assessment.changes import Change
 from offbeat.platform.machine import Platform
+from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep, prepare
-
-CONFIDENCE = 0.95
+from offbeat.results.statistics import geometric_interval, geometric_mean
 
 Progress = Callable[[int, int], None]
 """Called with the number of simulations that are done, and their total."""
@@ -50,6 +48,7 @@ class Gain(Struct, frozen=True, kw_only=True):
 
 def gains(
     base: Program,
+    composite: Lockstep,
     changes: Sequence[Change],
     platform: Platform,
     seeds: Sequence[int],
@@ -57,12 +56,15 @@ def gains(
 ) -> tuple[NDArray[np.float64], list[Gain]]:
     """The mean time of an iteration in seconds with each seed, (seeds,), and the gain of each change.
 
-    The program and its change have the same seed in each comparison, so that the program's own noise is the
-    same in both.
+    ``composite`` is the program in lockstep; delays do not change it. The program and its change have the same
+    seed in each comparison, so that the program's own noise is the same in both.
     """
     programs = [base, *(change.program for change in changes)]
     times_s = simulated_s(programs, platform, seeds, on_progress)
-    lockstep_s = [lockstep(program, platform).iteration_s for program in programs]
+    phases = base.file.phase
+    lockstep_s = [
+        (composite if one.file.phase == phases else lockstep(one, platform)).iteration_s for one in programs
+    ]
     found = [
         Gain(
             change=change,
@@ -120,9 +122,5 @@ def _settled_s(program: Program, platform: Platform, stop: Event) -> float:
 
 def interval(ratios: NDArray[np.float64]) -> Interval:
     """The gain that ratios of times mean, one ratio per seed: exact if all are equal."""
-    logs = np.log(ratios)
-    mean = float(logs.mean())
-    wide = 0.0
-    if np.ptp(logs) > 0:
-        wide = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs))
-    return Interval(mean=math.expm1(mean), low=math.expm1(mean - wide), high=math.expm1(mean + wide))
+    low, high = geometric_interval(ratios)
+    return Interval(mean=geometric_mean(ratios) - 1, low=low - 1, high=high - 1)

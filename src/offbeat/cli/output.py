@@ -72,6 +72,17 @@ def write_or_print(path: Path | None, text: str, description: str, *, force: boo
     return True
 
 
+def print_sentences(console: Console, *sentences: str) -> None:
+    """Print sentences, each on lines of its own that fit the console."""
+    from rich.text import Text
+
+    from offbeat.table import wrap_text
+
+    for sentence in sentences:
+        for line in wrap_text(Text(sentence), console.width):
+            console.print(line)
+
+
 def write_schema(output: Path | None, text: str) -> None:
     """Write a JSON Schema to a file, or print it without one."""
     if write_or_print(output, text, "the schema", force=True):

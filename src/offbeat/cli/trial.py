@@ -246,11 +246,11 @@ def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: 
     from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
     from offbeat.predict.draw import prediction_figure
     from offbeat.predict.measured_configuration import Estimate
-    from offbeat.trial.comparison import mean_interval, mean_s
+    from offbeat.results.statistics import geometric_interval, geometric_mean
 
     actual = {}
     for name, run_times_s in times_s.items():
         if run_times_s:
-            low, high = mean_interval(run_times_s)
-            actual[name] = Estimate(time_s=mean_s(run_times_s), low_s=low, high_s=high)
+            low, high = geometric_interval(run_times_s)
+            actual[name] = Estimate(time_s=geometric_mean(run_times_s), low_s=low, high_s=high)
     write_pictures(prediction_figure(expected, actual), folder, PICTURE)

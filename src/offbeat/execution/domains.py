@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.trace import format as form
-from offbeat.trace.rank_file import RankFile
+from offbeat.program.iterations import numbered
 from offbeat.trace.read import Trace
 from offbeat.units import counted
 
@@ -34,8 +35,8 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
     """The domains of ``ranks`` (p,), which have files.
 
     By default they are those that the trace notes, as traces of simulated programs do, or else nodes.
-    ``size`` divides each node into domains of so many neighbouring ranks; ``listed`` lists the ranks of each
-    domain, as in ``0-17/18-35``. Raises :class:`BadInput`.
+    ``size`` divides each node into domains of this many neighbouring ranks; ``listed`` lists the ranks of
+    each domain, as in ``0-17/18-35``. Raises :class:`BadInput`.
     """
     if size and listed:
         raise BadInput("--domain-size and --domains say the same: give one of them")
@@ -43,8 +44,8 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
         return _listed(trace, ranks, listed)
     hosts = {file.header.rank: file.header.host for file in trace.files}
     if not size:
-        noted = {file.header.rank: _noted(file) for file in trace.files}
-        if all(noted[rank] for rank in ranks.tolist()):
+        noted = {file.header.rank: file.memory_domain for file in trace.files}
+        if all(noted[rank] is not None for rank in ranks.tolist()):
             return _numbered([noted[rank] for rank in ranks.tolist()], "as the trace says")
         return _numbered([hosts[rank] for rank in ranks.tolist()], "a node")
     seen: dict[str, int] = {}
@@ -55,12 +56,6 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
         keys.append((host, seen.get(host, 0) // size))
         seen[host] = seen.get(host, 0) + 1
     return _numbered([keys[rank] for rank in ranks.tolist()], f"{counted(size, 'rank')} of a node")
-
-
-def _noted(file: RankFile) -> str:
-    """The note on the memory domain of a rank; empty if there is none."""
-    notes = file.definitions.notes
-    return next((note for note in notes if note.startswith(form.MEMORY_DOMAIN_NOTE)), "")
 
 
 def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:
@@ -80,6 +75,5 @@ def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:
     return _numbered([of[rank] for rank in ranks.tolist()], "as listed")
 
 
-def _numbered(keys: list[object], source: str) -> Domains:
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return Domains(of_rank=np.array([numbers[key] for key in keys], np.int32), source=source)
+def _numbered(keys: Sequence[Hashable], source: str) -> Domains:
+    return Domains(of_rank=numbered(keys), source=source)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from offbeat.execution.domains import Domains
 from offbeat.execution.iteration_table import IterationTable
+from offbeat.program.iterations import gain
 from offbeat.program.summary import skews
 
 FEWEST_COMPARED = 8
@@ -57,12 +58,12 @@ class Performance(Struct, frozen=True, kw_only=True):
     @property
     def faster(self) -> float:
         """How much faster the measured iterations are than those in lockstep, as a fraction."""
-        return _gain(self.lockstep_s, self.measured_s)
+        return gain(self.lockstep_s, self.measured_s)
 
     @property
     def headroom(self) -> float:
         """How much faster an iteration would be if all communication and waiting were hidden."""
-        return _gain(self.measured_s, self.work_s)
+        return gain(self.measured_s, self.work_s)
 
     @property
     def communication_ratio(self) -> float:
@@ -72,10 +73,6 @@ class Performance(Struct, frozen=True, kw_only=True):
     def per_second_and_rank(self, iteration_s: float) -> float:
         """Iterations per second, divided by the number of ranks."""
         return 1 / iteration_s / self.ranks if iteration_s else np.inf
-
-
-def _gain(before_s: float, after_s: float) -> float:
-    return before_s / after_s - 1 if after_s else np.inf
 
 
 class Skews(Struct, frozen=True, kw_only=True, eq=False):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from offbeat.program.load import Program
 from offbeat.program.neighbours import Messages, messages
 from offbeat.program.schema import PhaseSection
-from offbeat.program.steps import DOUBLE_BYTES, Steps
+from offbeat.program.steps import DOUBLE_BYTES, Steps, collective_size
 from offbeat.study.collectives import PROPERTIES
 from offbeat.trace import encode
 from offbeat.trace import format as form
@@ -190,7 +190,7 @@ def _collective(p: int) -> _OfStep:
 
 def _record(phase: PhaseSection, index: int, functions: dict[str, int], p: int) -> NDArray[Any]:
     properties = PROPERTIES[phase.collective]
-    size = phase.bytes[0] if phase.bytes else 0
+    size, element_bytes = collective_size(phase)
     record = np.zeros((), form.RECORD)
     record["address"] = form.IS_PATH | (index + 1)
     record["bytes"] = size * p if phase.collective in SUMMED else size
@@ -198,7 +198,7 @@ def _record(phase: PhaseSection, index: int, functions: dict[str, int], p: int) 
     record["root"] = phase.root if properties.is_rooted else -1
     record["function"] = functions[f"MPI_{phase.collective.capitalize()}"]
     if properties.has_data:
-        record["datatype"] = DOUBLE if size % DOUBLE_BYTES == 0 else BYTE
+        record["datatype"] = DOUBLE if element_bytes == DOUBLE_BYTES else BYTE
     if properties.reduces:
         record["operation"], record["flags"] = SUM, form.COMMUTES
     return record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -87,3 +88,17 @@ class Lockstep(Struct, frozen=True, kw_only=True):
     def communication_ratio(self) -> float:
         """Communication over work: the paper's communication-to-execution ratio (CER)."""
         return self.communication_s / self.work_s if self.work_s else np.inf
+
+
+def numbered(domains: Sequence[Hashable]) -> NDArray[np.int32]:
+    """The number of each rank's memory domain, (p,), in the order of their first ranks.
+
+    ``domains`` has a key for each rank, such as its node and the number of the domain on it.
+    """
+    numbers = {domain: number for number, domain in enumerate(dict.fromkeys(domains))}
+    return np.array([numbers[domain] for domain in domains], np.int32)
+
+
+def gain(before_s: float, after_s: float) -> float:
+    """How much faster an iteration became, as a fraction; infinite if it takes no time any more."""
+    return before_s / after_s - 1 if after_s else np.inf

@@ -26,7 +26,7 @@ from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import INT32_MAX, PhaseSection
 from offbeat.program.step_layout import step_layout
-from offbeat.program.steps import collective_size
+from offbeat.program.steps import check_root, collective_size, weights_of
 from offbeat.study.collectives import REDUCING, ROOTED
 
 LARGEST = {"memory": 2**62, "flops": 2**62, "time": 2**59 // 10**9}
@@ -64,7 +64,7 @@ def delay_bytes(program: Program, domain_of_rank: NDArray[np.int32]) -> bytes:
 
 
 def _work(phase: PhaseSection, p: int) -> Iterator[ProgramWork]:
-    weights = np.resize(phase.weights or [1.0], p) if phase.weights else np.ones(1)
+    weights = weights_of(phase, p if phase.weights else 1)  # fewer numbers are repeated
     for name, amount in (("memory", phase.memory), ("flops", phase.flops), ("time", phase.time)):
         if amount * weights.max() > LARGEST[name]:
             raise BadInput(f"{name}: {amount * weights.max():g} is more than a rank can do in a century")
@@ -93,8 +93,7 @@ def _exchange(phase: PhaseSection, p: int) -> Iterator[ProgramExchange | Program
 
 
 def _collective(phase: PhaseSection, p: int) -> Iterator[ProgramCollective]:
-    if phase.collective in ROOTED and phase.root >= p:
-        raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
+    check_root(phase, p)
     yield collective_line(phase)
 
 

@@ -19,7 +19,7 @@ from offbeat.mpi.launch import LaunchCommand
 from offbeat.program.forced import forced
 from offbeat.program.load import Program
 from offbeat.program.plan import delay_bytes, plan_text
-from offbeat.program.simulate import MAX_RECORDED, Progress
+from offbeat.program.simulate import Progress, check_size
 from offbeat.program.times import (
     Measured,
     RunFacts,
@@ -185,12 +185,7 @@ def prepare(
     program: Program, installation: Installation, settings: RunSettings, folder: Path
 ) -> ProgramLaunch:
     """Check what can be checked without a launch. Raises :class:`BadInput`."""
-    file = program.file
-    if file.ranks * file.iterations > MAX_RECORDED:
-        raise BadInput(
-            f"{program.path}: {file.ranks} ranks × {file.iterations} iterations are more than"
-            f" {MAX_RECORDED}; take fewer of either"
-        )
+    check_size(program)
     if has_run(folder):
         raise BadInput(f"{folder} holds a run already; give another folder with --folder, or remove it")
     if settings.trace is not None:

@@ -17,6 +17,7 @@ from offbeat.program.iterations import Iterations, Lockstep
 from offbeat.program.load import Program
 from offbeat.program.schema import PhaseSection
 from offbeat.program.steps import Steps, steps_of
+from offbeat.trace.lane_windows import Columns
 from offbeat.units import counted
 
 EVENTS_AT_ONCE = 200_000
@@ -29,7 +30,7 @@ Progress = Callable[[int, int], None]
 """Called with the completed iterations of all ranks, and their total."""
 
 
-class Log(Struct, kw_only=True, eq=False):
+class Log(Columns, eq=False):
     """What ranks did, in the order of time, (n,) each: at ``time_s``, ``rank`` in its ``iteration`` (from 0).
 
     ``step`` is the step of :class:`Steps` that begins; the number of steps stands for the begin of the
@@ -154,19 +155,24 @@ def _log(
     return Log(time_s=time_s, rank=rank, iteration=iteration, step=step)
 
 
-def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] = (0, 0)) -> Run:
-    """Check a program against a platform, and build what is simulated.
-
-    ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last.
-    Raises :class:`BadInput` for what the platform cannot execute.
-    """
+def check_size(program: Program) -> None:
+    """Raise :class:`BadInput` if the times of all iterations of all ranks cannot be recorded."""
     file = program.file
     if file.ranks * file.iterations > MAX_RECORDED:
         raise BadInput(
             f"{program.path}: {file.ranks} ranks × {file.iterations} iterations are more than"
             f" {MAX_RECORDED}; take fewer of either"
         )
-    node_of_rank = platform.node_of_rank(file.ranks)
+
+
+def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] = (0, 0)) -> Run:
+    """Check a program against a platform, and build what is simulated.
+
+    ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last.
+    Raises :class:`BadInput` for what the platform cannot execute.
+    """
+    check_size(program)
+    node_of_rank = platform.node_of_rank(program.file.ranks)
     domain_of_rank = platform.domain_of_rank(node_of_rank)
     return Run(
         program=program,

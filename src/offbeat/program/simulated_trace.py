@@ -157,7 +157,7 @@ class _TraceOfRun:
     def add(self, log: Log) -> None:
         """Write what ranks have completed by now."""
         self._logs.append(log)
-        if sum(len(one.step) for one in self._logs) >= _ENTRIES_AT_ONCE:
+        if sum(len(one) for one in self._logs) >= _ENTRIES_AT_ONCE:
             self._write_steps()
 
     def finish(self, run: Simulated) -> None:
@@ -257,12 +257,11 @@ def _writers(run: Run, traced: TracedIterations) -> list[RankWriter]:
     }
     if traced.end - traced.first < file.iterations:
         header["sampling"] = f"iterations {traced.first + 1} to {traced.end} of {file.iterations}"
-    domain = run.platform.domain_of_rank(run.node_of_rank)
     writers = []
     for rank in range(p):
         own = [encode.communicator(WORLD, (1, 0), (p, 0), rank)]
         own += [encode.members(WORLD, np.arange(p))] if rank == 0 else []
-        own.append(encode.note(f"{form.MEMORY_DOMAIN_NOTE}{domain[rank]}", BEGAN_NS))
+        own.append(encode.note(f"{form.MEMORY_DOMAIN_NOTE}{run.domain_of_rank[rank]}", BEGAN_NS))
         node = {"host": f"node{run.node_of_rank[rank]}", "pid": rank + 1}
         writers.append(RankWriter(traced.directory, rank, header | node, [*own, *common]))
     return writers
@@ -277,27 +276,15 @@ def _identity(run: Run) -> int:
 
 def _completed(logs: list[Log], steps: int) -> tuple[_Steps, Log]:
     """The steps that logs say to be complete, and the rest of the logs: the last step of each rank."""
-    rank = np.concatenate([log.rank for log in logs])
-    order = np.argsort(rank, kind="stable")
-    whole = Log(
-        time_s=np.concatenate([log.time_s for log in logs])[order],
-        rank=rank[order],
-        iteration=np.concatenate([log.iteration for log in logs])[order],
-        step=np.concatenate([log.step for log in logs])[order],
-    )
+    whole = Log.concatenate(logs)
+    whole = whole.select(np.argsort(whole.rank, kind="stable"))
     begins = np.flatnonzero(whole.step <= steps)
     ranks = whole.rank[begins].astype(np.int64)
     is_complete = np.append(ranks[1:] == ranks[:-1], False)[: len(ranks)]
     entry = begins[is_complete]
     last = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
     last[ranks[~is_complete]] = begins[~is_complete]
-    is_rest = np.arange(len(order)) >= last[whole.rank]
-    rest = Log(
-        time_s=whole.time_s[is_rest],
-        rank=whole.rank[is_rest],
-        iteration=whole.iteration[is_rest],
-        step=whole.step[is_rest],
-    )
+    rest = whole.select(np.arange(len(whole)) >= last[whole.rank])
     completed = _Steps(
         time_s=whole.time_s,
         entry=entry,

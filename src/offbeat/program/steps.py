@@ -77,7 +77,7 @@ def _work(built: Steps, program: Program, index: int, platform: Platform, p: int
     """The work of a phase. With memory traffic, operations limit the rate at which a rank draws it."""
     phase, machine = program.file.phase[index], platform.file
     compute_s = _compute_s(program, index, platform)
-    weights = np.resize(phase.weights or [1.0], p)
+    weights = weights_of(phase, p)
     if not phase.memory:
         return weights * (phase.time + compute_s), np.zeros(p), np.zeros(p, np.uint32)
     if not machine.memory.bandwidth:
@@ -108,7 +108,7 @@ def _add_messages(
 ) -> None:
     """Add an exchange or a collective; equal ones share a segment of the graph."""
     phase = program.file.phase[index]
-    content = msgspec.json.encode(structs.replace(phase, name="", every=1))
+    content = msgspec.json.encode(call_of(phase))
     if content not in built.segment_of_content:
         try:
             if phase.kind == "exchange":
@@ -131,6 +131,22 @@ def _exchange(phase: PhaseSection, platform: Platform, p: int) -> tuple[_simulat
     return schedule, 1
 
 
+def call_of(phase: PhaseSection) -> PhaseSection:
+    """What a phase executes, whatever its name is and in which iterations: equal phases execute the same."""
+    return structs.replace(phase, name="", every=1)
+
+
+def weights_of(phase: PhaseSection, p: int) -> NDArray[np.float64]:
+    """The weight of the work of each rank, (p,)."""
+    return np.resize(np.array(phase.weights or [1.0]), p)
+
+
+def check_root(phase: PhaseSection, p: int) -> None:
+    """Raise :class:`BadInput` if the root of a collective is not one of p ranks."""
+    if phase.collective in ROOTED and phase.root >= p:
+        raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
+
+
 def collective_size(phase: PhaseSection) -> tuple[int, int]:
     """The message size of a collective, and the bytes of its elements: doubles where they fit, else bytes."""
     size = phase.bytes[0] if phase.bytes else 0
@@ -143,8 +159,7 @@ def _collective(
     """The schedule of a collective, and the bytes of its elements."""
     p = len(node_of_rank)
     size, element_bytes = collective_size(phase)
-    if phase.collective in ROOTED and phase.root >= p:
-        raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
+    check_root(phase, p)
     algorithm = named(phase.collective, phase.family, phase.algorithm)
     nodes, elements = node_of_rank.tolist(), size // element_bytes
     memory_bytes = psutil.virtual_memory().total / 2

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.program.iterations import Iterations, Lockstep, gain
 from offbeat.units import format_time
 
 ROWS_AT_ONCE = 1024
@@ -68,8 +68,8 @@ def summarise(run: Iterations, composite: Lockstep) -> Summary:
         run=speed(run.origin, iteration_s, run.p),
         lockstep=speed("in lockstep", composite.iteration_s, run.p),
         work=speed("work alone", composite.work_s, run.p),
-        faster=_gain(composite.iteration_s, iteration_s),
-        most_faster=_gain(composite.iteration_s, composite.work_s),
+        faster=gain(composite.iteration_s, iteration_s),
+        most_faster=gain(composite.iteration_s, composite.work_s),
         communication_ratio=composite.communication_ratio,
         communication_share=float(run.communication_s.mean(dtype=np.float64)) / iteration_s
         if iteration_s
@@ -92,10 +92,6 @@ def speed(what: str, iteration_s: float, ranks: int) -> Speed:
         per_second=per_second,
         per_second_and_rank=per_second / ranks,
     )
-
-
-def _gain(before_s: float, after_s: float) -> float:
-    return before_s / after_s - 1 if after_s else np.inf
 
 
 def skews(

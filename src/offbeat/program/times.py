@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
-from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.program.iterations import Iterations, Lockstep, numbered
 from offbeat.program.load import Program, loads
 from offbeat.reading import decode_json, read_file
 from offbeat.units import counted, format_time
@@ -109,7 +109,7 @@ def read(folder: Path) -> Measured:
     return Measured(
         program=program,
         facts=facts,
-        domain=domains([(rank.host, rank.domain) for rank in ranks]),
+        domain=numbered([(rank.host, rank.domain) for rank in ranks]),
         iteration_end_s=end_s,
         communication_s=np.stack([rank.communication_s(complete) for rank in ranks], axis=1),
         composite=_lockstep(program, np.stack([rank.alone_s for rank in ranks])),
@@ -130,13 +130,7 @@ def completed(path: Path) -> int:
 def domains_of(folder: Path, p: int) -> NDArray[np.int32]:
     """The memory domain of each rank (p,), counted over all nodes, from files whose header is written."""
     headers = [_mapped(folder / f"rank-{rank}.times")[0] for rank in range(p)]
-    return domains([(header["host"].decode(), int(header["domain"])) for header in headers])
-
-
-def domains(places: list[tuple[str, int]]) -> NDArray[np.int32]:
-    """The number of each place, given as a node and its domain, in the order of their first ranks."""
-    number = {place: index for index, place in enumerate(dict.fromkeys(places))}
-    return np.array([number[place] for place in places], dtype=np.int32)
+    return numbered([(header["host"].decode(), int(header["domain"])) for header in headers])
 
 
 def _facts(folder: Path) -> RunFacts:

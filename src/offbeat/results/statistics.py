@@ -9,6 +9,7 @@ are resampled: the interval then includes the difference between calls and is wi
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -132,3 +133,22 @@ def _chunk_rows(rows: int, width: int) -> list[int]:
     """The sizes of chunks of rows with ``width`` values each, so that memory stays bounded."""
     most = max(_CHUNK_VALUES // max(width, 1), 1)
     return [min(most, rows - done) for done in range(0, rows, most)]
+
+
+def geometric_mean(values: ArrayLike) -> float:
+    """The geometric mean of positive values."""
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def geometric_interval(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
+    """The confidence interval of the geometric mean: Student's t of logarithms.
+
+    Both ends are the mean if there is one value or all values are equal.
+    """
+    from scipy import stats  # loads slowly, and few callers need it
+
+    logs, mean = np.log(np.asarray(values, dtype=np.float64)), geometric_mean(values)
+    if len(logs) < 2 or not np.ptp(logs) > 0:
+        return mean, mean
+    wide = float(stats.t.ppf((1 + confidence) / 2, len(logs) - 1) * stats.sem(logs))
+    return mean * math.exp(-wide), mean * math.exp(wide)

@@ -23,20 +23,6 @@ SIGNIFICANCE_LEVEL = 0.05
 """A difference is significant if its p-value is not above this level."""
 
 
-def mean_s(times_s: Sequence[float]) -> float:
-    """The geometric mean of some run times."""
-    return float(np.exp(np.mean(np.log(times_s))))
-
-
-def mean_interval(times_s: Sequence[float]) -> tuple[float, float]:
-    """The 95% interval of the geometric mean of run times; for a single run, its time."""
-    logs = np.log(np.asarray(times_s, dtype=np.float64))
-    if len(logs) < 2 or not np.ptp(logs) > 0:
-        return mean_s(times_s), mean_s(times_s)
-    wide = float(stats.t.ppf(0.975, len(logs) - 1) * stats.sem(logs))
-    return mean_s(times_s) * math.exp(-wide), mean_s(times_s) * math.exp(wide)
-
-
 def difference_interval(times_s: Sequence[float], reference_s: Sequence[float]) -> tuple[float, float, float]:
     """The mean difference of run times of the same rounds in s, with its 95% interval; NaN for one round."""
     differences = np.asarray(times_s, dtype=np.float64) - np.asarray(reference_s, dtype=np.float64)

@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from offbeat.drawing.tables import Table
 from offbeat.predict.prediction import Prediction
+from offbeat.results.statistics import geometric_mean
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice
-from offbeat.trial.comparison import Comparison, Verdict, mean_s
+from offbeat.trial.comparison import Comparison, Verdict
 from offbeat.units import counted, enumeration, format_time
 
 MOST_RULES = 6
@@ -50,7 +51,7 @@ def time_table(
         also = "".join(
             f" = {other}" for other, representative in same_rules.items() if representative == name
         )
-        middle = format_time(mean_s(run_times_s), 4) if run_times_s else NOTHING
+        middle = format_time(geometric_mean(run_times_s), 4) if run_times_s else NOTHING
         span = (
             f"{format_time(min(run_times_s), 4)} – {format_time(max(run_times_s), 4)}"
             if run_times_s
@@ -118,7 +119,7 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
         one = by_name.get(name)
         if one is None or not run_times_s:
             continue
-        measured = mean_s(run_times_s)
+        measured = geometric_mean(run_times_s)
         expected = one.run_s.get(main_condition)
         change = prediction.change(one) if name != DEFAULT else None
         rows.append(
@@ -166,4 +167,4 @@ def chance_words(chance: float) -> str:
 def _against(run_times_s: Sequence[float], default: Sequence[float]) -> str:
     if not run_times_s or not default or run_times_s is default:
         return NOTHING
-    return cost(mean_s(run_times_s) / mean_s(default) - 1)
+    return cost(geometric_mean(run_times_s) / geometric_mean(default) - 1)
