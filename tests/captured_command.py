@@ -1,9 +1,12 @@
-"""Runs a command and captures what it prints."""
+"""Runs a command, in a process of its own or in this one, and captures what it prints."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+
+from typer import Typer
+from typer.testing import CliRunner, Result
 
 
 def execute(
@@ -20,3 +23,11 @@ def execute(
         timeout=300,
         check=False,
     )
+
+
+def invoke(app: Typer, *arguments: object, columns: int = 80) -> Result:
+    """Call a command's function in this process. Raises the exception that ends the command."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": str(columns)})
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result

@@ -10,7 +10,7 @@
  *   - OFFBEAT_INJECT_DISTRIBUTION: `fixed` (default) or `exponential`, with this time as the mean
  *   - OFFBEAT_INJECT_WHEN: `before` or `after` (default) the call
  *   - OFFBEAT_INJECT_RANKS: which ranks of MPI_COMM_WORLD are delayed: `all` (default), `0-3,8`, `random:2`
- *     (so many random ones), or `each-domain` (a random one of each memory domain)
+ *     (that number of random ones), or `each-domain` (a random one of each memory domain)
  *   - OFFBEAT_INJECT_EVERY, OFFBEAT_INJECT_FIRST, OFFBEAT_INJECT_LAST: each rank counts its calls from 1;
  *     those whose numbers are multiples of EVERY (default 1), from FIRST (default 1) to LAST (default 0: the
  *     program's last), are *occasions*

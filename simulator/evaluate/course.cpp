@@ -9,10 +9,9 @@ using schedule::Noise;
 using schedule::Step;
 
 Course::Course(const Iterations &program, size_t p, Recording recording)
-    : program_(program), p_(p), recording_(recording),
-      logs_(recording.first_logged < recording.end_logged),
-      logs_sends_(logs_ && std::ranges::any_of(program.steps, &Step::logs_sends)),
-      state_(p), iteration_end_s_(p * program.iterations), communication_s_(p * program.iterations) {
+    : program_(program), p_(p), recording_(recording), logs_(recording.first_logged < recording.end_logged),
+      logs_sends_(logs_ && std::ranges::any_of(program.steps, &Step::logs_sends)), state_(p),
+      iteration_end_s_(p * program.iterations), communication_s_(p * program.iterations) {
     for (size_t rank = 0; rank < p; ++rank)
         state_[rank].noise = program.first_noise[rank];
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured_command import invoke
 from typer.testing import CliRunner, Result
 
 from offbeat.cli.algorithm import app
@@ -16,10 +17,7 @@ OWN = Path(__file__).with_name("own_algorithms.py")
 
 
 def run(*arguments: Any) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, *arguments)
 
 
 def test_list_shows_collective_family_and_parameters() -> None:

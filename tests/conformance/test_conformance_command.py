@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured_command import invoke
 from click.testing import Result
-from typer.testing import CliRunner
 
 from offbeat.cli.partitioned import app
 from offbeat.conformance.check import CheckProgress, check, launch_of
@@ -20,10 +20,7 @@ QUICK = ("prime-counts", "equal-tags", "startall-two", "test-not-ready", "parriv
 
 
 def run(mpi: Installation, *arguments: object) -> Result:
-    result = CliRunner().invoke(app, ["check", "--mpi", str(mpi.mpirun), *map(str, arguments)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, "check", "--mpi", mpi.mpirun, *arguments)
 
 
 def chosen(*names: str) -> list[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import trace_files as made
+from captured_command import invoke
 from real_browser import opened
 from ring_traces import US, Ring, computing
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
-from typer.testing import CliRunner
 
 from offbeat.cli.asynchronous import app
 from offbeat.errors import BadInput
@@ -21,10 +21,7 @@ EVIL = "<script>document.title='run'</script>"
 
 
 def report(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["report", *map(str, arguments)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result.stdout
+    return invoke(app, "report", *arguments).stdout
 
 
 def disturbed(iterations: int = 120, p: int = 12, every: int = 20) -> Ring:

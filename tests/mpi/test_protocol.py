@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import msgspec
 import pytest
 from msgspec import UnsetType
 
+from offbeat.engines import smpi_commands
+from offbeat.engines.smpi_commands import SmpiRun
 from offbeat.errors import RunFailed
 from offbeat.mpi import build, protocol
 from offbeat.mpi import launch as mpi_launch
 from offbeat.mpi.driver import Driver
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Variable
-from offbeat.mpi.protocol import Check, Checked, Force, Hello, Measure, PingPong, SmpiRun, decode
+from offbeat.mpi.protocol import Check, Checked, Force, Hello, Measure, PingPong, decode
+from offbeat.program import plan_lines
 
 TYPES: dict[str, tuple[Any, ...]] = {
     "number": (int,),
@@ -34,10 +38,17 @@ TYPES: dict[str, tuple[Any, ...]] = {
 
 
 COMMANDS = protocol.Command.__subclasses__()
-SMPI_COMMANDS = [one for one in COMMANDS if one.__name__.startswith("Smpi") or one is protocol.Quit]
-EXECUTOR_COMMANDS = [one for one in COMMANDS if one.__name__.startswith("Program")]
-DRIVER_COMMANDS = [one for one in COMMANDS if not one.__name__.startswith(("Smpi", "Program"))]
-PROGRAMS = [("driver", DRIVER_COMMANDS), ("smpi", SMPI_COMMANDS), ("executor", EXECUTOR_COMMANDS)]
+
+
+def commands_of(module: ModuleType) -> list[type[protocol.Command[Any]]]:
+    return [one for one in COMMANDS if one.__module__ == module.__name__]
+
+
+PROGRAMS = [
+    ("driver", commands_of(protocol)),
+    ("smpi", [*commands_of(smpi_commands), protocol.Quit]),
+    ("executor", commands_of(plan_lines)),
+]
 
 
 def verb_of(command: type[protocol.Command[Any]]) -> Any:
@@ -125,7 +136,7 @@ def test_an_answer_that_is_not_of_the_protocol_is_a_sentence(
 def test_another_version_of_the_protocol_is_a_sentence() -> None:
     hello = {"ok": True, "protocol": 99, "simgrid": "3.32", "p": 1}
     with pytest.raises(RunFailed, match="speaks version 99 of the protocol, this offbeat version"):
-        decode(protocol.SmpiHello(), json.dumps(hello).encode())
+        decode(smpi_commands.SmpiHello(), json.dumps(hello).encode())
 
 
 def test_the_driver_names_the_fault_and_its_line(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from captured_command import invoke
 from click.testing import Result
-from typer.testing import CliRunner
 
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
@@ -20,10 +20,7 @@ from offbeat.platform import machine
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, ["model", *map(str, arguments)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, "model", *arguments)
 
 
 def predictions(*arguments: object) -> list[dict[str, float]]:

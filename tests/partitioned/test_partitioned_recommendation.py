@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from captured_command import invoke
 from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 from made_cells import COSTS, cells, measured
 from msgspec.structs import replace
-from typer.testing import CliRunner
 
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
@@ -49,10 +49,7 @@ def message(size: int, ready_s: list[float], threads: int = 1) -> Message:
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, [*map(str, arguments)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, *arguments)
 
 
 @pytest.fixture

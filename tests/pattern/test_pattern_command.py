@@ -1,4 +1,5 @@
 import pytest
+from captured_command import invoke
 from typer.testing import CliRunner
 
 from offbeat.cli.pattern import app
@@ -7,10 +8,7 @@ from offbeat.pattern import file
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, *arguments)
 
 
 def test_make_writes_the_pattern_to_standard_output(tmp_path):

@@ -7,8 +7,8 @@ import sys
 import jsonschema
 import polars as pl
 import pytest
+from captured_command import invoke
 from sample_cases import FACTS, make_case, make_samples
-from typer.testing import CliRunner
 
 import offbeat
 from offbeat.cli.results import app
@@ -28,10 +28,7 @@ def results(store, directory):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, *arguments)
 
 
 READ = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: {"true": True, "false": False}.get}

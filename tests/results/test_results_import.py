@@ -2,10 +2,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from captured_command import invoke
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_cases import FACTS, make_case, make_samples
-from typer.testing import CliRunner
 
 import offbeat
 from offbeat.cli.results import app
@@ -289,10 +289,7 @@ def test_milliseconds_become_the_nearest_seconds(tmp_path_factory, delays):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result.stdout
+    return invoke(app, *arguments).stdout
 
 
 def test_the_command_counts_imported_and_ignored_rows(tmp_path):

@@ -3,9 +3,9 @@ import subprocess
 import sys
 
 import pytest
+from captured_command import invoke
 from sample_cases import FACTS, make_case, make_samples
 from typer import Typer
-from typer.testing import CliRunner
 
 from offbeat.cli.status import command
 from offbeat.errors import BadInput
@@ -15,10 +15,7 @@ from offbeat.results.status import read_status
 def run(directory):
     app = Typer()
     app.command()(command)
-    result = CliRunner().invoke(app, [str(directory)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result.stdout
+    return invoke(app, directory).stdout
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from local_smpi import oracle, placed, platform
 
 from offbeat.engines import smpi_platform
+from offbeat.engines.smpi_commands import SmpiCall
 from offbeat.errors import BadInput
-from offbeat.mpi.protocol import SmpiCall
 from offbeat.simulation.exits import Job, run_job
 
 pytestmark = pytest.mark.slow

@@ -10,11 +10,11 @@ import pytest
 from local_smpi import oracle, placed, platform, program
 
 from offbeat.engines import smpi_platform, smpi_program
+from offbeat.engines.smpi_commands import SmpiCall
 from offbeat.engines.smpi_program import build_program
 from offbeat.errors import RunFailed
 from offbeat.mpi.build import native_sources
 from offbeat.mpi.driver import DriverLost, Refused
-from offbeat.mpi.protocol import SmpiCall
 
 pytestmark = pytest.mark.slow
 

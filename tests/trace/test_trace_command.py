@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trace_factory as factory
+from captured_command import invoke
 from trace_run_without_mpi import STARTS, run_verb, started
 from typer.testing import CliRunner, Result
 
@@ -28,10 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "180"})
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result
+    return invoke(app, *arguments, columns=180)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trace_factory as factory
+from captured_command import invoke
 from real_browser import opened
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
-from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 
@@ -20,10 +20,7 @@ EVIL = "<script>document.title='run'</script>"
 
 
 def report(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["report", *map(str, arguments)])
-    if isinstance(result.exception, Exception):
-        raise result.exception
-    return result.stdout
+    return invoke(app, "report", *arguments).stdout
 
 
 @pytest.fixture(scope="module")

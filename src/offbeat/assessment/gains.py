@@ -56,8 +56,8 @@ def gains(
 ) -> tuple[NDArray[np.float64], list[Gain]]:
     """The mean time of an iteration in seconds with each seed, (seeds,), and the gain of each change.
 
-    ``composite`` is the program in lockstep; delays do not change it. The program and its change have the same
-    seed in each comparison, so that the program's own noise is the same in both.
+    ``composite`` is the program in lockstep; delays do not change it. The program and its change have the
+    same seed in each comparison, so that the program's own noise is the same in both.
     """
     programs = [base, *(change.program for change in changes)]
     times_s = simulated_s(programs, platform, seeds, on_progress)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
-from offbeat.cli.program import PLATFORM, File, Ranks
+from offbeat.cli.output import Json, encoded, print_sentences, prints_text, stdout, write_json
+from offbeat.cli.program_options import File, Platform, Ranks
 from offbeat.units import counted
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def command(
     program: File,
-    platform: Annotated[str, typer.Option("--platform", help=PLATFORM)],
+    platform: Platform,
     ranks: Ranks = 0,
     iterations: Annotated[
         int,
@@ -55,24 +55,17 @@ def command(
 
 
 def _print(assessment: Assessment) -> None:
-    from rich.text import Text
-
     from offbeat.assessment import wording
-    from offbeat.table import FittedTable, wrap_text
+    from offbeat.table import FittedTable
 
     console = stdout()
-
-    def say(*sentences: str) -> None:
-        for sentence in sentences:
-            for line in wrap_text(Text(sentence), console.width):
-                console.print(line)
-        console.print()
-
-    say(
+    print_sentences(
+        console,
         f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}",
         wording.verdict(assessment),
         wording.first(assessment),
     )
+    console.print()
     console.print(
         FittedTable(
             ["precondition", "holds", "because"], wording.precondition_rows(assessment), texts=(0, 1, 2)
@@ -81,4 +74,4 @@ def _print(assessment: Assessment) -> None:
     console.print()
     console.print(FittedTable(wording.HEADINGS, wording.gain_rows(assessment), texts=(0,)))
     console.print()
-    say(wording.basis(assessment))
+    print_sentences(console, wording.basis(assessment))

@@ -48,7 +48,7 @@ def command(
         typer.Option(
             "--domain-size",
             min=0,
-            help="Ranks of a memory domain: so many neighbouring ones of a node; 0: all of a node.",
+            help="Size of a memory domain: number of neighbouring ranks of a node; 0: all ranks of a node.",
             metavar="N",
             show_default=False,
         ),

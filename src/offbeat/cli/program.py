@@ -10,7 +10,8 @@ import typer
 
 from offbeat.cli import program_run
 from offbeat.cli.output import Json, SchemaFile, echo, stdout, write_schema
-from offbeat.cli.program_report import Output, PictureFile, report
+from offbeat.cli.program_options import PLATFORM, File, Output, PictureFile, Platform, Ranks, Seed
+from offbeat.cli.program_report import report
 from offbeat.errors import BadInput
 from offbeat.units import format_time
 
@@ -26,15 +27,6 @@ app = typer.Typer(
 
 app.command("run")(program_run.run_program)
 app.command("times")(program_run.show_times)
-
-File = Annotated[
-    str,
-    typer.Argument(help="A program file, or a name that 'offbeat program list' prints.", metavar="PROGRAM"),
-]
-PLATFORM = "A platform file, or a name that 'offbeat platform list' prints."
-Ranks = Annotated[
-    int, typer.Option("--ranks", "-p", min=0, help="Number of ranks; 0: the file's.", show_default=False)
-]
 
 
 @app.command("list")
@@ -117,15 +109,13 @@ def show_program(
 @app.command("simulate")
 def simulate(
     program: File,
-    platform: Annotated[str, typer.Option("--platform", help=PLATFORM)],
+    platform: Platform,
     ranks: Ranks = 0,
     iterations: Annotated[
         int,
         typer.Option("--iterations", "-n", min=0, help="How many; 0: the file's.", show_default=False),
     ] = 0,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of random delays. [default: the file's]")
-    ] = None,
+    seed: Seed = None,
     output: Output = None,
     picture: PictureFile = None,
     trace: Annotated[

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from offbeat.cli.output import echo, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import echo, encoded, print_sentences, prints_text, stdout, write_json
 from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
     from offbeat.program.iterations import Iterations, Lockstep
     from offbeat.program.summary import Summary
-
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Parquet file to write as well: the end and the communication time of each iteration of each"
-        " rank.",
-    ),
-]
-PictureFile = Annotated[
-    Path | None, typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file.")
-]
 
 
 def report(
@@ -51,10 +36,8 @@ def report(
 
 
 def _print(summary: Summary) -> None:
-    from rich.text import Text
-
     from offbeat.program.summary import sentences
-    from offbeat.table import FittedTable, wrap_text
+    from offbeat.table import FittedTable
 
     console = stdout()
     size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
@@ -65,6 +48,4 @@ def _print(summary: Summary) -> None:
     ]
     console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
     console.print()
-    for sentence in sentences(summary):
-        for line in wrap_text(Text(sentence), console.width):
-            console.print(line)
+    print_sentences(console, *sentences(summary))

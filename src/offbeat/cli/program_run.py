@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import Json, echo
-from offbeat.cli.program_report import Output, PictureFile, report
+from offbeat.cli.program_options import File, Output, PictureFile, Seed
+from offbeat.cli.program_report import report
 from offbeat.errors import BadInput, RunFailed, SignalExit
 from offbeat.units import counted, parse_size, parse_time
 
@@ -26,12 +27,7 @@ LEAST_BUFFER = 4096
 
 
 def run_program(
-    program: Annotated[
-        str,
-        typer.Argument(
-            help="A program file, or a name that 'offbeat program list' prints.", metavar="PROGRAM"
-        ),
-    ],
+    program: File,
     ranks: Annotated[
         int,
         typer.Option(
@@ -41,9 +37,7 @@ def run_program(
     iterations: Annotated[
         int, typer.Option("--iterations", min=0, help="How many; 0: the file's.", show_default=False)
     ] = 0,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of random delays. [default: the file's]")
-    ] = None,
+    seed: Seed = None,
     mpi: Annotated[
         str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
     ] = "auto",

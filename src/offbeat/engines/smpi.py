@@ -17,11 +17,11 @@ from offbeat.engines import smpi_platform
 from offbeat.engines.base import Batch, Exits
 from offbeat.engines.session import MOST_FAILURES, NOT_TRIED
 from offbeat.engines.simulator import Simulator, failed_exits
+from offbeat.engines.smpi_commands import SmpiCall
 from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
-from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 from offbeat.results import layout

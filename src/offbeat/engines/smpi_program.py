@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from offbeat.engines.smpi_commands import SmpiAlgorithms, SmpiCall, SmpiCheck, SmpiHello, SmpiRun
 from offbeat.errors import RunFailed
 from offbeat.mpi.build import (
     BuildFailed,
@@ -23,15 +24,7 @@ from offbeat.mpi.build import (
     source_digest,
 )
 from offbeat.mpi.driver import HUNG, Driver, DriverLost
-from offbeat.mpi.protocol import (
-    AnswerType,
-    Command,
-    SmpiAlgorithms,
-    SmpiCall,
-    SmpiCheck,
-    SmpiHello,
-    SmpiRun,
-)
+from offbeat.mpi.protocol import AnswerType, Command
 
 PROGRAM = "offbeat-smpi"
 """File name of the program."""

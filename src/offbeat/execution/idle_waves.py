@@ -30,7 +30,7 @@ _LEAST_REMAINING = 0.3
 """A rank belongs to the front if it waits at least for this share of the rank before."""
 
 _ROWS_BETWEEN = 3
-"""A front reaches the next rank within so many iterations."""
+"""A front reaches the next rank within this number of iterations."""
 
 
 class IdleWave(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ All of it comes from one trace. *In lockstep*, all ranks of an iteration would c
 communicate together without waiting for each other: the iteration takes the longest computation of any rank
 plus the longest natural communication of any rank (the paper's composite performance; A. Afzal et al.,
 "Making Applications Faster by Asynchronous Execution", section 3). *Balanced* takes their means over ranks
-in place of the longest: nobody waits for anybody. *Work alone* is the mean computation.
+in place of the longest: no rank waits for another. *Work alone* is the mean computation.
 
 Measured iterations that are faster than in lockstep show that ranks out of step hide computation or
 communication of others behind their own. The computation that is measured out of step is already faster if

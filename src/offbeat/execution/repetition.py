@@ -46,7 +46,7 @@ and of each second, third, ... the lower quartile is at most the second × the u
 many periods."""
 
 _LONGER = 1.5
-"""A piece with so many times the usual number of calls is longer."""
+"""A piece is longer if it has this many times the usual number of calls."""
 
 _MOST_SITES, _MOST_EVERY = 256, 32
 

@@ -13,7 +13,7 @@ MOST_CALLS = 60_000
 
 SHOWN_ITERATIONS = 4
 PLACES = ("begin", "middle", "end")
-"""Timelines show so many iterations, at the begin, in the middle and at the end of the run."""
+"""Number of iterations in each timeline: at the beginning, in the middle and at the end of the run."""
 
 WAITING, COLLECTIVE, MESSAGE = range(3)
 """Kinds of bars: waiting in a collective, the rest of it, a point-to-point call."""

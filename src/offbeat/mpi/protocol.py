@@ -1,10 +1,11 @@
 """The messages between the front end and the drivers: a structure for each command and for each answer.
 
-A command is one line: a verb and arguments ``key=value``. An answer is one line with a JSON object. The lines
-of a plan for the executor of programs are commands, too. The table of all is ``native/protocol/protocol.c``,
-which says what the keys mean and which defaults they have;
-``tests/mpi/test_protocol.py`` compares it with the structures here. A key that a command leaves unset is not
-sent.
+A command is one line: a verb and arguments ``key=value``. An answer is one line with a JSON object. The
+driver's are below; those of the program for SimGrid are in :mod:`offbeat.engines.smpi_commands`; the
+lines of a plan for the executor of programs are commands, too, and are in
+:mod:`offbeat.program.plan_lines`. The table of all is ``native/protocol/protocol.c``, which says what
+the keys mean and which defaults they have; ``tests/mpi/test_protocol.py`` compares it with the
+structures. A key that a command leaves unset is not sent.
 """
 
 from __future__ import annotations
@@ -150,14 +151,6 @@ class DriverGreeting(LaunchFacts, Answer, frozen=True, kw_only=True):
     domains: list[int]
 
 
-class SmpiGreeting(Answer, frozen=True, kw_only=True):
-    """The answer of the program for SimGrid to ``hello``; ``simgrid`` is its version."""
-
-    protocol: int
-    simgrid: str
-    p: int
-
-
 class VariablesAnswer(Answer, frozen=True, kw_only=True):
     """The library's control variables."""
 
@@ -269,27 +262,7 @@ class Compared(Answer, frozen=True, kw_only=True):
     ranks: list[int]
 
 
-class SmpiTimes(Answer, frozen=True, kw_only=True):
-    """Arrival and exit of each rank in seconds since the start, and the CPU time of the simulation."""
-
-    cpu_s: float
-    arrivals: list[float]
-    exits: list[float]
-
-
-class SmpiChecked(Answer, frozen=True, kw_only=True):
-    """The number of wrong elements."""
-
-    wrong: int
-
-
-class SmpiAlgorithmsAnswer(Answer, frozen=True, kw_only=True):
-    """The names of SMPI's algorithms."""
-
-    algorithms: list[str]
-
-
-# --- commands of the driver ------------------------------------------------------------------------------
+# --- commands --------------------------------------------------------------------------------------------
 
 
 class Force(Command[Answer], frozen=True, kw_only=True, tag="force"):
@@ -461,86 +434,3 @@ class Hello(Command[DriverGreeting], frozen=True, kw_only=True, tag="hello"):
 
 class Quit(Command[Answer], frozen=True, kw_only=True, tag="quit"):
     """Ends the program, which does not answer."""
-
-
-# --- commands of the program for SimGrid -----------------------------------------------------------------
-
-
-class SmpiCall(Struct, frozen=True, kw_only=True):
-    """One collective call by one of SMPI's algorithms."""
-
-    collective: str
-    algorithm: str | UnsetType = UNSET
-    bytes: int | UnsetType = UNSET
-    root: int | UnsetType = UNSET
-    datatype: str | UnsetType = UNSET
-
-
-class SmpiRun(SmpiCall, Command[SmpiTimes], frozen=True, kw_only=True, tag="run"):
-    """Simulates a call whose processes arrive with ``delays``, in seconds."""
-
-    op: str | UnsetType = UNSET
-    delays: list[float] | UnsetType = UNSET
-    copies: int | UnsetType = UNSET
-
-
-class SmpiCheck(SmpiCall, Command[SmpiChecked], frozen=True, kw_only=True, tag="check"):
-    """Simulates a call with data, and checks its result."""
-
-
-class SmpiAlgorithms(Command[SmpiAlgorithmsAnswer], frozen=True, kw_only=True, tag="algorithms"):
-    """Lists SMPI's algorithms of a collective."""
-
-    collective: str
-
-
-class SmpiHello(Command[SmpiGreeting], frozen=True, kw_only=True, tag="hello"):
-    """Asks for SimGrid's version."""
-
-
-# --- lines of the plan of the executor of programs -------------------------------------------------------
-
-
-class ProgramRun(Command[Answer], frozen=True, kw_only=True, tag="run"):
-    """The first line of a plan."""
-
-    ranks: int
-    iterations: int
-    alone: int | UnsetType = UNSET
-    buffer_bytes: int | UnsetType = UNSET
-
-
-class ProgramWork(Command[Answer], frozen=True, kw_only=True, tag="work"):
-    """Work: one number per rank, or fewer that are repeated."""
-
-    memory: list[int] | UnsetType = UNSET
-    flops: list[int] | UnsetType = UNSET
-    time_ns: list[int] | UnsetType = UNSET
-    every: int | UnsetType = UNSET
-
-
-class ProgramExchange(Command[Answer], frozen=True, kw_only=True, tag="exchange"):
-    """An exchange, whose messages follow."""
-
-    sends: str | UnsetType = UNSET
-    every: int | UnsetType = UNSET
-
-
-class ProgramMessage(Command[Answer], frozen=True, kw_only=True, tag="message"):
-    """A message of the last exchange."""
-
-    sender: int = field(name="from")
-    receiver: int = field(name="to")
-    bytes: int | UnsetType = UNSET
-
-
-class ProgramCollective(Call, Command[Answer], frozen=True, kw_only=True, tag="collective"):
-    """A collective of all ranks."""
-
-    every: int | UnsetType = UNSET
-
-
-class ProgramDelay(Command[Answer], frozen=True, kw_only=True, tag="delay"):
-    """A place for delays besides work."""
-
-    every: int | UnsetType = UNSET

@@ -13,8 +13,10 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.mpi.protocol import (
-    Command,
+from offbeat.mpi.protocol import Command
+from offbeat.program.load import Program
+from offbeat.program.neighbours import messages
+from offbeat.program.plan_lines import (
     ProgramCollective,
     ProgramDelay,
     ProgramExchange,
@@ -22,8 +24,6 @@ from offbeat.mpi.protocol import (
     ProgramRun,
     ProgramWork,
 )
-from offbeat.program.load import Program
-from offbeat.program.neighbours import messages
 from offbeat.program.schema import INT32_MAX, PhaseSection
 from offbeat.program.step_layout import step_layout
 from offbeat.program.steps import check_root, collective_size, weights_of
