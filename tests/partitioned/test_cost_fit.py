@@ -17,7 +17,7 @@ from offbeat.partitioned.costs import Costs, approach_time_s, message_counts, ti
 from offbeat.partitioned.fit import fit, fit_approach, fit_of, fitted_platform, predicted_s, section
 from offbeat.partitioned.model import pipelined_s
 from offbeat.platform import machine
-from offbeat.platform.write import toml_text
+from offbeat.toml.write import toml_text
 
 READY = st.lists(st.floats(0, 1e-3), min_size=1, max_size=12)
 

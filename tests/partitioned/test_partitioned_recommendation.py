@@ -28,7 +28,7 @@ from offbeat.partitioned.recommendation import (
     ranked,
     with_gain,
 )
-from offbeat.platform.write import toml_text
+from offbeat.toml.write import toml_text
 
 NO_NOISE = (0.0, 0.0)
 

@@ -7,14 +7,13 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from offbeat import _simulator
 from offbeat.platform.machine import Platform
+from offbeat.program.alternatives import fastest_algorithms
 from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection
-from offbeat.program.simulate import lockstep
-from offbeat.program.steps import call_of, collective_size, weights_of
-from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
+from offbeat.program.steps import call_of, weights_of
+from offbeat.simulation.catalogue import SimulatedAlgorithm
 from offbeat.units import enumeration, format_time
 
 Kind = Literal["none", "rarer collectives", "another algorithm", "injected delays"]
@@ -33,9 +32,6 @@ LEAST_TIMES = 4
 
 MOST_ALGORITHMS = 5
 """Alternatives for each collective: those that are the fastest if all ranks call them together."""
-
-MOST_MESSAGES = 3_000_000
-"""Alternatives with more messages in a call are not tried: a simulation would take minutes."""
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -99,19 +95,8 @@ def _with_algorithm(program: Program, call: PhaseSection, algorithm: str) -> Cha
 
 def _alternatives(program: Program, platform: Platform, phase: PhaseSection) -> list[SimulatedAlgorithm]:
     """The other algorithms for a phase that are the fastest if all ranks call them together."""
-    nodes = platform.node_of_rank(program.file.ranks).tolist()
-    size, element_bytes = collective_size(phase)
-    alone_s: list[tuple[float, SimulatedAlgorithm]] = []
-    for algorithm in algorithms(phase.collective, phase.family):
-        refusal, messages = _simulator.preview(
-            *algorithm.identity, program.file.ranks, phase.root, size // element_bytes, element_bytes, nodes
-        )
-        if refusal or messages > MOST_MESSAGES or algorithm.name == phase.algorithm:
-            continue
-        call = program.with_phases([structs.replace(phase, algorithm=algorithm.name)])
-        alone_s.append((lockstep(call, platform).iteration_s, algorithm))
-    alone_s.sort(key=lambda item: item[0])
-    return [algorithm for _, algorithm in alone_s[:MOST_ALGORITHMS]]
+    fastest = fastest_algorithms(phase, program.file.ranks, platform)
+    return [one for one in fastest if one.name != phase.algorithm][:MOST_ALGORITHMS]
 
 
 def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:

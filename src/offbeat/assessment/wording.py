@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from offbeat.assessment.assess import Assessment, helps
+from offbeat.assessment.assess_trace import TraceAssessment
 from offbeat.assessment.gains import Gain, Interval
-from offbeat.units import format_time
+from offbeat.units import counted, format_time
 
 HEADINGS = ["change", "iteration", "gain", "95% interval", "of it out of step"]
 
@@ -39,6 +40,38 @@ def first(assessment: Assessment) -> str:
     if assessment.first is None:
         return "Change nothing."
     return f"Change first: {assessment.first.change.what} ({percent(assessment.first.total)} faster)."
+
+
+def of_trace(assessment: TraceAssessment) -> list[str]:
+    """What was derived from a trace, and the verdict of all cases, as sentences."""
+    simulated = [
+        f"{format_time(case.assessment.iteration_s)} if {case.assumption}" for case in assessment.cases
+    ]
+    found = [
+        f"{assessment.read} of {counted(assessment.total, 'iteration')} were read: one takes"
+        f" {format_time(assessment.measured_s)}; simulated, {', '.join(simulated)}."
+    ]
+    if any(not case.fits(assessment.measured_s) for case in assessment.cases):
+        found.append(
+            "Whether running out of step helps cannot be told: simulated iterations differ too much from"
+            " traced ones. Take the platform of the trace, calibrated by 'offbeat platform calibrate'."
+        )
+    elif assessment.verdict != "cannot be told":
+        found.append(_HEADS[assessment.verdict] + ("" if len(assessment.cases) == 1 else " in both cases."))
+    elif len(assessment.cases) > 1:
+        found.append(
+            "Whether running out of step helps cannot be told: a trace does not say how much memory traffic"
+            " the work has. Measure it, for example with LIKWID, and give the bytes of a rank in an iteration"
+            " with --memory."
+        )
+    return found
+
+
+_HEADS = {
+    "helps": "Running out of step helps",
+    "does nothing": "Running out of step does nothing",
+    "hurts": "Running out of step hurts",
+}
 
 
 def percent(gain: Interval) -> str:

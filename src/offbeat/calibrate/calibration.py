@@ -15,8 +15,8 @@ from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.platform.machine import Platform, loads
 from offbeat.platform.schema import PlatformFile
-from offbeat.platform.write import toml_text
 from offbeat.toml.template import comment
+from offbeat.toml.write import toml_text
 from offbeat.units import format_bandwidth, format_size, format_time, parse_size
 
 MIN_LARGEST_BYTES = 1024

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, print_sentences, prints_text, stdout, write_json
-from offbeat.cli.program_options import File, Platform, Ranks
-from offbeat.units import counted
+from offbeat.cli.output import Json, encoded, print_notes, print_sentences, prints_text, stdout, write_json
+from offbeat.cli.program_options import Anchor, Platform, Ranks
+from offbeat.errors import BadInput
+from offbeat.units import counted, parse_size
 
 if TYPE_CHECKING:
-    from offbeat.assessment.assess import Assessment
+    from offbeat.assessment.assess import Assessment, Report
+    from offbeat.assessment.assess_trace import TraceAssessment
+    from offbeat.platform.machine import Platform as Machine
 
 
 def command(
-    program: File,
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A program file, a name that 'offbeat program list' prints, or a trace.", metavar="PROGRAM"
+        ),
+    ],
     platform: Platform,
     ranks: Ranks = 0,
     iterations: Annotated[
@@ -29,29 +40,99 @@ def command(
         ),
     ] = 0,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Simulations of each change.")] = 5,
+    memory: Annotated[
+        str,
+        typer.Option(
+            "--memory",
+            help="Of a trace: the memory traffic of a rank in an iteration, reads and writes together, such"
+            " as '300 MB'. [default: not known]",
+            metavar="SIZE",
+        ),
+    ] = "",
+    anchor: Anchor = "",
     json: Json = "",
 ) -> None:
     """Say whether running out of step helps a program, and what to change first.
 
     The program is simulated as it is, with rarer collectives, with other algorithms for them, and with
-    delays of some ranks that bring the others out of step.
+    delays of some ranks that bring the others out of step. Of a trace, the messages, the collectives and the
+    time of the work are taken; 'offbeat program init --from-trace' writes them as a program file.
     """
-    from offbeat.assessment.assess import assess
     from offbeat.platform import machine
+
+    on = machine.load(platform)
+    if Path(program).is_dir():
+        if ranks:
+            raise BadInput("--ranks: a trace has the ranks of its run; leave this option out")
+        _advise_trace(Path(program), on, memory, anchor, iterations, seeds, json)
+        return
+    for option, given in (("--memory", memory), ("--anchor", anchor)):
+        if given:
+            raise BadInput(f"{option} is for traces, and {program} is a program; leave this option out")
+    from offbeat.assessment.assess import assess
     from offbeat.program.load import load
+
+    loaded = load(program).resized(ranks=ranks)
+    with _progress(f"simulate {loaded.name} on {on.name}") as on_progress:
+        assessment = assess(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
+    if prints_text(json):
+        print_sentences(
+            stdout(), f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}"
+        )
+        _print(assessment)
+    write_json(json, lambda: encoded(assessment))
+
+
+def _advise_trace(
+    directory: Path, on: Machine, memory: str, anchor: str, iterations: int, seeds: int, json: str
+) -> None:
+    from offbeat.assessment.assess_trace import assess_trace
+    from offbeat.cli.program_options import derived_from
+
+    traffic_bytes = parse_size(memory) if memory else None
+    derived = derived_from(directory, on, anchor)
+    with _progress(f"simulate {derived.program.name} on {on.name}") as on_progress:
+        assessment = assess_trace(
+            derived,
+            on,
+            traffic_bytes=traffic_bytes,
+            iterations=iterations,
+            seeds=seeds,
+            on_progress=on_progress,
+        )
+    if prints_text(json):
+        _print_of_trace(assessment)
+    write_json(json, lambda: encoded(assessment))
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Report]:
     from offbeat.progress_bar import ProgressBar
 
-    loaded, on = load(program).resized(ranks=ranks), machine.load(platform)
-    with ProgressBar(f"simulate {loaded.name} on {on.name}") as bar:
+    with ProgressBar(title) as bar:
 
         def on_progress(what: str, done: int, total: int) -> None:
             bar.update(done=done, total=total)
             bar.print_periodically(f"{what}: {done} of {total} simulations")
 
-        assessment = assess(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
-    if prints_text(json):
-        _print(assessment)
-    write_json(json, lambda: encoded(assessment))
+        yield on_progress
+
+
+def _print_of_trace(assessment: TraceAssessment) -> None:
+    from offbeat.assessment import wording
+
+    console = stdout()
+    print_sentences(
+        console,
+        f"{assessment.program} on {assessment.cases[0].assessment.platform}:"
+        f" {counted(assessment.ranks, 'rank')}",
+        *wording.of_trace(assessment),
+    )
+    print_notes(console, assessment.notes, everything=True)
+    for case in assessment.cases:
+        console.print()
+        console.print(f"If {case.assumption}:", style="bold", markup=False)
+        _print(case.assessment)
 
 
 def _print(assessment: Assessment) -> None:
@@ -59,12 +140,7 @@ def _print(assessment: Assessment) -> None:
     from offbeat.table import FittedTable
 
     console = stdout()
-    print_sentences(
-        console,
-        f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}",
-        wording.verdict(assessment),
-        wording.first(assessment),
-    )
+    print_sentences(console, wording.verdict(assessment), wording.first(assessment))
     console.print()
     console.print(
         FittedTable(

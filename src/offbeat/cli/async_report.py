@@ -9,6 +9,7 @@ import typer
 
 from offbeat.cli.completion import one_of
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.program_options import Anchor
 from offbeat.cli.trace_options import Directory
 
 if TYPE_CHECKING:
@@ -36,13 +37,7 @@ def command(
             autocompletion=one_of("marks", "sites"),
         ),
     ] = "",
-    anchor: Annotated[
-        str,
-        typer.Option(
-            help="The call site that begins iterations: a part of its function and place, such as cg.c:118.",
-            metavar="TEXT",
-        ),
-    ] = "",
+    anchor: Anchor = "",
     domain_size: Annotated[
         int,
         typer.Option(

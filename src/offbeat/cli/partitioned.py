@@ -80,8 +80,8 @@ def fit_costs(
     from offbeat.partitioned import tables
     from offbeat.partitioned.cells import read_measured
     from offbeat.platform import machine
-    from offbeat.platform.write import toml_text
     from offbeat.table import FittedTable
+    from offbeat.toml.write import toml_text
 
     check_new(output, force=force)
     platform = machine.load(base).file if base else None

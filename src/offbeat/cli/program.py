@@ -10,7 +10,7 @@ import typer
 
 from offbeat.cli import program_run
 from offbeat.cli.output import Json, SchemaFile, echo, stdout, write_schema
-from offbeat.cli.program_options import PLATFORM, File, Output, PictureFile, Platform, Ranks, Seed
+from offbeat.cli.program_options import PLATFORM, Anchor, File, Output, PictureFile, Platform, Ranks, Seed
 from offbeat.cli.program_report import report
 from offbeat.errors import BadInput
 from offbeat.units import format_time
@@ -52,16 +52,51 @@ def init(
     preset: Annotated[
         str, typer.Option("--from", help="Write this program that comes with offbeat.", metavar="NAME")
     ] = "",
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-trace",
+            help="Write the program of this trace: its messages, collectives and times of work.",
+            metavar="DIR",
+        ),
+    ] = None,
+    platform: Annotated[
+        str,
+        typer.Option(
+            "--platform",
+            help=f"{PLATFORM} With --from-trace: collectives run by the fastest algorithm there.",
+        ),
+    ] = "",
+    anchor: Anchor = "",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Write a commented program file that can be simulated as it is."""
+    """Write a commented program file that can be simulated as it is, or the program of a trace."""
     from offbeat.atomic_write import write_new
     from offbeat.program.load import PRESETS
     from offbeat.program.template import template
 
-    text = PRESETS.path_of(preset).read_text() if preset else template()
+    if preset and trace is not None:
+        raise BadInput("--from and --from-trace both say what to write; give one of them")
+    if trace is not None:
+        text = _traced_text(trace, platform, anchor)
+    elif platform or anchor:
+        raise BadInput("--platform and --anchor need --from-trace")
+    else:
+        text = PRESETS.path_of(preset).read_text() if preset else template()
     write_new(path, text, "the program file", force=force)
     echo(f"wrote {path}; show it with 'offbeat program show {shlex.quote(str(path))}'")
+
+
+def _traced_text(trace: Path, platform: str, anchor: str) -> str:
+    from offbeat.cli.program_options import derived_from
+    from offbeat.platform import machine
+
+    if not platform:
+        raise BadInput("--from-trace needs --platform, on which collectives run by their fastest algorithm")
+    derived = derived_from(trace, machine.load(platform), anchor)
+    for note in derived.notes:
+        echo(f"note: {note}")
+    return derived.program.text
 
 
 @app.command("schema")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from offbeat.execution.derived_program import DerivedProgram
+    from offbeat.platform.machine import Platform as Machine
 
 PLATFORM = "A platform file, or a name that 'offbeat platform list' prints."
 
@@ -30,3 +34,26 @@ Output = Annotated[
 PictureFile = Annotated[
     Path | None, typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file.")
 ]
+Anchor = Annotated[
+    str,
+    typer.Option(
+        help="The call site that begins iterations: a part of its function and place, such as cg.c:118.",
+        metavar="TEXT",
+    ),
+]
+
+
+def derived_from(directory: Path, platform: Machine, anchor: str) -> DerivedProgram:
+    """The program of a trace, read with a progress bar."""
+    from offbeat.execution.derived_program import derive_program
+    from offbeat.progress_bar import ProgressBar
+    from offbeat.trace.read import open_trace
+
+    trace = open_trace(directory)
+    with ProgressBar("reading the iterations", counts=False) as bar:
+
+        def on_progress(done: int, total: int) -> None:
+            bar.update(done=done, total=total)
+            bar.print_periodically(f"reading the iterations: {done / total:.0%}")
+
+        return derive_program(trace, platform, anchor=anchor, on_progress=on_progress)

@@ -17,13 +17,14 @@ from offbeat.units import counted
 KEYS_OF_KIND = {
     "work": ("memory", "flops", "time", "weights"),
     "exchange": (
-        *("neighbours", "offsets", "grid", "periodic", "bytes", "edge_bytes", "corner_bytes", "sends"),
+        *("neighbours", "offsets", "grid", "messages", "periodic", "bytes", "edge_bytes", "corner_bytes"),
+        "sends",
     ),
     "collective": ("collective", "algorithm", "family", "root", "bytes"),
 }
 """The keys of each kind of phase, besides those that all have."""
 
-KEY_OF_NEIGHBOURS = {"offsets": "offsets", "edge_bytes": "box", "corner_bytes": "box"}
+KEY_OF_NEIGHBOURS = {"offsets": "offsets", "messages": "list", "edge_bytes": "box", "corner_bytes": "box"}
 """Keys that need a certain value of neighbours."""
 
 MAX_DIMENSIONS = 3
@@ -98,12 +99,28 @@ def _check_exchange(phase: Tree, written: Tree, key: Key, faults: Faults) -> Non
             faults.add((*key, "offsets", index), "a rank sends nothing to itself; take the 0 out")
     if grid is not INVALID and len(grid) > MAX_DIMENSIONS:
         faults.add((*key, "grid"), f"the grid has {len(grid)} dimensions; write at most {MAX_DIMENSIONS}")
+    if neighbours == "list":
+        _check_listed(phase["messages"], sizes, key, faults)
+        return
     if INVALID in (grid, sizes):
         return
     dimensions = (len(grid) or MAX_DIMENSIONS) if neighbours in ("grid", "box") else 1
     if len(sizes) not in {1, dimensions}:
         several = f", or {dimensions}: one for each dimension" if dimensions > 1 else ""
         faults.add((*key, "bytes"), f"the list has {counted(len(sizes), 'size')}; write one{several}")
+
+
+def _check_listed(messages: Any, sizes: Any, key: Key, faults: Faults) -> None:
+    if messages is not INVALID and not messages:
+        faults.add((*key, "messages"), "there are no messages; write some, such as [[0, 1, 8192]]")
+    for index, message in valid_items(messages):
+        place = (*key, "messages", index)
+        if len(message) != 3:
+            faults.add(place, f"the list has {counted(len(message), 'number')}; write [from, to, bytes]")
+        elif INVALID not in message and message[0] == message[1]:
+            faults.add(place, f"rank {message[0]} sends nothing to itself; take this message out")
+    if sizes:
+        faults.add((*key, "bytes"), "the messages of a list have sizes of their own; take this key out")
 
 
 def _check_stray_keys(neighbours: str, written: Tree, key: Key, faults: Faults) -> None:

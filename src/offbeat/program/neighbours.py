@@ -28,15 +28,29 @@ class Messages(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def messages(phase: PhaseSection, p: int) -> Messages:
-    """The messages of an exchange among p ranks. Raises :class:`BadInput` if its grid has other ranks."""
+    """The messages of an exchange among p ranks.
+
+    Raises :class:`BadInput` if its grid has another number of ranks, or its list other ranks.
+    """
     if phase.neighbours in ("grid", "box"):
         return _grid_messages(phase, p)
+    if phase.neighbours == "list":
+        return _listed_messages(phase, p)
     offsets = phase.offsets if phase.neighbours == "offsets" else [1, -1]
     wraps = phase.periodic and phase.neighbours != "line"
     source = np.repeat(np.arange(p), len(offsets))
     target = source + np.tile(offsets, p)
     is_inside = (target >= 0) & (target < p)
     return _without_own(source, target % p, np.full(source.shape, phase.bytes[0]), is_inside | wraps)
+
+
+def _listed_messages(phase: PhaseSection, p: int) -> Messages:
+    listed = np.array(phase.messages, np.int64).reshape(-1, 3)
+    source, target, sizes = listed.T
+    largest = int(listed[:, :2].max(initial=0))
+    if largest >= p:
+        raise BadInput(f"a listed message is of rank {largest}, and the program runs with {p} ranks")
+    return _without_own(source, target, sizes, np.ones(len(listed), np.bool_))
 
 
 def grid_sides(phase: PhaseSection, p: int) -> list[int]:

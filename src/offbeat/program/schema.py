@@ -21,7 +21,7 @@ Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Factor = Annotated[float, Meta(ge=0)]
 
 Kind = Literal["work", "exchange", "collective"]
-Neighbours = Literal["ring", "line", "offsets", "grid", "box"]
+Neighbours = Literal["ring", "line", "offsets", "grid", "box", "list"]
 Sends = Literal["nonblocking", "blocking", "synchronous", "buffered"]
 Family = Literal["openmpi", "mpich", "simgrid"]
 
@@ -62,8 +62,8 @@ class PhaseSection(Section, frozen=True, kw_only=True):
         Neighbours,
         Meta(
             description="of an exchange: ring (both neighbours by rank), line (as ring, but without a message"
-            " between the last and the first rank), offsets, grid (the neighbours along each dimension) or"
-            " box (as grid, and the diagonal ones)"
+            " between the last and the first rank), offsets, grid (the neighbours along each dimension), box"
+            " (as grid, and the diagonal ones) or list (the messages that are listed)"
         ),
     ] = "ring"
     offsets: Annotated[
@@ -78,6 +78,13 @@ class PhaseSection(Section, frozen=True, kw_only=True):
         Meta(
             description="with neighbours = 'grid' or 'box': ranks along each dimension, the last one varies"
             " fastest with the rank; without it there are three dimensions of about the same length"
+        ),
+    ] = field(default_factory=list)
+    messages: Annotated[
+        list[list[Number]],
+        Meta(
+            description="with neighbours = 'list': each message as [from, to, bytes]; a rank posts its"
+            " messages in this order"
         ),
     ] = field(default_factory=list)
     periodic: Annotated[

@@ -66,11 +66,11 @@ def _exchange(phase: PhaseSection, p: int) -> str:
     count = f"{each.min()} to {each.max()}" if each.min() != each.max() else f"{each.max()}"
     low, high = int(sent.bytes.min()), int(sent.bytes.max())
     size = format_size(low) if low == high else f"{format_size(low)} to {format_size(high)}"
-    where: str = phase.neighbours
+    where = {"offsets": "by offsets", "list": "as listed"}.get(phase.neighbours, f"on a {phase.neighbours}")
     if phase.neighbours in ("grid", "box"):
-        where = f"{' × '.join(map(str, grid_sides(phase, p)))} {phase.neighbours}"
+        where = f"on a {' × '.join(map(str, grid_sides(phase, p)))} {phase.neighbours}"
     plural = "" if count == "1" else "s"
-    return f"{count} {phase.sends} send{plural} of {size} on a {where}"
+    return f"{count} {phase.sends} send{plural} of {size} {where}"
 
 
 def noise_rows(program: Program) -> tuple[list[str], list[list[str]]]:

@@ -1,4 +1,4 @@
-"""Platform files as text, from their structures."""
+"""Files as text, from their structures."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import tomlkit
 from msgspec import NODEFAULT, inspect
 
-from offbeat.platform.schema import INT32_MAX, PlatformFile
+from offbeat.toml.quantities import Section
 from offbeat.toml.structure import table_of
 from offbeat.units import format_bandwidth, format_time
 
 DIGITS = 6
-"""Significant digits of fitted values: far more than the accuracy of measurements."""
+"""Significant digits of numbers with a fraction: far more than the accuracy of measurements."""
 
 
-def toml_text(platform: PlatformFile) -> str:
-    """The text of a platform file: every key that differs from its default."""
-    kind = inspect.type_info(PlatformFile)
+def toml_text(file: Section) -> str:
+    """The text of a file: every key that differs from its default."""
+    kind = inspect.type_info(type(file))
     assert isinstance(kind, inspect.StructType)
-    return tomlkit.dumps(_values(kind, platform))
+    return tomlkit.dumps(_values(kind, file))
 
 
 def _values(kind: inspect.StructType, section: Any) -> dict[str, Any]:
@@ -51,6 +51,4 @@ def _formatted(kind: inspect.Type, value: Any) -> Any:
         inner = kind.type if isinstance(kind, inspect.Metadata) else kind
         item = inner.item_type if isinstance(inner, inspect.ListType) else inspect.AnyType()
         return [_formatted(item, entry) for entry in value]
-    if unit == "bytes" and value == INT32_MAX:
-        return "2147483647 B"
     return value

@@ -1,0 +1,372 @@
+"""A program file from a trace: its messages and collectives, and its work as time on the cores.
+
+A trace has no memory traffic. :func:`with_memory_traffic` turns the time of work into traffic, for a program
+whose traffic was measured otherwise or is assumed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+from offbeat.execution.iteration_calls import IterationCalls, read_calls
+from offbeat.execution.iterations import Iterations, find_iterations, usual
+from offbeat.execution.phases import TracedPhase, TracedPhases, traced_phases
+from offbeat.platform.machine import Platform
+from offbeat.program.alternatives import fastest_algorithms
+from offbeat.program.load import Program, loads
+from offbeat.program.schema import Family, NoiseSection, PhaseSection, ProgramFile, Sends
+from offbeat.study.collectives import PROPERTIES, ROOTED
+from offbeat.toml.write import toml_text
+from offbeat.trace.message_sizes import collective_name
+from offbeat.trace.read import Progress, Trace
+from offbeat.units import counted, enumeration
+
+LEAST_WORK = 0.002
+"""Work before a phase that takes less than this share of an iteration is added to that before a later one."""
+
+LEAST_NOISE = 0.001
+"""Variation of the work by less than this share of an iteration is left out."""
+
+MOST_LEFT_OUT = 0.05
+"""If what the program file cannot express takes more than this share of the iterations, there is no file."""
+
+_SENDS: dict[str, Sends] = {
+    "MPI_Send": "blocking",
+    "MPI_Ssend": "synchronous",
+    "MPI_Issend": "synchronous",
+    "MPI_Ssend_init": "synchronous",
+    "MPI_Bsend": "buffered",
+    "MPI_Ibsend": "buffered",
+    "MPI_Bsend_init": "buffered",
+}
+"""The way of sending by the function; every other function is nonblocking."""
+
+
+class DerivedProgram(Struct, kw_only=True, eq=False):
+    """A program from a trace; ``measured_s`` is the mean time of its iterations in the trace.
+
+    ``read`` and ``total`` are the iterations that were read, and all of them; ``notes`` say what the file
+    leaves out.
+    """
+
+    program: Program
+    measured_s: float
+    read: int
+    total: int
+    notes: list[str]
+
+
+def derive_program(
+    trace: Trace,
+    platform: Platform,
+    *,
+    way: str = "",
+    anchor: str = "",
+    on_progress: Progress | None = None,
+) -> DerivedProgram:
+    """Derive the program of a trace; collectives run by the algorithm that is fastest on the platform.
+
+    For ``way`` and ``anchor`` see :func:`find_iterations`. Raises :class:`BadInput` for a trace that lacks
+    what a program file needs.
+    """
+    _check(trace)
+    iterations = find_iterations(trace, way=way, anchor=anchor, on_progress=on_progress)
+    _check_iterations(trace, iterations)
+    calls = read_calls(trace, iterations)
+    found = traced_phases(calls)
+    edges_ns = iterations.edges_ns[:, calls.first : calls.first + calls.rows + 1]
+    measured_s = float((edges_ns[:, -1] - edges_ns[:, 0]).mean()) / calls.rows / 1e9
+    builder = _Builder(trace, platform, calls, found, measured_s)
+    phases, noise = builder.phases(), builder.noise()
+    if not phases:
+        raise BadInput(f"{trace.directory}: the iterations have no messages and no work")
+    name = Path(trace.headers[0].program).stem or "program"
+    file = ProgramFile(
+        name=f"{name} (from a trace)",
+        source=f"a trace of {trace.headers[0].library.splitlines()[0]}",
+        ranks=len(iterations.ranks),
+        iterations=max(iterations.count, 1),
+        phase=phases,
+        noise=noise,
+    )
+    return DerivedProgram(
+        program=loads(toml_text(file), trace.directory),
+        measured_s=measured_s,
+        read=calls.rows * iterations.each,
+        total=iterations.count,
+        notes=[*iterations.notes, *builder.notes],
+    )
+
+
+def _check(trace: Trace) -> None:
+    if not trace.has_messages:
+        raise BadInput(
+            f"{trace.directory}: point-to-point calls were not recorded, so that the messages of an iteration"
+            " are not known; record them with 'offbeat trace run --messages'"
+        )
+    if any(header.sampling for header in trace.headers):
+        raise BadInput(
+            f"{trace.directory}: the trace was sampled, so that calls are missing in its iterations; record"
+            " all calls"
+        )
+
+
+def _check_iterations(trace: Trace, iterations: Iterations) -> None:
+    """A program needs iterations of all ranks, of each the same number."""
+    if not iterations.rows:
+        raise BadInput(f"{trace.directory}: {iterations.notes[-1]}")
+    if len(iterations.ranks) < trace.size:
+        raise BadInput(
+            f"{trace.directory}: the trace has the files of {len(iterations.ranks)} of"
+            f" {counted(trace.size, 'rank')}; a program needs all of them"
+        )
+    if not (iterations.rows_of == usual(iterations.rows_of)).all():
+        raise BadInput(f"{trace.directory}: the ranks have different numbers of iterations")
+
+
+class _Builder:
+    """Writes the phases of a program file."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        platform: Platform,
+        calls: IterationCalls,
+        found: TracedPhases,
+        measured_s: float,
+    ) -> None:
+        self._trace, self._platform, self._calls, self._found = trace, platform, calls, found
+        self._measured_s = measured_s
+        self._p = len(calls.rest_ns)
+        self.notes: list[str] = []
+        self._work_s, self._slots = self._merged_work()
+
+    def phases(self) -> list[PhaseSection]:
+        """All phases in their order; work and exchanges are numbered."""
+        phases: list[PhaseSection] = []
+        left_out: Counter[str] = Counter()
+        for index, phase in enumerate(self._found.phases):
+            if index in self._slots:
+                phases.append(self._work(index))
+            if len(phase.messages):
+                phases.append(self._exchange(phase))
+            for number in phase.collectives:
+                section = self._collective(number, phase.every)
+                if isinstance(section, str):
+                    left_out[section] += self._spent_ns(number)
+                else:
+                    phases.append(section)
+        if len(self._found.phases) in self._slots:
+            phases.append(self._work(len(self._found.phases)))
+        self._check_left_out(left_out)
+        self._note_irregular()
+        return phases
+
+    def noise(self) -> list[NoiseSection]:
+        """The variation of the longest work, as exponential delays of all ranks."""
+        if not self._slots:
+            return []
+        slot = max(self._slots, key=lambda one: float(np.nanmean(self._work_s[one])))
+        delay_s = self._variation_s(slot)
+        if delay_s < LEAST_NOISE * self._measured_s:
+            return []
+        return [
+            NoiseSection(
+                phase=self._work_name(slot),
+                when="after",
+                time=delay_s,
+                distribution="exponential",
+                pick="all",
+            )
+        ]
+
+    def _merged_work(self) -> tuple[NDArray[np.float64], list[int]]:
+        """The work, (slots, rows, p), and the slots with enough of it; the others are added to later ones."""
+        work_s = self._found.work_s.copy()
+        enough = LEAST_WORK * self._measured_s
+        is_enough = [bool(np.nanmean(one) >= enough) if np.isfinite(one).any() else False for one in work_s]
+        slots = [index for index, holds in enumerate(is_enough) if holds]
+        for index, holds in enumerate(is_enough):
+            if not holds and slots:
+                target = next((slot for slot in slots if slot > index), slots[0])
+                work_s[target] += work_s[index]
+        return work_s, slots
+
+    def _variation_s(self, slot: int) -> float:
+        """By how much the work of a rank exceeds its usual least on average: the median over ranks."""
+        work_s = self._work_s[slot]
+        return float(np.nanmedian(np.nanmean(work_s, axis=0) - np.nanpercentile(work_s, 10, axis=0)))
+
+    def _work_name(self, slot: int) -> str:
+        return f"work {self._slots.index(slot) + 1}"
+
+    def _work(self, slot: int) -> PhaseSection:
+        """The work before a phase; without the part that :meth:`noise` adds."""
+        of_rank = np.nanmean(self._work_s[slot], axis=0)
+        of_rank = np.where(np.isfinite(of_rank), of_rank, np.nanmean(of_rank))
+        mean_s = float(of_rank.mean())
+        noise = {one.phase: one.time for one in self.noise()}
+        base_s = max(mean_s - noise.get(self._work_name(slot), 0.0), 0.1 * mean_s)
+        weights = [float(f"{weight:.4g}") for weight in (of_rank / mean_s).tolist()]
+        is_even = max(weights) - min(weights) < 0.001
+        return PhaseSection(
+            kind="work", name=self._work_name(slot), time=base_s, weights=[] if is_even else weights
+        )
+
+    def _exchange(self, phase: TracedPhase) -> PhaseSection:
+        calls = self._calls
+        sent = calls.messages.select(phase.messages)
+        place = calls.bursts.place
+        rows = np.stack([place[sent.sent], place[sent.received], sent.bytes], axis=1)
+        is_own = rows[:, 0] == rows[:, 1]
+        functions = Counter(self._trace.functions[number].name for number in sent.issued_by.tolist())
+        if is_own.any():
+            self.notes.append(f"{counted(int(is_own.sum()), 'message')} of ranks to themselves: left out")
+        section = PhaseSection(
+            kind="exchange",
+            neighbours="list",
+            messages=rows[~is_own].tolist(),
+            sends=_SENDS.get(functions.most_common(1)[0][0], "nonblocking"),
+            every=phase.every,
+        )
+        return _by_offsets(section, self._p)
+
+    def _collective(self, number: int, every: int) -> PhaseSection | str:
+        """A collective of all ranks; of another one what it is, for a sentence."""
+        call = self._calls.collectives[number]
+        name = collective_name(call.name)
+        communicator = self._trace.communicators.all[call.communicator]
+        if communicator.size != self._p or communicator.is_inter:
+            return f"{call.name} on communicators of {counted(communicator.size, 'rank')}"
+        if name not in PROPERTIES:
+            return call.name
+        family: Family = "openmpi" if "Open MPI" in self._trace.headers[0].library else "mpich"
+        section = PhaseSection(
+            kind="collective",
+            collective=name,
+            bytes=[] if name == "barrier" else [call.bytes],
+            family=family,
+            root=self._root(number) if name in ROOTED else 0,
+            every=every,
+        )
+        fastest = fastest_algorithms(section, self._p, self._platform)
+        return structs.replace(section, algorithm=fastest[0].name) if fastest else call.name
+
+    def _root(self, number: int) -> int:
+        """The world rank of the root, from the record of the first rank."""
+        call = self._calls.collectives[number]
+        file = self._trace.files[0]
+        ids = self._trace.communicators.index_of_ids(file)
+        for pages in file.lanes.values():
+            for part in np.array_split(pages, max(len(pages) // 64, 1)):
+                records = file.records(part)
+                known = np.minimum(records["communicator"], len(ids) - 1)
+                is_call = (ids[known] == call.communicator) & (records["sequence"] == call.sequence)
+                if is_call.any():
+                    root = int(records["root"][is_call][0])
+                    members = self._trace.communicators.all[call.communicator].members
+                    return max(int(members[root]), 0) if 0 <= root < len(members) else 0
+        return 0
+
+    def _spent_ns(self, number: int) -> int:
+        """The time of a collective, summed over ranks."""
+        bursts = self._calls.bursts
+        return int(bursts.spent_ns[bursts.collective == number].sum())
+
+    def _check_left_out(self, left_out: Counter[str]) -> None:
+        share = sum(left_out.values()) / 1e9 / self._p / self._measured_s
+        if not left_out:
+            return
+        what = enumeration(list(left_out))
+        if share > MOST_LEFT_OUT:
+            raise BadInput(
+                f"{self._trace.directory}: {100 * share:.0f}% of an iteration are spent in what a program"
+                f" file cannot express: {what}"
+            )
+        self.notes.append(f"a program file cannot express {what}: left out ({100 * share:.1f}% of the time)")
+
+    def _note_irregular(self) -> None:
+        share = 1 - float(self._found.is_regular.mean())
+        if share > 0.01:
+            self.notes.append(
+                f"{100 * share:.0f}% of the iterations of ranks have other phases, or another order of them:"
+                " left out"
+            )
+        lost = self._calls.lost / max(len(self._calls.messages) + self._calls.lost, 1)
+        if lost > 0.01:
+            self.notes.append(
+                f"{100 * lost:.0f}% of the messages end outside of the iterations that were read: left out"
+            )
+
+
+def _by_offsets(phase: PhaseSection, p: int) -> PhaseSection:
+    """The exchange by offsets, if all ranks send messages of one size to ranks at the same offsets."""
+    source, target, size = np.array(phase.messages, np.int64).T
+    each = len(source) // p
+    if len(source) % p or len(np.unique(size)) > 1 or (source != np.repeat(np.arange(p), each)).any():
+        return phase
+    offsets = ((target - source) % p).reshape(p, each)
+    if (np.sort(offsets, axis=1) != np.sort(offsets[0])).any():
+        return phase
+    usual_order = [int(one) if one <= p // 2 else int(one) - p for one in offsets[p // 2]]
+    return structs.replace(
+        phase, neighbours="offsets", offsets=usual_order, messages=[], bytes=[int(size[0])]
+    )
+
+
+def with_memory_traffic(program: Program, platform: Platform, traffic_bytes: int | None = None) -> Program:
+    """The program with memory traffic in place of the time of its work.
+
+    ``traffic_bytes`` is that of a rank in an iteration; it is divided among the phases of work in proportion
+    to their times, which then limit how fast a rank can draw it. Without it, the work is taken as bound by
+    memory: the traffic is what takes the time of the work if all ranks of a memory domain draw it. Raises
+    :class:`BadInput` for a platform without memory bandwidth, and for traffic that the time does not allow.
+    """
+    rate = _saturated_rate(platform, program.file.ranks)
+    work_s = sum(phase.time / phase.every for phase in program.file.phase)
+    if traffic_bytes is None:
+        share = rate
+    else:
+        share = traffic_bytes / work_s if work_s else 0.0
+        _check_traffic(program, platform, share / rate, traffic_bytes)
+
+    def changed(phase: PhaseSection) -> PhaseSection:
+        if phase.kind != "work":
+            return phase
+        flops = 0.0 if traffic_bytes is None else phase.time * platform.file.flop_rate
+        return structs.replace(phase, memory=round(phase.time * share), time=0.0, flops=flops)
+
+    phases = [changed(phase) for phase in program.file.phase]
+    return structs.replace(program, file=structs.replace(program.file, phase=phases))
+
+
+def _saturated_rate(platform: Platform, ranks: int) -> float:
+    """Bytes per second that a rank draws if all ranks of its domain do."""
+    memory = platform.file.memory
+    if not memory.bandwidth:
+        raise BadInput(
+            f"the platform {platform.name} has no memory bandwidth; add a section [memory] to its file"
+            " ('offbeat platform calibrate' measures it), or take another platform"
+        )
+    domains = platform.domain_of_rank(platform.node_of_rank(ranks))
+    return min(memory.core_bandwidth, memory.bandwidth / int(np.bincount(domains).max()))
+
+
+def _check_traffic(program: Program, platform: Platform, share: float, traffic_bytes: int) -> None:
+    if not platform.file.flop_rate:
+        raise BadInput(
+            f"the platform {platform.name} has no flop_rate; add this key to its file ('offbeat platform"
+            " calibrate' measures it), or take another platform"
+        )
+    if share > 1.1:
+        raise BadInput(
+            f"--memory: {traffic_bytes} bytes in an iteration need {share:.2g} times as long as the work"
+            f" takes in the trace of {program.name}, at the memory bandwidth of the platform {platform.name};"
+            " give the traffic of one rank, and the platform of the trace"
+        )

@@ -1,0 +1,169 @@
+"""A program file from a trace: the trace of a simulated program gives that program again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captured_command import invoke
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from program_texts import platform, program
+from ring_traces import Ring, computing
+
+from offbeat.cli.program import app
+from offbeat.errors import BadInput
+from offbeat.execution.derived_program import DerivedProgram, derive_program, with_memory_traffic
+from offbeat.program.load import Program
+from offbeat.program.neighbours import messages
+from offbeat.program.simulate import lockstep, prepare
+from offbeat.program.simulated_trace import plan, simulate_traced
+from offbeat.trace.read import open_trace
+
+WORK = '[[phase]]\nkind = "work"\ntime = "{time}"\nweights = {weights}\n'
+EXCHANGE = (
+    '[[phase]]\nkind = "exchange"\nneighbours = "{neighbours}"\nbytes = ["{size}"]\nsends = "{sends}"\n'
+)
+ALLREDUCE = (
+    '[[phase]]\nkind = "collective"\ncollective = "{name}"\nalgorithm = "{algorithm}"\nbytes = [{size}]\n'
+    "every = {every}\n"
+)
+
+
+def derived(original: Program, folder: Path) -> DerivedProgram:
+    run = prepare(original, platform())
+    simulate_traced(run, plan(run, folder))
+    return derive_program(open_trace(folder), platform())
+
+
+def sent(one: Program) -> list[list[tuple[int, int, int]]]:
+    """The messages of each exchange."""
+    found = []
+    for phase in one.file.phase:
+        if phase.kind == "exchange":
+            listed = messages(phase, one.file.ranks)
+            rows = zip(listed.source.tolist(), listed.target.tolist(), listed.bytes.tolist(), strict=True)
+            found.append(sorted(rows))
+    return found
+
+
+def collectives(one: Program) -> list[tuple[str, list[int], int, int]]:
+    return [
+        (phase.collective, phase.bytes, phase.root, phase.every)
+        for phase in one.file.phase
+        if phase.kind == "collective"
+    ]
+
+
+PHASES = st.one_of(
+    st.builds(
+        WORK.format,
+        time=st.sampled_from(["1 ms", "2 ms"]),
+        weights=st.sampled_from(["[]", "[1.0, 1.3]", "[1.0, 1.2, 0.8, 1.0]"]),
+    ),
+    st.builds(
+        EXCHANGE.format,
+        neighbours=st.sampled_from(["ring", "line", "grid", "box"]),
+        size=st.sampled_from(["8 B", "4 KiB", "100 kB"]),
+        sends=st.sampled_from(["nonblocking", "buffered"]),
+    ),
+    st.builds(
+        ALLREDUCE.format,
+        name=st.just("allreduce"),
+        algorithm=st.just("recursive_doubling"),
+        size=st.sampled_from([8, 4096]),
+        every=st.sampled_from([1, 4]),
+    ),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(st.lists(PHASES, min_size=1, max_size=5), st.sampled_from([8, 12]))
+def test_the_trace_of_a_simulation_gives_its_messages_and_collectives(
+    tmp_path_factory: pytest.TempPathFactory, phases: list[str], ranks: int
+) -> None:
+    first = WORK.format(time="3 ms", weights=[])
+    original = program(first, *phases, EXCHANGE.format(neighbours="ring", size="8 B", sends="nonblocking"))
+    original = original.resized(ranks=ranks, iterations=24)
+    found = derived(original, tmp_path_factory.mktemp("t") / "trace").program
+    assert sent(found) == sent(original)
+    assert collectives(found) == collectives(original)
+    expected_s, got_s = (lockstep(one, platform()).iteration_s for one in (original, found))
+    assert got_s == pytest.approx(expected_s, rel=0.02)
+
+
+def test_work_differs_between_ranks_as_in_the_trace(tmp_path: Path) -> None:
+    weights = [1.0, 1.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    original = program(
+        WORK.format(time="2 ms", weights=weights),
+        EXCHANGE.format(neighbours="line", size="1 kB", sends="blocking"),
+        iterations=40,
+    )
+    found = derived(original, tmp_path / "t")
+    (work, exchange) = found.program.file.phase
+    assert (np.array(work.weights) * work.time).tolist() == pytest.approx(
+        [2e-3 * weight for weight in weights], rel=1e-3
+    )
+    assert exchange.sends == "blocking"
+    assert (found.read, found.total) == (40, 40)
+    simulated = prepare(found.program, platform()).simulate()
+    assert simulated.mean_iteration_s() == pytest.approx(found.measured_s, rel=0.01)
+
+
+def test_work_bound_by_memory_takes_as_long_as_in_the_trace(tmp_path: Path) -> None:
+    original = program(
+        '[[phase]]\nkind = "work"\nmemory = "10 MB"\n',
+        EXCHANGE.format(neighbours="ring", size="100 kB", sends="nonblocking"),
+    )
+    found = derived(original, tmp_path / "t").program
+    bound = with_memory_traffic(found, platform())
+    assert bound.file.phase[0].memory == pytest.approx(10**7, rel=1e-3)
+    assert lockstep(bound, platform()).iteration_s == pytest.approx(
+        lockstep(original, platform()).iteration_s, rel=1e-3
+    )
+    half = with_memory_traffic(found, platform(), 5 * 10**6)
+    assert half.file.phase[0].memory == pytest.approx(5 * 10**6, rel=1e-3)
+    assert lockstep(half, platform()).work_s == pytest.approx(lockstep(found, platform()).work_s, rel=1e-3)
+    with pytest.raises(BadInput, match="--memory: 20000000 bytes in an iteration need 2 times as long"):
+        with_memory_traffic(found, platform(), 2 * 10**7)
+    with pytest.raises(BadInput, match="has no memory bandwidth"):
+        with_memory_traffic(found, platform(memory=""))
+
+
+def test_variation_of_the_work_becomes_exponential_delays(tmp_path: Path) -> None:
+    trace = Ring(computing(150, 6, us=500, noise_us=50), allreduce_every=10).write(tmp_path / "t")
+    found = derive_program(open_trace(trace), platform())
+    (noise,) = found.program.file.noise
+    assert (noise.pick, noise.distribution) == ("all", "exponential")
+    assert noise.time == pytest.approx(45e-6, rel=0.2)
+    work = found.program.file.phase[0]
+    assert work.time + noise.time == pytest.approx(550e-6, rel=0.02)
+    assert collectives(found.program) == [("allreduce", [8], 0, 10)]
+    assert [len(one) for one in sent(found.program)] == [12]
+
+
+def test_a_trace_without_what_a_program_needs_gets_a_sentence(tmp_path: Path) -> None:
+    without = Ring(computing(30, 4)).write(tmp_path / "without", has_messages=0)
+    sampled = Ring(computing(30, 4)).write(tmp_path / "sampled", sampling=b"every 4th call")
+    missing = Ring(computing(30, 4)).write(tmp_path / "missing")
+    next(iter(sorted(missing.glob("*2*")))).unlink()
+    for folder, sentence in (
+        (without, "point-to-point calls were not recorded"),
+        (sampled, "the trace was sampled"),
+        (missing, "the trace has the files of 3 of 4 ranks"),
+    ):
+        with pytest.raises(BadInput, match=sentence):
+            derive_program(open_trace(folder), platform())
+
+
+def test_the_command_writes_a_file_that_can_be_simulated(tmp_path: Path) -> None:
+    trace = Ring(computing(40, 6)).write(tmp_path / "t")
+    path = tmp_path / "program.toml"
+    invoke(app, "init", path, "--from-trace", trace, "--platform", "fritz")
+    assert "MPI_" not in path.read_text() and "offsets = [-1, 1]" in path.read_text()
+    assert "6 ranks, 40 iterations" in invoke(app, "simulate", path, "--platform", "fritz").stdout
+    with pytest.raises(BadInput, match="--from-trace needs --platform"):
+        invoke(app, "init", path, "--from-trace", trace)
+    with pytest.raises(BadInput, match="give one of them"):
+        invoke(app, "init", path, "--from-trace", trace, "--from", "mst")
