@@ -185,7 +185,8 @@ static void mark_exit(void) {
     header->state = OFFBEAT_TRACE_EXITED;
 }
 
-_Static_assert(OFFBEAT_TRACER_FUNCTION_COUNT <= OFFBEAT_INJECT_MAX_FUNCTIONS, "inject.h needs more room");
+_Static_assert((int)OFFBEAT_TRACER_FUNCTION_COUNT <= (int)OFFBEAT_INJECT_MAX_FUNCTIONS,
+               "inject.h needs more room");
 
 static const char *name_of_function(int function) {
     return offbeat_tracer_functions[function].name;

@@ -31,8 +31,8 @@ MOST_CALLS = 4_000_000
 class SentMessages(Columns, eq=False):
     """Messages in the order of ranks and posts, (n,).
 
-    They go from the burst ``sent`` to the burst ``received``, indices of :class:`Bursts`; ``issued_by`` is the
-    index of the function that posted the send.
+    They go from the burst ``sent`` to the burst ``received``, indices of :class:`Bursts`; ``issued_by`` is
+    the index of the function that posted the send.
     """
 
     sent: NDArray[np.int64]
