@@ -5,6 +5,7 @@
 # 3. Traces an application (offbeat-ft), predicts its run time and tries the choices: from examples/application.toml
 #    to demo/application/.
 # 4. Runs the example program examples/stencil, whose processes exchange faces with partitioned messages.
+# 5. Simulates a program on a cluster that becomes faster if its processes run out of step, to demo/out-of-step/.
 #
 # Each command is shown before it runs, as a person would type it. After an interruption, the same command resumes.
 set -euo pipefail
@@ -77,6 +78,10 @@ title "17. Threads finish at different times: what does a program gain that send
 cmake -S examples/stencil -B demo/stencil -DCMAKE_PREFIX_PATH="${driver%/bin/offbeat-driver}" >demo/stencil.log && cmake --build demo/stencil >>demo/stencil.log
 run env OMP_NUM_THREADS=2 "${mpirun[@]}" -n 2 demo/stencil/stencil --grid 2x1024x1024 --sleep 5000 --iterations 10
 
+step "18. Does a memory-bound program become faster if its 360 processes run out of step?" \
+    async advise mst --platform fritz --iterations 400
+step "19. Draw it" reproduce async-figure 2 --iterations 2000 --output demo/out-of-step
+
 cat <<END
 
 == Done
@@ -87,5 +92,6 @@ The reports:         $PWD/$simulated/report.html and $PWD/$measured/report.html
 The application:     pictures in $application/pictures/, tuning files in $application/try/tuning/
 The paper's maps:    .venv/bin/offbeat reproduce figure4
 Parts of messages:   docs/howto/partitioned.md, examples/stencil/
+Out of step:         demo/out-of-step/pictures/, docs/howto/async.md
 Your own study:      .venv/bin/offbeat init, then docs/tutorial.md
 END

@@ -14,8 +14,9 @@ from ring_traces import Ring, computing
 
 from offbeat.cli.program import app
 from offbeat.errors import BadInput
-from offbeat.execution.derived_program import DerivedProgram, derive_program, with_memory_traffic
+from offbeat.execution.derived_program import DerivedProgram, derive_program
 from offbeat.program.load import Program
+from offbeat.program.memory_traffic import with_memory_traffic
 from offbeat.program.neighbours import messages
 from offbeat.program.simulate import lockstep, prepare
 from offbeat.program.simulated_trace import plan, simulate_traced
@@ -122,10 +123,11 @@ def test_work_bound_by_memory_takes_as_long_as_in_the_trace(tmp_path: Path) -> N
     assert lockstep(bound, platform()).iteration_s == pytest.approx(
         lockstep(original, platform()).iteration_s, rel=1e-3
     )
+    assert with_memory_traffic(found, platform(), 95 * 10**5) == bound
     half = with_memory_traffic(found, platform(), 5 * 10**6)
     assert half.file.phase[0].memory == pytest.approx(5 * 10**6, rel=1e-3)
     assert lockstep(half, platform()).work_s == pytest.approx(lockstep(found, platform()).work_s, rel=1e-3)
-    with pytest.raises(BadInput, match="--memory: 20000000 bytes in an iteration need 2 times as long"):
+    with pytest.raises(BadInput, match="--memory: this traffic in an iteration takes 2 times as long"):
         with_memory_traffic(found, platform(), 2 * 10**7)
     with pytest.raises(BadInput, match="has no memory bandwidth"):
         with_memory_traffic(found, platform(memory=""))

@@ -213,7 +213,8 @@ def _preconditions(
     if even := without_imbalance(program):
         blocks = counterfactual.delays_help("without imbalance", even)
         says = (
-            f"a rank has up to {100 * imbalance(program):.0f}% more work than the mean rank; with equal work"
+            f"in lockstep, work takes {100 * imbalance(program, composite):.0f}% longer than with equal work"
+            " on all ranks; with equal work"
         )
         says += ", injected delays " + ("gain" if blocks else "do not gain either")
         found.append(Precondition(name="balance", holds=not blocks, says=says))

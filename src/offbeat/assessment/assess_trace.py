@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from offbeat.assessment.assess import Assessment, Report, Verdict, assess
-from offbeat.execution.derived_program import DerivedProgram, with_memory_traffic
+from offbeat.execution.derived_program import DerivedProgram
 from offbeat.platform.machine import Platform
-from offbeat.units import format_size
+from offbeat.program.memory_traffic import with_memory_traffic
+from offbeat.units import rounded_size
 
 WIDEST = 1.25
 """If a simulated iteration takes this many times longer or shorter than a traced one, the simulation does not
@@ -62,7 +63,7 @@ def assess_trace(
             "the work is bound by the cores": program,
         }
     else:
-        size = format_size(traffic_bytes)
+        size = rounded_size(traffic_bytes)
         programs = {
             f"a rank has {size} of memory traffic in an iteration": with_memory_traffic(
                 program, platform, traffic_bytes

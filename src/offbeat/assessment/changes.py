@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct, structs
 
 from offbeat.platform.machine import Platform
@@ -149,23 +150,25 @@ def without_collectives(program: Program) -> Program | None:
 
 def without_imbalance(program: Program) -> Program | None:
     """The program with the mean work on every rank; None if all ranks have the same work."""
-    if imbalance(program) <= 0:
-        return None
     ranks = program.file.ranks
+    if all(np.ptp(weights_of(phase, ranks)) == 0 for phase in program.file.phase):
+        return None
     return _changed(
         program, lambda phase: structs.replace(phase, weights=[float(weights_of(phase, ranks).mean())])
     )
 
 
-def imbalance(program: Program) -> float:
-    """How much more work the rank with the most has than the mean rank, in the phase with the largest such
-    difference: 0.3 is 30%."""
-    largest = 0.0
-    for phase in program.file.phase:
+def imbalance(program: Program, composite: Lockstep) -> float:
+    """How much longer the work of an iteration takes in lockstep than with equal work on all ranks.
+
+    0.3 is 30%. ``composite`` is the program in lockstep.
+    """
+    mean_s = 0.0
+    for phase, phase_s in zip(program.file.phase, composite.phase_s, strict=True):
         of_rank = weights_of(phase, program.file.ranks)
-        if phase.kind == "work" and of_rank.mean() > 0:
-            largest = max(largest, float(of_rank.max() / of_rank.mean()) - 1)
-    return largest
+        if phase.kind == "work":
+            mean_s += phase_s / phase.every * float(of_rank.mean() / of_rank.max())
+    return composite.work_s / mean_s - 1 if mean_s else 0.0
 
 
 def _changed(program: Program, change: Callable[[PhaseSection], PhaseSection]) -> Program:

@@ -89,7 +89,7 @@ def _advise_trace(
     from offbeat.assessment.assess_trace import assess_trace
     from offbeat.cli.program_options import derived_from
 
-    traffic_bytes = parse_size(memory) if memory else None
+    traffic_bytes = _traffic_bytes(memory) if memory else None
     derived = derived_from(directory, on, anchor)
     with _progress(f"simulate {derived.program.name} on {on.name}") as on_progress:
         assessment = assess_trace(
@@ -103,6 +103,16 @@ def _advise_trace(
     if prints_text(json):
         _print_of_trace(assessment)
     write_json(json, lambda: encoded(assessment))
+
+
+def _traffic_bytes(text: str) -> int:
+    try:
+        size = parse_size(text)
+    except BadInput as error:
+        raise BadInput(f"--memory: {error}") from None
+    if not 0 < size < 2**62:
+        raise BadInput(f"--memory {text}: give the bytes of a rank in an iteration, such as '300 MB'")
+    return size
 
 
 @contextmanager

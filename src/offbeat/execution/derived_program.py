@@ -1,7 +1,7 @@
 """A program file from a trace: its messages and collectives, and its work as time on the cores.
 
-A trace has no memory traffic. :func:`with_memory_traffic` turns the time of work into traffic, for a program
-whose traffic was measured otherwise or is assumed.
+A trace has no memory traffic; :mod:`offbeat.program.memory_traffic` adds what was measured otherwise or is
+assumed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.execution.iteration_calls import IterationCalls, read_calls
-from offbeat.execution.iterations import Iterations, find_iterations, usual
+from offbeat.execution.iterations import Iterations, caller_label, find_iterations, usual
 from offbeat.execution.phases import TracedPhase, TracedPhases, traced_phases
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import fastest_algorithms
@@ -144,6 +144,8 @@ class _Builder:
         self._trace, self._platform, self._calls, self._found = trace, platform, calls, found
         self._measured_s = measured_s
         self._p = len(calls.rest_ns)
+        self._numbers: Counter[str] = Counter()
+        self._sites: dict[str, list[str]] = {}
         self.notes: list[str] = []
         self._work_s, self._slots = self._merged_work()
 
@@ -166,6 +168,7 @@ class _Builder:
             phases.append(self._work(len(self._found.phases)))
         self._check_left_out(left_out)
         self._note_irregular()
+        self.notes += [f"{enumeration(names)}: {site}" for site, names in self._sites.items()]
         return phases
 
     def noise(self) -> list[NoiseSection]:
@@ -247,8 +250,10 @@ class _Builder:
         if name not in PROPERTIES:
             return call.name
         family: Family = "openmpi" if "Open MPI" in self._trace.headers[0].library else "mpich"
+        self._numbers[name] += 1
         section = PhaseSection(
             kind="collective",
+            name=f"{name} {self._numbers[name]}",
             collective=name,
             bytes=[] if name == "barrier" else [call.bytes],
             family=family,
@@ -256,7 +261,15 @@ class _Builder:
             every=every,
         )
         fastest = fastest_algorithms(section, self._p, self._platform)
-        return structs.replace(section, algorithm=fastest[0].name) if fastest else call.name
+        if not fastest:
+            return call.name
+        self._sites.setdefault(self._site(number), []).append(section.name)
+        return structs.replace(section, algorithm=fastest[0].name)
+
+    def _site(self, number: int) -> str:
+        """The call site of a collective."""
+        bursts = self._calls.bursts
+        return caller_label(self._trace, int(bursts.caller[(bursts.collective == number).argmax()]))
 
     def _root(self, number: int) -> int:
         """The world rank of the root, from the record of the first rank."""
@@ -318,55 +331,3 @@ def _by_offsets(phase: PhaseSection, p: int) -> PhaseSection:
     return structs.replace(
         phase, neighbours="offsets", offsets=usual_order, messages=[], bytes=[int(size[0])]
     )
-
-
-def with_memory_traffic(program: Program, platform: Platform, traffic_bytes: int | None = None) -> Program:
-    """The program with memory traffic in place of the time of its work.
-
-    ``traffic_bytes`` is that of a rank in an iteration; it is divided among the phases of work in proportion
-    to their times, which then limit how fast a rank can draw it. Without it, the work is taken as bound by
-    memory: the traffic is what takes the time of the work if all ranks of a memory domain draw it. Raises
-    :class:`BadInput` for a platform without memory bandwidth, and for traffic that the time does not allow.
-    """
-    rate = _saturated_rate(platform, program.file.ranks)
-    work_s = sum(phase.time / phase.every for phase in program.file.phase)
-    if traffic_bytes is None:
-        share = rate
-    else:
-        share = traffic_bytes / work_s if work_s else 0.0
-        _check_traffic(program, platform, share / rate, traffic_bytes)
-
-    def changed(phase: PhaseSection) -> PhaseSection:
-        if phase.kind != "work":
-            return phase
-        flops = 0.0 if traffic_bytes is None else phase.time * platform.file.flop_rate
-        return structs.replace(phase, memory=round(phase.time * share), time=0.0, flops=flops)
-
-    phases = [changed(phase) for phase in program.file.phase]
-    return structs.replace(program, file=structs.replace(program.file, phase=phases))
-
-
-def _saturated_rate(platform: Platform, ranks: int) -> float:
-    """Bytes per second that a rank draws if all ranks of its domain do."""
-    memory = platform.file.memory
-    if not memory.bandwidth:
-        raise BadInput(
-            f"the platform {platform.name} has no memory bandwidth; add a section [memory] to its file"
-            " ('offbeat platform calibrate' measures it), or take another platform"
-        )
-    domains = platform.domain_of_rank(platform.node_of_rank(ranks))
-    return min(memory.core_bandwidth, memory.bandwidth / int(np.bincount(domains).max()))
-
-
-def _check_traffic(program: Program, platform: Platform, share: float, traffic_bytes: int) -> None:
-    if not platform.file.flop_rate:
-        raise BadInput(
-            f"the platform {platform.name} has no flop_rate; add this key to its file ('offbeat platform"
-            " calibrate' measures it), or take another platform"
-        )
-    if share > 1.1:
-        raise BadInput(
-            f"--memory: {traffic_bytes} bytes in an iteration need {share:.2g} times as long as the work"
-            f" takes in the trace of {program.name}, at the memory bandwidth of the platform {platform.name};"
-            " give the traffic of one rank, and the platform of the trace"
-        )

@@ -45,13 +45,15 @@ class Bursts(Columns, eq=False):
     """Bursts in the order of places and rows, (n,); ``place`` is an index of ``Iterations.ranks``.
 
     ``row`` is counted from the first one that was read. ``site`` is a number for the set of callers, equal
-    for equal sets. ``computed_ns`` is the time outside MPI before its calls, ``spent_ns`` that inside them.
-    ``collective`` is the number of its collective call, equal on all ranks of the call; -1 if it has none.
+    for equal sets, ``caller`` one of them. ``computed_ns`` is the time outside MPI before its calls,
+    ``spent_ns`` that inside them. ``collective`` is the number of its collective call, equal on all ranks of
+    the call; -1 if it has none.
     """
 
     place: NDArray[np.int64]
     row: NDArray[np.int64]
     site: NDArray[np.int64]
+    caller: NDArray[np.int64]
     computed_ns: NDArray[np.int64]
     spent_ns: NDArray[np.int64]
     collective: NDArray[np.int64]
@@ -111,6 +113,7 @@ def read_calls(trace: Trace, iterations: Iterations) -> IterationCalls:
             place=calls.place[begins],
             row=calls.row[begins],
             site=_site_numbers(calls.caller, burst),
+            caller=calls.caller[begins],
             computed_ns=_sums(computed, begins),
             spent_ns=_sums(calls.exit_ns - np.maximum(calls.enter_ns, latest), begins),
             collective=collective[begins],

@@ -60,7 +60,7 @@ def traced_phases(calls: IterationCalls) -> TracedPhases:
     sequences = [[int(calls.bursts.site[at]) for at in bursts] for bursts in in_phases]
     numbers = [[phase_of[at] for at in bursts] for bursts in in_phases]
     mapped, is_regular = _mapped(calls, by_row, sequences, numbers)
-    every = _every(mapped, by_row, is_regular, len(phases))
+    every = _every(mapped, by_row, len(phases))
     return TracedPhases(
         phases=[
             TracedPhase(messages=messages, collectives=collectives, every=each)
@@ -195,17 +195,13 @@ def _mapped(
     return mapped, is_regular
 
 
-def _every(
-    mapped: dict[int, int], by_row: list[list[list[int]]], is_regular: NDArray[np.bool_], count: int
-) -> list[int]:
-    """In every how manyth iteration each phase is executed."""
-    executed = np.zeros(count)
-    regular = np.zeros(count)
+def _every(mapped: dict[int, int], by_row: list[list[list[int]]], count: int) -> list[int]:
+    """In every how manyth iteration each phase is executed: the usual distance of its rows."""
+    rows_of: list[list[int]] = [[] for _ in range(count)]
     for row, of_ranks in enumerate(by_row):
-        found = {mapped[at] for bursts in of_ranks for at in bursts if at in mapped}
-        executed[list(found)] += 1
-        regular += bool(is_regular[row].any())
-    return [max(round(all_rows / max(rows, 1)), 1) for all_rows, rows in zip(regular, executed, strict=True)]
+        for phase in {mapped[at] for bursts in of_ranks for at in bursts if at in mapped}:
+            rows_of[phase].append(row)
+    return [int(np.median(np.diff(rows))) if len(rows) > 1 else len(by_row) for rows in rows_of]
 
 
 def _work_s(

@@ -30,13 +30,15 @@ def figure(run: Iterations, composite: Lockstep) -> Figure:
     explained = "lines: 1 / mean time of an iteration; areas: from the first to the third quartile"
     drawn = titled_figure(WIDTH, height, title, f"{size}; {explained}")
     by_iteration, by_rank, skew = (
-        framed_axes(drawn, 0.75, 0.45 + (2 - number) * PANEL, 1.75, 0.75 + number * PANEL + 0.1)
+        framed_axes(drawn, 0.85, 0.45 + (2 - number) * PANEL, 1.75, 0.75 + number * PANEL + 0.1)
         for number in range(3)
     )
     iteration_s = run.iteration_s()
     lockstep_s, work_s = composite.iteration_s, composite.work_s
     draw_performance(by_iteration, iteration_s, lockstep_s, work_s, run.p, label=run.origin)
     draw_performance(by_rank, iteration_s.T, lockstep_s, work_s, run.p, label=run.origin)
+    by_rank.sharey(by_iteration)  # the same quantity
+    by_iteration.autoscale(axis="y")
     by_iteration.set_xlabel("iteration", fontsize=8)
     by_rank.set_xlabel("rank", fontsize=8)
     legend_beside(by_iteration)
