@@ -1,24 +1,28 @@
 """How often 'offbeat async advise' is right about programs that it has not seen.
 
-    python benchmarks/async_assessment.py [PROGRAMS [SEED]]
+    python benchmarks/async_assessment.py [PROGRAMS [SEED [RECORD]]]
 
 Random programs on the platform fritz. Each is assessed with short simulations. The truth is an assessment
 with three times as many iterations and other seeds. Prints a line for each program whose short assessment is
 wrong, how often each verdict is given and true, how often the verdict is right, and how often it is "helps"
 for a program that loses. The target: right for 90% of 200 programs, and no "helps" that is a loss.
-200 programs take about an hour.
+200 programs take more than an hour; the file RECORD keeps each result, and the same command continues.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from offbeat.assessment.assess import LEAST_GAIN, Assessment, assess, helps, iterations_for
 from offbeat.errors import BadInput
 from offbeat.platform import machine
+from offbeat.platform.machine import Platform
 from offbeat.program.load import Program, loads
 from offbeat.progress_bar import ProgressBar
 
@@ -80,42 +84,71 @@ def _noise(generator: np.random.Generator, memory: int) -> list[str]:
     ]
 
 
-def main(programs: int = PROGRAMS, seed: int = 1) -> int:
+class Compared(Struct, frozen=True, kw_only=True):
+    """What the assessment said of a program, and what is true; gains as fractions."""
+
+    number: int
+    said: str
+    truth: str
+    best: float
+    already: float
+    loses: bool
+
+
+def main(programs: int = PROGRAMS, seed: int = 1, record: str = "") -> int:
     """Compare assessment with the truth; 0 if the target is met, else 1."""
-    platform, generator = machine.load("fritz"), np.random.default_rng(seed)
-    pairs: list[tuple[Assessment, Assessment]] = []
+    platform = machine.load("fritz")
+    path = Path(record) if record else None
+    known = path.read_bytes().splitlines() if path is not None and path.exists() else []
+    compared = {one.number: one for one in (msgspec.json.decode(line, type=Compared) for line in known)}
     with ProgressBar("assess random programs") as bar:
         for number in range(programs):
             bar.update(done=number, total=programs)
             bar.print_periodically(f"{number} of {programs} programs")
-            program = random_program(generator, number)
-            assessment = assess(program, platform)
-            long = iterations_for(program) * LONGER
-            other = program.resized(seed=program.file.seed + 10_000)
-            truth = assess(other, platform, iterations=long)
-            pairs.append((assessment, truth))
-            if assessment.verdict != truth.verdict:
-                print(_line(assessment, truth), flush=True)
-    return _report(pairs)
+            if number in compared:
+                continue
+            one = compare(random_program(np.random.default_rng([seed, number]), number), number, platform)
+            compared[number] = one
+            if path is not None:
+                with path.open("ab") as file:
+                    file.write(msgspec.json.encode(one) + b"\n")
+            if one.said != one.truth:
+                print(_line(one), flush=True)
+    return _report([compared[number] for number in range(programs)])
 
 
-def _line(assessment: Assessment, truth: Assessment) -> str:
-    best = max((gain.total.mean for gain in truth.gains), default=0.0)
-    return (
-        f"{assessment.program}: assessment '{assessment.verdict}', truth '{truth.verdict}';"
-        f" best gain {100 * best:+.2f}%, already {100 * truth.already.mean:+.2f}%"
+def compare(program: Program, number: int, platform: Platform) -> Compared:
+    """Assess a program with short simulations, and with long ones and other seeds."""
+    assessment = assess(program, platform)
+    long = iterations_for(program) * LONGER
+    truth = assess(program.resized(seed=program.file.seed + 10_000), platform, iterations=long)
+    return Compared(
+        number=number,
+        said=assessment.verdict,
+        truth=truth.verdict,
+        best=max((gain.total.mean for gain in truth.gains), default=0.0),
+        already=truth.already.mean,
+        loses=not _gains(truth),
     )
 
 
-def _report(pairs: list[tuple[Assessment, Assessment]]) -> int:
-    right = sum(assessment.verdict == truth.verdict for assessment, truth in pairs)
-    false_help = sum(assessment.verdict == "helps" and not _gains(truth) for assessment, truth in pairs)
-    counts = Counter((assessment.verdict, truth.verdict) for assessment, truth in pairs)
-    for (said, true), count in sorted(counts.items()):
+def _line(one: Compared) -> str:
+    return (
+        f"random {one.number}: assessment '{one.said}', truth '{one.truth}';"
+        f" best gain {100 * one.best:+.2f}%, already {100 * one.already:+.2f}%"
+    )
+
+
+def _report(compared: list[Compared]) -> int:
+    right = sum(one.said == one.truth for one in compared)
+    false_help = sum(one.said == "helps" and one.loses for one in compared)
+    for (said, true), count in sorted(Counter((one.said, one.truth) for one in compared).items()):
         print(f"assessment {said!r:18} truth {true!r:18} {count:5}")
-    print(f"right: {right} of {len(pairs)} ({100 * right / len(pairs):.1f}%; target {100 * TARGET:.0f}%)")
+    print(
+        f"right: {right} of {len(compared)} ({100 * right / len(compared):.1f}%; target {100 * TARGET:.0f}%)"
+    )
     print(f"'helps' although the long simulations show a loss: {false_help} (target 0)")
-    return 0 if right >= TARGET * len(pairs) and not false_help else 1
+    return 0 if right >= TARGET * len(compared) and not false_help else 1
 
 
 def _gains(truth: Assessment) -> bool:
@@ -126,6 +159,6 @@ def _gains(truth: Assessment) -> bool:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*(int(argument) for argument in sys.argv[1:3])))
+        sys.exit(main(*(int(argument) for argument in sys.argv[1:3]), *sys.argv[3:4]))
     except BadInput as error:
         sys.exit(f"async_assessment: {error}")
