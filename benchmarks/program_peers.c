@@ -2,9 +2,9 @@
  *
  *     smpirun ... program_peers ITERATIONS BYTES EVERY DOUBLES BASE_NS STEP_NS
  *
- * In each iteration rank r works for BASE_NS + (7 r modulo 11) STEP_NS, exchanges BYTES with both neighbours on a
- * ring, and calls an allreduce of DOUBLES numbers in every EVERY-th iteration. Rank 0 prints the simulated time of
- * the rank that ends last, in seconds.
+ * In each iteration rank r works for BASE_NS + (7 r modulo 11) STEP_NS, exchanges BYTES with both neighbours
+ * on a ring, and calls an allreduce of DOUBLES numbers in every EVERY-th iteration. Rank 0 prints the
+ * simulated time of the rank that ends last, in seconds.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
     int iterations = atoi(argv[1]), bytes = atoi(argv[2]), every = atoi(argv[3]), doubles = atoi(argv[4]);
     double work = (atof(argv[5]) + 7 * rank % 11 * atof(argv[6])) * NODE_FLOPS_PER_NS;
     char *buffer = calloc(3, (size_t)bytes);
-    double *sent = calloc((size_t)doubles, sizeof *sent), *received = calloc((size_t)doubles, sizeof *received);
+    double *sent = calloc((size_t)doubles, sizeof *sent),
+           *received = calloc((size_t)doubles, sizeof *received);
     double begin_s = MPI_Wtime();
     for (int i = 1; i <= iterations; ++i) {
         smpi_execute_flops(work);
