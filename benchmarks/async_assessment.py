@@ -6,11 +6,12 @@ Random programs on the platform fritz. Each is assessed with short simulations. 
 with three times as many iterations and other seeds. Prints a line for each program whose short assessment is
 wrong, how often each verdict is given and true, how often the verdict is right, and how often it is "helps"
 for a program that loses. The target: right for 90% of 200 programs, and no "helps" that is a loss.
-200 programs take more than an hour; the file RECORD keeps each result, and the same command continues.
+200 programs take hours of CPU time; the file RECORD keeps each result, and the same command continues.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
@@ -95,10 +96,19 @@ class Compared(Struct, frozen=True, kw_only=True):
     loses: bool
 
 
-def main(programs: int = PROGRAMS, seed: int = 1, record: str = "") -> int:
+def arguments() -> tuple[int, int, Path | None]:
+    """The number of programs, the seed, and the file that keeps the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("programs", nargs="?", type=int, default=PROGRAMS)
+    parser.add_argument("seed", nargs="?", type=int, default=1)
+    parser.add_argument("record", nargs="?", type=Path)
+    given = parser.parse_args()
+    return given.programs, given.seed, given.record
+
+
+def main(programs: int, seed: int, path: Path | None) -> int:
     """Compare assessment with the truth; 0 if the target is met, else 1."""
     platform = machine.load("fritz")
-    path = Path(record) if record else None
     known = path.read_bytes().splitlines() if path is not None and path.exists() else []
     compared = {one.number: one for one in (msgspec.json.decode(line, type=Compared) for line in known)}
     with ProgressBar("assess random programs") as bar:
@@ -120,7 +130,7 @@ def main(programs: int = PROGRAMS, seed: int = 1, record: str = "") -> int:
 def compare(program: Program, number: int, platform: Platform) -> Compared:
     """Assess a program with short simulations, and with long ones and other seeds."""
     assessment = assess(program, platform)
-    long = iterations_for(program) * LONGER
+    long = iterations_for(program, platform) * LONGER
     truth = assess(program.resized(seed=program.file.seed + 10_000), platform, iterations=long)
     return Compared(
         number=number,
@@ -159,6 +169,6 @@ def _gains(truth: Assessment) -> bool:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*(int(argument) for argument in sys.argv[1:3]), *sys.argv[3:4]))
+        sys.exit(main(*arguments()))
     except BadInput as error:
         sys.exit(f"async_assessment: {error}")

@@ -300,7 +300,7 @@ def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
         observed = np.array(list(said_and_seen([select(one, within=TOLERANCE) for one in studies])))
         if not len(observed):
             sys.exit(f"nothing to compare in {folder}: no choice with a confidence is in two studies")
-        library, nodes = studies[0].cases["library"][0], max(1, studies[0].cases["nodes"].max())
+        library, nodes = studies[0].cases["library"][0], max(1, *studies[0].cases["nodes"])
         name = f"{library}, {counted(nodes, 'node')}"
         print_table(f"{name}, {len(studies)} studies", observed)
         by_name[name] = observed

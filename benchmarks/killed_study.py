@@ -31,7 +31,8 @@ def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
         _, whole_s = offbeat("run", study, "--mpi", mpi, "--output", alone)
         for number in range(int(kills)):
             moment_s = draw.uniform(0.2, whole_s / 3)
-            arguments = [sys.executable, "-m", "offbeat", "run", study, "--mpi", mpi, "--output", killed]
+            arguments: list[str | Path] = [sys.executable, "-m", "offbeat", "run", study]
+            arguments += ["--mpi", mpi, "--output", killed]
             process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 process.wait(moment_s)

@@ -19,6 +19,6 @@ def compiled(installation: Installation, archive: str, folder: Path, sources: Se
     program, library = folder / sources[0].stem, installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
     includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    arguments = ["cc", "-O2", *sources, "-o", program, *includes, path, library, *rpaths, "-lpthread"]
-    subprocess.run(arguments, check=True)
+    arguments: list[str | Path] = ["cc", "-O2", *sources, "-o", program, *includes]
+    subprocess.run([*arguments, path, library, *rpaths, "-lpthread"], check=True)
     return program

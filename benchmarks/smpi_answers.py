@@ -12,9 +12,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
+from offbeat.engines.smpi_commands import SmpiCall
 from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.mpi.driver import DriverLost, Refused
-from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 

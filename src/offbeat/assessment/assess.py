@@ -17,6 +17,7 @@ from offbeat.assessment.changes import (
 from offbeat.assessment.gains import Gain, Interval, gains, interval
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
+from offbeat.program.alternatives import messages_of_iteration
 from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep
@@ -30,10 +31,10 @@ LEAST_GAIN = 0.005
 LEAST_SLOWDOWN = 1.05
 """Work is memory-bound if it takes this many times longer with all ranks at work than with one alone."""
 
-MOST_RANK_ITERATIONS = 400_000
-"""Ranks times iterations of each simulation, unless that is fewer than FEWEST_ITERATIONS."""
-FEWEST_ITERATIONS = 200
-MOST_ITERATIONS = 1000
+MOST_EVENTS = 2_000_000
+"""Work of ranks and messages in each simulation, unless these are fewer than FEWEST_ITERATIONS iterations."""
+FEWEST_ITERATIONS = 40
+MOST_ITERATIONS = 500
 
 SEEDS = 5
 
@@ -71,9 +72,10 @@ class Assessment(Struct, frozen=True, kw_only=True):
     first: Gain | None
 
 
-def iterations_for(program: Program) -> int:
+def iterations_for(program: Program, platform: Platform) -> int:
     """How many iterations are simulated if the user does not say."""
-    most = max(FEWEST_ITERATIONS, MOST_RANK_ITERATIONS // program.file.ranks)
+    events = program.file.ranks + messages_of_iteration(program, platform)
+    most = max(FEWEST_ITERATIONS, int(MOST_EVENTS / events))
     return min(program.file.iterations, most, MOST_ITERATIONS)
 
 
@@ -92,7 +94,7 @@ def assess(
     """
     if seeds < 2:
         raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
-    program = program.resized(iterations=iterations or iterations_for(program))
+    program = program.resized(iterations=iterations or iterations_for(program, platform))
     composite = lockstep(program, platform)
     drawn = range(program.file.seed, program.file.seed + seeds)
     report = on_progress or _silent

@@ -35,7 +35,7 @@ def command(
             "--iterations",
             "-n",
             min=0,
-            help="Iterations of each simulation; 0: up to 1000, fewer with many ranks.",
+            help="Iterations of each simulation; 0: up to 500, fewer with many messages.",
             show_default=False,
         ),
     ] = 0,

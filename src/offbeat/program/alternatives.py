@@ -1,4 +1,4 @@
-"""The algorithms that a collective of a program could have."""
+"""The algorithms that a collective of a program could have, and how many messages they send."""
 
 from __future__ import annotations
 
@@ -7,13 +7,30 @@ from msgspec import structs
 from offbeat import _simulator
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
+from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep
 from offbeat.program.steps import collective_size
-from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
+from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms, named
 
 MOST_MESSAGES = 3_000_000
 """Algorithms with more messages in a call are left out: a simulation would take minutes."""
+
+
+def messages_of_call(
+    phase: PhaseSection, algorithm: SimulatedAlgorithm, ranks: int, platform: Platform
+) -> int | None:
+    """The number of messages of a collective by an algorithm, over all ranks; None if it refuses the call."""
+    size, element_bytes = collective_size(phase)
+    refusal, sent = _simulator.preview(
+        *algorithm.identity,
+        ranks,
+        phase.root,
+        size // element_bytes,
+        element_bytes,
+        platform.node_of_rank(ranks).tolist(),
+    )
+    return None if refusal else int(sent)
 
 
 def fastest_algorithms(phase: PhaseSection, ranks: int, platform: Platform) -> list[SimulatedAlgorithm]:
@@ -21,14 +38,10 @@ def fastest_algorithms(phase: PhaseSection, ranks: int, platform: Platform) -> l
 
     Empty if the simulator has none.
     """
-    nodes = platform.node_of_rank(ranks).tolist()
-    size, element_bytes = collective_size(phase)
     alone_s: list[tuple[float, SimulatedAlgorithm]] = []
     for algorithm in algorithms(phase.collective, phase.family):
-        refusal, messages = _simulator.preview(
-            *algorithm.identity, ranks, phase.root, size // element_bytes, element_bytes, nodes
-        )
-        if refusal or messages > MOST_MESSAGES:
+        sent = messages_of_call(phase, algorithm, ranks, platform)
+        if sent is None or sent > MOST_MESSAGES:
             continue
         call = structs.replace(phase, algorithm=algorithm.name, every=1)
         file = ProgramFile(ranks=ranks, iterations=1, phase=[call])
@@ -36,3 +49,15 @@ def fastest_algorithms(phase: PhaseSection, ranks: int, platform: Platform) -> l
         alone_s.append((alone.iteration_s, algorithm))
     alone_s.sort(key=lambda item: item[0])
     return [algorithm for _, algorithm in alone_s]
+
+
+def messages_of_iteration(program: Program, platform: Platform) -> float:
+    """The mean number of messages of an iteration, over all ranks."""
+    p, total = program.file.ranks, 0.0
+    for phase in program.file.phase:
+        if phase.kind == "exchange":
+            total += len(messages(phase, p).bytes) / phase.every
+        elif phase.kind == "collective":
+            algorithm = named(phase.collective, phase.family, phase.algorithm)
+            total += (messages_of_call(phase, algorithm, p, platform) or 0) / phase.every
+    return total
