@@ -7,11 +7,13 @@ send to all ranks at once. Every rank is delayed at random, by 5% of its longest
 without which ranks stay in lockstep. Both are assumptions.
 
 cg: a conjugate-gradient solver with 1,280 ranks, after the structure of HPCG: a preconditioner, two halo
-exchanges, a sparse matrix-vector product, vector updates, and three allreduces of 8 bytes. A rank has n³
-rows of 27 nonzeros. For each algorithm: the time of the call alone, that of an iteration, and how much
-longer it is than with the algorithm that is fastest alone, in the program and if all ranks were in
-lockstep. Where the former is less, the algorithm waits less for ranks that are late. At 8 bytes, many other
-algorithms send the same messages.
+exchanges, a sparse matrix-vector product, vector updates, and three allreduces. A rank has n³ rows of 27
+nonzeros. The allreduces have 8 bytes, or more, as if several right-hand sides were solved together. For each
+algorithm of the simulator: the time of the call alone, that of an iteration, and how much longer it is than
+with the algorithm that is fastest alone, in the program and if all ranks were in lockstep. Where the former
+is less, the algorithm waits less for ranks that are late. Algorithms whose calls take the same time and have
+equally many messages are one row. Then the algorithms of each library that are fastest alone and in the
+program, and how much faster the program is with the latter.
 
 rooted: a sweep of 5.9 ms and a halo exchange with 640 ranks, and then a collective of 8 bytes in every
 iteration: none, a reduce, a bcast, an allreduce. In a rooted collective, most ranks wait for few others or
@@ -29,31 +31,26 @@ import sys
 import time
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
+from offbeat.program.alternatives import messages_of_call
 from offbeat.program.load import Program, loads
 from offbeat.program.simulate import Simulated, lockstep, prepare
+from offbeat.simulation.catalogue import algorithms
 
 OVERHEAD_S = 300e-9
 ROW_BYTES = 27 * 12 + 24
 SWEEP_BYTES = 29_500_000
 """5.9 ms on ``meggie``."""
 
-ALGORITHMS = (
-    ("mpich", "smp"),
-    ("openmpi", "recursive_doubling"),
-    ("mpich", "tree"),
-    ("openmpi", "nonoverlapping"),
-    ("openmpi", "rabenseifner"),
-    ("simgrid", "lr"),
-    ("openmpi", "basic_linear"),
-    ("mpich", "ring"),
-)
-"""The fastest alone first."""
-
-SIZES = (16, 32)
+CG_RANKS = 1280
+CG_CASES = ((16, 8), (32, 8), (16, 1024), (16, 8192), (16, 65536))
+"""n and the bytes of an allreduce."""
+CG_ITERATIONS = 100
+CG_MESSAGES = 8_000_000
+"""Messages of the allreduces in a simulation: slow algorithms have fewer iterations."""
 
 
 def machine() -> Platform:
@@ -67,10 +64,10 @@ def work(name: str, memory: float, more: str = "") -> str:
     return f'[[phase]]\nkind = "work"\nname = "{name}"\nmemory = "{memory:.0f} B"\n{more}\n'
 
 
-def collective(family: str, algorithm: str, name: str = "allreduce") -> str:
+def collective(family: str, algorithm: str, name: str = "allreduce", size: int = 8) -> str:
     return (
         f'[[phase]]\nkind = "collective"\ncollective = "{name}"\nfamily = "{family}"\n'
-        f'algorithm = "{algorithm}"\nbytes = [8]\n'
+        f'algorithm = "{algorithm}"\nbytes = [{size}]\n'
     )
 
 
@@ -94,12 +91,13 @@ def settled_s(run: Simulated) -> float:
     return float((run.iteration_end_s[-1] - run.iteration_end_s[half - 1]).mean()) / (run.iterations - half)
 
 
-def cg(n: int, family: str, algorithm: str, iterations: int, platform: Platform) -> Program:
-    rows, dot = n**3, collective(family, algorithm)
+def cg(n: int, dot: str, iterations: int, platform: Platform) -> Program:
+    """The solver with the collective ``dot``."""
+    rows = n**3
     halo = f'[[phase]]\nkind = "exchange"\nneighbours = "grid"\nperiodic = false\nbytes = [{8 * n * n}]\n'
     smoother = 5 * 8 / 7 * ROW_BYTES * rows  # four sweeps and a product, on levels of 1, 1/8, ... of the rows
     return program(
-        1280,
+        CG_RANKS,
         iterations,
         halo,
         work("precondition", smoother),
@@ -117,25 +115,81 @@ def cg(n: int, family: str, algorithm: str, iterations: int, platform: Platform)
     )
 
 
-def print_cg(platform: Platform) -> None:
-    print(
-        "conjugate gradients, 1,280 ranks: ms of an iteration, and µs more than the first row (in lockstep)"
-    )
-    print(f"{'allreduce':>28} {'alone':>10}" + "".join(f"{f'n = {n}':>32}" for n in SIZES))
-    first: dict[int, tuple[float, float]] = {}
-    for family, algorithm in ALGORITHMS:
-        alone = program(1280, 1, collective(family, algorithm))
-        cells = f"{family + ' ' + algorithm:>28} {lockstep(alone, platform).iteration_s * 1e6:7.1f} µs"
-        for n in SIZES:
-            one = cg(n, family, algorithm, 4 if algorithm == "ring" else 100, platform)
-            time_s, composite_s = (
-                settled_s(prepare(one, platform).simulate()),
-                lockstep(one, platform).iteration_s,
+class Allreduce(Struct, frozen=True, kw_only=True):
+    """Algorithms of the same call that take the same time; times in seconds.
+
+    ``alone_s`` is the time of the call, the others are those of an iteration of the program: as simulated,
+    and in lockstep.
+    """
+
+    algorithms: list[tuple[str, str]]
+    alone_s: float
+    program_s: float
+    lockstep_s: float
+
+
+def allreduces(n: int, size: int, platform: Platform) -> list[Allreduce]:
+    """All algorithms of the simulator for an allreduce of ``size`` bytes, the fastest alone first."""
+    alike: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    for family in ("openmpi", "mpich", "simgrid"):
+        for algorithm in algorithms("allreduce", family):
+            alone = program(CG_RANKS, 1, collective(family, algorithm.name, size=size))
+            sent = messages_of_call(alone.file.phase[0], algorithm, CG_RANKS, platform)
+            if sent is None:
+                continue
+            alone_ps = round(lockstep(alone, platform).iteration_s * 1e12)
+            alike.setdefault((alone_ps, sent), []).append((family, algorithm.name))
+    found = []
+    for (alone_ps, sent), names in sorted(alike.items()):
+        iterations = max(2, min(CG_ITERATIONS, CG_MESSAGES // (3 * sent)))
+        one = cg(n, collective(*names[0], size=size), iterations, platform)
+        found.append(
+            Allreduce(
+                algorithms=names,
+                alone_s=alone_ps / 1e12,
+                program_s=settled_s(prepare(one, platform).simulate()),
+                lockstep_s=lockstep(one, platform).iteration_s,
             )
-            base_s, base_composite_s = first.setdefault(n, (time_s, composite_s))
-            more, composite_more = time_s - base_s, composite_s - base_composite_s
-            cells += f"{time_s * 1e3:12.3f} {more * 1e6:+8.1f} ({composite_more * 1e6:+8.1f})"
-        print(cells, flush=True)
+        )
+    return found
+
+
+def print_cg(platform: Platform) -> None:
+    for n, size in CG_CASES:
+        print(f"conjugate gradients, 1,280 ranks, n = {n}, allreduces of {size} bytes: an iteration")
+        print(f"{'allreduce':>34} {'alone':>11} {'in program':>12} {'more':>11} {'in lockstep':>13}")
+        found = allreduces(n, size, platform)
+        for one in found:
+            more_s = one.program_s - found[0].program_s
+            lockstep_more_s = one.lockstep_s - found[0].lockstep_s
+            print(
+                f"{described(one):>34} {one.alone_s * 1e6:8.1f} µs {one.program_s * 1e3:9.3f} ms"
+                f" {more_s * 1e6:+8.1f} µs {lockstep_more_s * 1e6:+10.1f} µs"
+            )
+        for family in ("openmpi", "mpich", "simgrid"):
+            print_fastest(family, found)
+        print(flush=True)
+
+
+def described(one: Allreduce) -> str:
+    """The first of the algorithms, and how many more there are."""
+    family, name = one.algorithms[0]
+    short = name if len(name) <= 20 else name[:17] + "..."
+    others = len(one.algorithms) - 1
+    return f"{family} {short}" + (f" +{others}" if others else "")
+
+
+def print_fastest(family: str, found: list[Allreduce]) -> None:
+    """The fastest algorithm of a library, alone and in the program."""
+    own = [one for one in found if any(name[0] == family for name in one.algorithms)]
+    alone, best = own[0], min(own, key=lambda one: one.program_s)
+    names = [next(name for kind, name in one.algorithms if kind == family) for one in (alone, best)]
+    faster = alone.program_s / best.program_s - 1
+    print(
+        f"{family}: {names[0]} is the fastest alone and in the program"
+        if alone is best
+        else f"{family}: {names[0]} is the fastest alone, {names[1]} in the program, by {100 * faster:.2f}%"
+    )
 
 
 def print_rooted(platform: Platform) -> None:

@@ -6,14 +6,16 @@ In each iteration every rank works, each for another time, exchanges messages wi
 and calls an allreduce by recursive doubling in every 5th iteration. The platform is hydra, without memory
 domains. SimGrid's SMPI (Debian: libsimgrid-dev) runs the same as an MPI program, with the same costs of
 messages: its times must be equal within 0.1%. LogGOPSim, if it is given, has another model (LogGOPS: nodes
-share no links), so that only its speed is compared. The times of SMPI and LogGOPSim are those of the whole
-process less those of a run with one iteration; an event is a message or the work of a rank. The best of three
-runs counts.
+share no links), so that only its speed is compared. It must simulate all messages of its schedule. The times
+of SMPI and LogGOPSim are those of the whole process less those of a run with one iteration; writing and
+converting LogGOPSim's schedule does not count. An event is a message or the work of a rank. The best of
+three runs counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,8 @@ EVERY, DOUBLES, BASE_NS, STEP_NS = 5, 100, 20_000, 3_000
 SIZES = (64, 8192, 200_000)
 REPEATED = 3
 LIMIT = 0.001
+TICK_S = 1e-11
+"""LogGOPSim's unit of time: it reads integers, and a byte takes less than a nanosecond."""
 
 
 class Outcome(Struct, frozen=True):
@@ -112,7 +116,7 @@ class LogGopSim:
     def __init__(self, folder: Path, platform: Platform, p: int, simulator: str, converter: str) -> None:
         self._folder, self._p, self._simulator, self._converter = folder, p, simulator, converter
         link = platform.file.link
-        self._costs = ["-L", round(link.latency * 1e9), "-G", max(round(1e9 / link.bandwidth), 1)]
+        self._costs = ["-L", round(link.latency / TICK_S), "-G", round(1 / (link.bandwidth * TICK_S))]
 
     def run(self, iterations: int, size: int) -> Outcome:
         """Simulate; its schedule is written before."""
@@ -120,8 +124,19 @@ class LogGopSim:
         text.write_text("".join(self._lines(iterations, size)), encoding="utf-8")
         _output([self._converter, "-i", text, "-o", binary])
         began = time.perf_counter()
-        _output([self._simulator, "-f", binary, "--batchmode", *self._costs, "-o", 0, "-g", 0, "-S", 65536])
-        return Outcome(0.0, time.perf_counter() - began)
+        command = [self._simulator, "-f", binary, "--batchmode", *self._costs, "-o", 0, "-g", 0, "-S", 65536]
+        printed = _output(command)
+        took_s = time.perf_counter() - began
+        works = iterations * self._p
+        expected = works + 3 * (
+            events(self._p, iterations) - works
+        )  # a message is sent, travels, is received
+        counted = re.search(r"Events: (\d+)", printed)
+        if counted is None or int(counted[1]) != expected:
+            sys.exit(
+                f"program_peers: {self._simulator} has not simulated {expected} events: {printed.strip()}"
+            )
+        return Outcome(0.0, took_s)
 
     def _lines(self, iterations: int, size: int) -> list[str]:
         lines = [f"num_ranks {self._p}\n"]
@@ -131,7 +146,7 @@ class LogGopSim:
             peers = ring.target[ring.source == rank].tolist()
             writer = _Rank()
             for iteration in range(1, iterations + 1):
-                writer.step([f"calc {BASE_NS + 7 * rank % 11 * STEP_NS}"])
+                writer.step([f"calc {round((BASE_NS + 7 * rank % 11 * STEP_NS) * 1e-9 / TICK_S)}"])
                 writer.step(
                     [
                         f"{what} {size}b {preposition} {peer} tag {iteration}"
