@@ -17,7 +17,9 @@ def verdict(assessment: Assessment) -> str:
     if assessment.verdict == "hurts":
         return "Running out of step hurts: no change gains by it, and delays cost time that nothing regains."
     if assessment.verdict == "does nothing":
-        return "Running out of step does nothing: no change gains by it, and delays cost less than 0.5%."
+        is_delayed = any(gain.change.kind == "injected delays" for gain in assessment.gains)
+        cost = ", and delays cost less than 0.5%" if is_delayed else ""
+        return f"Running out of step does nothing: no change gains by it{cost}."
     return (
         "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
         " iterations (--iterations) or more seeds (--seeds)."
