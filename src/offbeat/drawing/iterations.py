@@ -1,4 +1,4 @@
-"""Curves over many iterations or ranks: how fast they are, and how far ranks part."""
+"""Curves over many iterations or ranks: how fast they are, and how far ranks drift apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program's iterations show: their speed against lockstep, communication, how far ranks part."""
+"""What a program's iterations show: their speed against lockstep, communication, how far ranks drift apart."""
 
 from __future__ import annotations
 
