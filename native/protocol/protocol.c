@@ -153,8 +153,8 @@ const offbeat_verb offbeat_verbs[] = {
           NUMBERS("receivers", INT_MAX, NULL, NULL,
                   "the ranks that receive, one for each sender, separated by commas"),
           NUMBER("cold", 0, 1, "0",
-                 "1: before each repetition, every process works through arrays that are larger than its caches, so"
-                 " that no message is in a cache"),
+                 "1: before each repetition, every sender and receiver works through arrays that are larger than its"
+                 " caches, so that no message is in a cache"),
           TRANSFER),
      ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "local",

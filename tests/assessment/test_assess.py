@@ -133,6 +133,32 @@ def test_one_seed_is_refused() -> None:
         assess(program(WORK), FRITZ, seeds=1)
 
 
+def test_work_in_rare_iterations_is_no_gain_over_lockstep() -> None:
+    checkpoint = '[[phase]]\nkind = "work"\nname = "checkpoint"\ntime = "5 s"\nevery = {every}\n'
+    without = assess(program(WORK, RING), FRITZ, seeds=2)
+    for every in (150, 1000):  # once in the second half of the iterations, and never
+        assessment = assess(program(WORK, RING, checkpoint.format(every=every)), FRITZ, seeds=2)
+        assert assessment.already.mean < without.already.mean + 0.005
+        assert assessment.lockstep_s == pytest.approx(without.lockstep_s + (0.05 if every == 150 else 0))
+    assert any(gain.total.mean > 0.01 for gain in assessment.gains)  # the work of all iterations is delayed
+
+
+def test_too_few_iterations_are_refused_instead_of_a_verdict_without_delays() -> None:
+    few = program(WORK, RING).resized(iterations=15)
+    with pytest.raises(BadInput, match=r"15 iterations are too few to try delays; simulate 16 or more"):
+        assess(few, FRITZ)
+    assert assess(few, FRITZ, iterations=16, seeds=2).gains
+    never = program(WORK.replace('memory = "20 MB"', 'time = "1 ms"\nevery = 1000'))
+    with pytest.raises(BadInput, match="iterations 101 to 200, which count, execute no phase"):
+        assess(never, FRITZ)
+
+
+def test_work_in_every_fourth_iteration_is_delayed_where_it_is_executed() -> None:
+    whole = program(WORK + "every = 4\n", RING)
+    delayed = [change.program.file.noise[-1] for change in changes(whole, FRITZ, lockstep(whole, FRITZ))]
+    assert [noise.every for noise in delayed] == [16, 16]  # every 4th, 1 and 4 times; 80th ones are too rare
+
+
 def test_work_alone_gets_nothing() -> None:
     assessment = assess(program(WORK), FRITZ, seeds=2)
     assert (assessment.verdict, assessment.gains) == ("does nothing", [])

@@ -241,6 +241,16 @@ def test_the_memory_of_a_domain_is_found(core: int, messages: int) -> None:
     assert fitted.flop_rate == pytest.approx(2e10)
 
 
+def test_domains_that_do_not_divide_the_cores_give_a_platform_that_can_be_read() -> None:
+    taken = measured(machine.loads(SATURATED, "x.toml"), ppn=2)
+    assert taken.memory is not None
+    odd = structs.replace(taken, cores=9, memory=structs.replace(taken.memory, domains=4))
+    found = calibrate(odd)
+    assert found.platform.file.memory.domains == 3
+    assert "9 cores of a node are not divided evenly among its 4 memory domains" in " ".join(found.notes)
+    assert "divided evenly" not in " ".join(calibrate(taken).notes)
+
+
 def test_a_domain_that_too_few_processes_draw_from_gets_a_note() -> None:
     taken = measured(machine.loads(SATURATED, "x.toml"), ppn=2)
     more_cores = structs.replace(taken, cores=16)

@@ -56,7 +56,7 @@ class Ring:
         return bool(self.allreduce_every) and (i + 1) % self.allreduce_every == 0
 
     def write(self, folder: Path, *, marks: bool = True, setup: int = 3, **header: Any) -> Path:
-        """Write the trace, with so many setup allreduces at a site of their own."""
+        """Write the trace, with this number of setup allreduces at a site of their own."""
         ranks = factory.files(self.p)
         for one in ranks:
             one.definitions += [factory.function(name) for name in ("MPI_Isend", "MPI_Irecv", "MPI_Waitall")]

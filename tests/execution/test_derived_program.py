@@ -145,6 +145,24 @@ def test_variation_of_the_work_becomes_exponential_delays(tmp_path: Path) -> Non
     assert [len(one) for one in sent(found.program)] == [12]
 
 
+def test_messages_of_a_rank_to_itself_are_left_out(tmp_path: Path) -> None:
+    trace = Ring(computing(20, 1, us=500)).write(tmp_path / "t")  # both neighbours of the only rank are itself
+    found = derive_program(open_trace(trace), platform())
+    assert [phase.kind for phase in found.program.file.phase] == ["work"]
+    assert "2 messages of ranks to themselves: left out" in found.notes
+
+
+def test_an_iteration_of_a_very_long_run_is_several_of_the_trace(tmp_path: Path) -> None:
+    trace = Ring(computing(40, 4, us=500)).write(tmp_path / "t")
+    single = derive_program(open_trace(trace), platform())
+    found = derive_program(open_trace(trace), platform(), most_cells=4 * 25)
+    assert "an iteration of the program is 2 of the trace" in found.notes
+    assert (found.read, found.total, found.program.file.iterations) == (20, 20, 20)
+    assert found.measured_s == pytest.approx(2 * single.measured_s)
+    composite_s = lockstep(found.program, platform()).iteration_s
+    assert composite_s == pytest.approx(2 * lockstep(single.program, platform()).iteration_s, rel=0.01)
+
+
 def test_a_trace_without_what_a_program_needs_gets_a_sentence(tmp_path: Path) -> None:
     without = Ring(computing(30, 4)).write(tmp_path / "without", has_messages=0)
     sampled = Ring(computing(30, 4)).write(tmp_path / "sampled", sampling=b"every 4th call")

@@ -38,6 +38,19 @@ def test_hardware_threads_of_one_core_count_as_one_core(
 
 
 @pytest.mark.parametrize(
+    ("usable", "domains"), [({0, 1}, 1), ({1, 12}, 2), ({0, 4, 8, 12}, 2), ({0, 4, 10}, 2), ({5}, 1)]
+)
+def test_memory_domains_without_cores_of_this_process_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usable: set[int], domains: int
+) -> None:
+    assert cores.memory_domains(tmp_path) == 1  # the system does not say it
+    for number, threads in enumerate(("0-3,8-11\n", "4-7,12\n", "\n")):  # the last one has memory alone
+        write(tmp_path / f"sys/devices/system/node/node{number}/cpulist", threads)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: usable)
+    assert cores.memory_domains(tmp_path) == domains
+
+
+@pytest.mark.parametrize(
     ("files", "quota"),
     [
         ({"proc/self/cgroup": "0::/job\n", "sys/fs/cgroup/job/cpu.max": "150000 100000\n"}, 1.5),

@@ -71,18 +71,24 @@ def test_simulate_writes_a_trace_that_trace_summary_reads(tmp_path: Path) -> Non
     assert "36 processes on node0; simulation on fritz" in " ".join(summary.stdout.split())
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("phase", "sentence"),
     [
         ('kind = "work"\ntime = "1 ms"\nevery = 100', "The iterations take no time"),
         ('kind = "exchange"\nbytes = [8]', "The program has no work"),
         ('kind = "work"\nmemory = 1', "An iteration is as fast as in lockstep"),
+        (
+            'kind = "work"\ntime = "1 ms"\n[[phase]]\nkind = "work"\ntime = "1 s"\nevery = 100',
+            "An iteration is as fast as in lockstep",
+        ),
     ],
 )
 def test_programs_without_time_or_work_get_a_sentence(tmp_path: Path, phase: str, sentence: str) -> None:
     path = tmp_path / "program.toml"
     path.write_text(f"[[phase]]\n{phase}\n")
-    result = run("simulate", str(path), "--platform", "fritz", "-p", "4", "-n", "10")
+    drawn = ("--picture", str(tmp_path / "picture.png"))
+    result = run("simulate", str(path), "--platform", "fritz", "-p", "4", "-n", "10", *drawn)
     assert result.exit_code == 0 and sentence in result.stdout and "inf%" not in result.stdout
 
 

@@ -1,4 +1,4 @@
-"""What the executor of programs is told: the plan, the delays, and what is refused before a launch."""
+"""The input of the executor of programs: the plan, the delays, and what is refused before a launch."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ CALLS = {
 
 
 def report_of(traced: Traced, program: Path, p: int, *arguments: str, **settings: object) -> dict[str, Any]:
-    """The report of a run with these settings, which must succeed and record nothing unless it is told to."""
+    """The report of a run with these settings, which must succeed; it records nothing unless they say so."""
     path = traced.folder / "report.json"
     settings = {"REPORT": path} | settings
     variables = {"OFFBEAT_TRACE_DIR": str(settings.pop("DIR", ""))}

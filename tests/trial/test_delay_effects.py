@@ -13,7 +13,7 @@ from offbeat.trial.trial import Run
 
 
 def runs(variant: str, times_s: list[float], occasions: int, ranks: int, delay_s: float) -> list[Run]:
-    """The runs of a variant that delays so many ranks on each occasion."""
+    """The runs of a variant that delays this number of ranks on each occasion."""
     delays = occasions * ranks
     effect: dict[str, float] = {
         "calls": 100,

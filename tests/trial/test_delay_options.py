@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
 
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, RunFailed
 from offbeat.trace.wrapped_functions import wrapped_functions
-from offbeat.trial.delays import DelayPlan, check_plan, ordinal, parse_delay, parse_every, variants
+from offbeat.trial.delays import (
+    DelayPlan,
+    check_plan,
+    ordinal,
+    parse_delay,
+    parse_every,
+    report_path,
+    variants,
+)
 
 PLAN = DelayPlan(
     call="MPI_Allreduce",
@@ -51,6 +60,18 @@ def test_a_plan_that_cannot_be_right_is_refused_in_a_sentence(changes: dict[str,
 def test_ranks_are_not_refused_where_the_number_of_processes_is_unknown() -> None:
     for ranks in ("all", "each-domain", "random:5", "0-3,8", "16-"):
         check_plan(structs.replace(PLAN, ranks=ranks), None)
+
+
+def test_the_report_of_a_killed_run_does_not_prove_the_delays_of_the_next_one(tmp_path: Path) -> None:
+    _, delayed, _ = variants(PLAN, {})
+    output = tmp_path / "output" / "001-every-4.txt"
+    report = report_path(output)
+    report.parent.mkdir()
+    report.write_text('{"functions": {}, "ranks": [[8, 2, 2, 1000000]]}')
+    assert delayed.effect(output)["delays"] == 2
+    assert delayed.run_variables(output) == {"OFFBEAT_INJECT_REPORT": str(report)}
+    with pytest.raises(RunFailed, match="no process wrote the report"):
+        delayed.effect(output)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "4,0", "4,,5", "", "4,4", "1.5", "x", "9" * 40])

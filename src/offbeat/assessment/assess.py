@@ -8,13 +8,15 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from offbeat.assessment.changes import (
+    DELAYED_EVERY,
+    LEAST_TIMES,
     changes,
     imbalance,
     injected_delays,
     without_collectives,
     without_imbalance,
 )
-from offbeat.assessment.gains import Gain, Interval, gains, interval
+from offbeat.assessment.gains import Gain, Interval, gains, interval, settled
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import messages_of_iteration
@@ -22,8 +24,9 @@ from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep
 from offbeat.program.steps import weights_of
+from offbeat.units import counted
 
-Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
+Verdict = Literal["helps", "does nothing", "hurts", "uncertain"]
 
 LEAST_GAIN = 0.005
 """Gains and losses below half a percent are nothing: machines vary by more from day to day."""
@@ -53,7 +56,8 @@ class Precondition(Struct, frozen=True, kw_only=True):
 class Assessment(Struct, frozen=True, kw_only=True):
     """Whether running out of step helps a program on a platform.
 
-    ``already`` is how much faster the program as it is runs than in lockstep. ``gains`` has all changes that
+    ``already`` is how much faster the program as it is runs than in lockstep. ``lockstep_s`` and
+    ``iteration_s`` are means of the same iterations, those of the second half. ``gains`` has all changes that
     were simulated, ``first`` the one that is recommended, None if none is. ``iterations`` were simulated
     with each of ``seeds`` seeds.
     """
@@ -90,12 +94,12 @@ def assess(
     """Simulate a program as it is and with each change, and say what helps.
 
     ``iterations`` of 0 takes :func:`iterations_for`. Raises :class:`BadInput` for a program that the
-    platform cannot execute, and for fewer than 2 seeds.
+    platform cannot execute, for fewer than 2 seeds, and for too few iterations to try delays.
     """
-    if seeds < 2:
-        raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
     program = program.resized(iterations=iterations or iterations_for(program, platform))
+    _check(program, seeds)
     composite = lockstep(program, platform)
+    in_step_s = settled(composite, program).iteration_s
     drawn = range(program.file.seed, program.file.seed + seeds)
     report = on_progress or _silent
     times_s, found = gains(
@@ -106,7 +110,7 @@ def assess(
         drawn,
         lambda done, total: report("changes", done, total),
     )
-    already = interval(composite.iteration_s / times_s)
+    already = interval(in_step_s / times_s)
     verdict = _verdict(found, already)
     counterfactual = _Counterfactual(program, platform, drawn, report)
     return Assessment(
@@ -117,12 +121,23 @@ def assess(
         seeds=seeds,
         verdict=verdict,
         iteration_s=float(times_s.mean()),
-        lockstep_s=composite.iteration_s,
+        lockstep_s=in_step_s,
         already=already,
         preconditions=_preconditions(program, platform, composite, counterfactual, verdict),
         gains=found,
         first=_first(found),
     )
+
+
+def _check(program: Program, seeds: int) -> None:
+    if seeds < 2:
+        raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
+    least = DELAYED_EVERY[0] * LEAST_TIMES
+    if program.file.iterations < least:
+        raise BadInput(
+            f"{program.path}: {counted(program.file.iterations, 'iteration')} are too few to try delays; simulate"
+            f" {least} or more (--iterations)"
+        )
 
 
 def _first(found: Sequence[Gain]) -> Gain | None:
@@ -150,11 +165,11 @@ def _verdict(found: Sequence[Gain], already: Interval) -> Verdict:
     if already.low > LEAST_GAIN or any(helps(gain) for gain in found):
         return "helps"
     if already.high > LEAST_GAIN or any(_may_help(gain) for gain in found):
-        return "cannot be told"
+        return "uncertain"
     delayed = [gain.total for gain in found if gain.change.kind == "injected delays"]
     if not delayed or delayed[0].low >= -LEAST_GAIN:
         return "does nothing"
-    return "hurts" if delayed[0].high < -LEAST_GAIN else "cannot be told"
+    return "hurts" if delayed[0].high < -LEAST_GAIN else "uncertain"
 
 
 def _may_help(gain: Gain) -> bool:

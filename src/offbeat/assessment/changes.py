@@ -20,7 +20,7 @@ from offbeat.units import enumeration, format_time
 Kind = Literal["none", "rarer collectives", "another algorithm", "injected delays"]
 
 DELAYED_EVERY = (4, 20, 100)
-"""In every how manyth iteration ranks are delayed, as in the paper on asynchronous execution."""
+"""In every how manyth iteration with the work ranks are delayed, as in the paper on asynchronous execution."""
 
 DELAY_FACTORS = (1, 4)
 """Delays in multiples of the communication time of an iteration in lockstep."""
@@ -103,12 +103,14 @@ def _alternatives(program: Program, platform: Platform, phase: PhaseSection) -> 
 def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
     """Delays of a random rank of each memory domain after the longest work: often or rarely, short or long.
 
-    There are none without work, or without communication to hide.
+    There are none without work, or without communication to hide. If the work is in every k-th iteration, so
+    are the delays: in every 4k-th, for example.
     """
-    phase = longest_work(program, composite)
-    if phase is None or not composite.communication_s > 0:
+    work = longest_work(program, composite)
+    if work is None or not composite.communication_s > 0:
         return
-    for every in DELAYED_EVERY:
+    phase, step = work
+    for every in (step * times for times in DELAYED_EVERY):
         if every * LEAST_TIMES > program.file.iterations:
             continue
         for factor in DELAY_FACTORS:
@@ -123,14 +125,18 @@ def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
             )
 
 
-def longest_work(program: Program, composite: Lockstep) -> str | None:
-    """The name of the phase of work that takes longest in lockstep; None if there is none."""
+def longest_work(program: Program, composite: Lockstep) -> tuple[str, int] | None:
+    """The phase of work that takes longest in lockstep, by its name, and in every how manyth iteration it is.
+
+    Work that is too rare to be delayed often does not count. None if there is none.
+    """
+    most_rare = program.file.iterations // (DELAYED_EVERY[0] * LEAST_TIMES)
     times_s = {
-        name: seconds / phase.every
+        (name, phase.every): seconds / phase.every
         for name, phase, seconds in zip(
             program.phase_names(), program.file.phase, composite.phase_s, strict=True
         )
-        if phase.kind == "work" and seconds > 0
+        if phase.kind == "work" and seconds > 0 and phase.every <= most_rare
     }
     return max(times_s, key=times_s.__getitem__, default=None)
 

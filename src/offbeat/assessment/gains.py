@@ -12,6 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.assessment.changes import Change
+from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
@@ -34,7 +35,7 @@ class Gain(Struct, frozen=True, kw_only=True):
     """What a change gains: how much shorter an iteration is, as a fraction of the changed time.
 
     ``iteration_s`` is the mean time of an iteration with the change, over the second half of the iterations
-    and over seeds; ``lockstep_s`` that of the changed program in lockstep. ``total`` compares with the
+    and over seeds; ``lockstep_s`` that of these iterations in lockstep. ``total`` compares with the
     program as it is. ``out_of_step`` is the part of it that lockstep does not explain: the gain divided by
     the one of the two programs in lockstep.
     """
@@ -57,13 +58,16 @@ def gains(
     """The mean time of an iteration in seconds with each seed, (seeds,), and the gain of each change.
 
     ``composite`` is the program in lockstep; delays do not change it. The program and its change have the
-    same seed in each comparison, so that the program's own noise is the same in both.
+    same seed in each comparison, so that the program's own noise is the same in both. Raises
+    :class:`BadInput` if no phase is executed in the iterations that count.
     """
     programs = [base, *(change.program for change in changes)]
     times_s = simulated_s(programs, platform, seeds, on_progress)
     phases = base.file.phase
+    _check_times(base, times_s)
     lockstep_s = [
-        (composite if one.file.phase == phases else lockstep(one, platform)).iteration_s for one in programs
+        settled(composite if one.file.phase == phases else lockstep(one, platform), one).iteration_s
+        for one in programs
     ]
     found = [
         Gain(
@@ -114,10 +118,22 @@ def _settled_s(program: Program, platform: Platform, stop: Event) -> float:
         if stop.is_set():
             raise CancelledError
 
-    ends_s = prepare(program, platform).simulate(check).iteration_end_s.mean(axis=1)
-    first = len(ends_s) // 2
-    begin_s = ends_s[first - 1] if first else 0.0
-    return float(ends_s[-1] - begin_s) / (len(ends_s) - first)
+    return prepare(program, platform).simulate(check).settled_iteration_s()
+
+
+def settled(composite: Lockstep, program: Program) -> Lockstep:
+    """The lockstep of the iterations that count: those of the second half."""
+    iterations = program.file.iterations
+    return composite.within(iterations // 2, iterations)
+
+
+def _check_times(program: Program, times_s: NDArray[np.float64]) -> None:
+    if not times_s.all():
+        count = program.file.iterations
+        raise BadInput(
+            f"{program.path}: iterations {count // 2 + 1} to {count}, which count, execute no phase that takes"
+            " time; simulate more (--iterations)"
+        )
 
 
 def interval(ratios: NDArray[np.float64]) -> Interval:

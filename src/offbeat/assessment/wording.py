@@ -15,11 +15,13 @@ def verdict(assessment: Assessment) -> str:
     if assessment.verdict == "helps":
         return _help(assessment)
     if assessment.verdict == "hurts":
-        return "Running out of step hurts: no change gains by it, and delays cost time that nothing regains."
+        return "Running out of step hurts: no change gains by it, and delays cost more time than they save."
     if assessment.verdict == "does nothing":
-        return "Running out of step does nothing: no change gains by it, and delays cost less than 0.5%."
+        is_delayed = any(gain.change.kind == "injected delays" for gain in assessment.gains)
+        cost = ", and delays cost less than 0.5%" if is_delayed else ""
+        return f"Running out of step does nothing: no change gains by it{cost}."
     return (
-        "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
+        "It is uncertain whether running out of step helps: gains differ too much between seeds. Simulate more"
         " iterations (--iterations) or more seeds (--seeds)."
     )
 
@@ -53,14 +55,14 @@ def of_trace(assessment: TraceAssessment) -> list[str]:
     ]
     if any(not case.fits(assessment.measured_s) for case in assessment.cases):
         found.append(
-            "Whether running out of step helps cannot be told: simulated iterations differ too much from"
+            "It is uncertain whether running out of step helps: simulated iterations differ too much from"
             " traced ones. Take the platform of the trace, calibrated by 'offbeat platform calibrate'."
         )
-    elif assessment.verdict != "cannot be told":
+    elif assessment.verdict != "uncertain":
         found.append(_HEADS[assessment.verdict] + ("" if len(assessment.cases) == 1 else " in both cases."))
     elif len(assessment.cases) > 1:
         found.append(
-            "Whether running out of step helps cannot be told: a trace does not say how much memory traffic"
+            "It is uncertain whether running out of step helps: a trace does not say how much memory traffic"
             " the work has. Measure it, for example with LIKWID, and give the bytes of a rank in an iteration"
             " with --memory."
         )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from offbeat.calibrate.driver_probe import DriverProbe, launched, placement
 from offbeat.calibrate.fit import Residual, describe_residuals, fit, residuals
-from offbeat.calibrate.fit_memory import unsaturated
+from offbeat.calibrate.fit_memory import uneven, unsaturated
 from offbeat.calibrate.measure import LARGEST, Report, measure
 from offbeat.calibrate.measurements import Measurements
 from offbeat.errors import BadInput
@@ -81,6 +81,8 @@ def calibrate(measured: Measurements, base: Platform | None = None) -> Calibrati
     """Fit a platform; values that were not measured are taken from ``base``."""
     fitted = fit(measured, base.file if base else None)
     comments = notes(measured, base.name if base else "")
+    if measured.memory is not None and (fewer := uneven(measured.memory.domains, fitted)):
+        comments.append(fewer)
     differences = residuals(measured, fitted)
     platform = loads(platform_text(fitted, comments, differences), "the calibrated platform")
     return Calibration(platform=platform, notes=comments, residuals=residuals(measured, platform.file))

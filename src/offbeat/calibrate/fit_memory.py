@@ -12,13 +12,17 @@ import numpy as np
 from offbeat.calibrate.measurements import Memory, StreamPoint, WorkPoint
 from offbeat.platform.message_times import inside_transfer_s, shared_message_s
 from offbeat.platform.schema import MemorySection, PlatformFile
+from offbeat.units import counted
 
 
 def with_memory(platform: PlatformFile, measured: Memory) -> PlatformFile:
-    """The platform with the measured memory and flop rate."""
+    """The platform with the measured memory and flop rate.
+
+    Its domains are the measured ones, or fewer if these do not divide its cores.
+    """
     core, domain = bandwidths(measured.traffic)
     memory = MemorySection(
-        domains=measured.domains,
+        domains=even_domains(measured.domains, platform.cores),
         bandwidth=domain,
         core_bandwidth=core,
         message_bandwidth=message_bandwidth(platform, measured.exchanges),
@@ -30,6 +34,21 @@ def with_memory(platform: PlatformFile, measured: Memory) -> PlatformFile:
         flop_rate=flops.amount / flops.time_s if flops is not None else platform.flop_rate,
     )
     return fitted
+
+
+def even_domains(domains: int, cores: int) -> int:
+    """The largest number of domains, up to ``domains``, that divides the cores of a node evenly."""
+    return next(number for number in range(domains, 0, -1) if cores % number == 0)
+
+
+def uneven(domains: int, platform: PlatformFile) -> str:
+    """A sentence if the platform has fewer domains than the node; empty if not."""
+    if platform.memory.domains == domains:
+        return ""
+    return (
+        f"The {platform.cores} cores of a node are not divided evenly among its {domains} memory domains, which a"
+        f" platform file cannot express: this one has {counted(platform.memory.domains, 'domain')}."
+    )
 
 
 def bandwidths(traffic: list[WorkPoint]) -> tuple[float, float]:

@@ -22,7 +22,7 @@ VERBS = {
     "pattern": "Make, show and check arrival patterns.",
     "platform": "List, show, write and calibrate simulated machines.",
     "algorithm": "List, draw and prove the algorithms of the simulator.",
-    "program": "Describe and simulate programs of many iterations.",
+    "program": "Describe, simulate and run programs of many iterations.",
     "clock": "Check how well processes start together on this machine.",
     "trace": "Record a program's collectives; see where the time goes.",
     "async": "See what processes gain or lose by running out of step.",

@@ -172,7 +172,7 @@ def simulate(
     ] = "",
     json: Json = "",
 ) -> None:
-    """Simulate a program on a platform: how fast its iterations are, and how far its ranks part."""
+    """Simulate a program on a platform: how fast its iterations are, and how far its ranks drift apart."""
     from offbeat.drawing.pictures import check_picture_path
     from offbeat.platform import machine
     from offbeat.program.load import load

@@ -1,4 +1,4 @@
-"""Curves over many iterations or ranks: how fast they are, and how far ranks part."""
+"""Curves over many iterations or ranks: how fast they are, and how far ranks drift apart."""
 
 from __future__ import annotations
 
@@ -26,20 +26,27 @@ def draw_performance(
     """Rates of the rows of ``times_s`` (in groups), which are numbered from ``first``; horizontal lines for
     lockstep and for work alone.
 
-    The mean of rates would exceed the rate at which iterations are done; so times are averaged.
+    The mean of rates would exceed the rate at which iterations are done; so times are averaged. Iterations that
+    take no time are left out, and so are lines at 0.
     """
     groups = np.array_split(np.arange(len(times_s)), min(COLUMNS, len(times_s)))
     place = [first + group.mean() for group in groups]
-    mean = np.array([1 / times_s[group].mean() for group in groups]) / p
+    mean = _rates(np.array([times_s[group].mean() for group in groups]), p)
     quartiles = np.array([np.quantile(times_s[group], (0.25, 0.75)) for group in groups])
-    slow, fast = 1 / quartiles[:, 1] / p, 1 / quartiles[:, 0] / p
+    slow, fast = _rates(quartiles[:, 1], p), _rates(quartiles[:, 0], p)
     axes.fill_between(place, slow, fast, color=PALE_BLUE, linewidth=0)
     axes.plot(place, mean, color=BLUE, linewidth=1.2, label=label)
-    axes.axhline(1 / lockstep_s / p, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
+    if lockstep_s:
+        axes.axhline(1 / lockstep_s / p, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
     if work_s:
         axes.axhline(1 / work_s / p, color=GREEN, linestyle=":", linewidth=1.4, label="work alone")
     axes.set_ylabel("iterations/s\nper rank", fontsize=8)
     axes.margins(x=0)
+
+
+def _rates(times_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
+    """Iterations per second and rank; NaN for times of 0."""
+    return 1 / np.where(times_s > 0, times_s, np.nan) / p
 
 
 def draw_skew(axes: Axes, inside_s: NDArray[np.float64], across_s: NDArray[np.float64]) -> None:

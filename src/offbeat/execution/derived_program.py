@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.execution.iteration_calls import IterationCalls, read_calls
-from offbeat.execution.iterations import Iterations, caller_label, find_iterations, usual
+from offbeat.execution.iterations import MOST_CELLS, Iterations, caller_label, find_iterations, usual
 from offbeat.execution.phases import TracedPhase, TracedPhases, traced_phases
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import fastest_algorithms
@@ -52,7 +52,7 @@ class DerivedProgram(Struct, kw_only=True, eq=False):
     """A program from a trace; ``measured_s`` is the mean time of its iterations in the trace.
 
     ``read`` and ``total`` are the iterations that were read, and all of them; ``notes`` say what the file
-    leaves out.
+    leaves out. Of a very long run, an iteration of the program is several of the trace, as a note says.
     """
 
     program: Program
@@ -68,15 +68,18 @@ def derive_program(
     *,
     way: str = "",
     anchor: str = "",
+    most_cells: int = MOST_CELLS,
     on_progress: Progress | None = None,
 ) -> DerivedProgram:
     """Derive the program of a trace; collectives run by the algorithm that is fastest on the platform.
 
-    For ``way`` and ``anchor`` see :func:`find_iterations`. Raises :class:`BadInput` for a trace that lacks
+    For ``way``, ``anchor`` and ``most_cells`` see :func:`find_iterations`. Raises :class:`BadInput` for a trace that lacks
     what a program file needs.
     """
     _check(trace)
-    iterations = find_iterations(trace, way=way, anchor=anchor, on_progress=on_progress)
+    iterations = find_iterations(
+        trace, way=way, anchor=anchor, most_cells=most_cells, on_progress=on_progress
+    )
     _check_iterations(trace, iterations)
     calls = read_calls(trace, iterations)
     found = traced_phases(calls)
@@ -91,16 +94,16 @@ def derive_program(
         name=f"{name} (from a trace)",
         source=f"a trace of {trace.headers[0].library.splitlines()[0]}",
         ranks=len(iterations.ranks),
-        iterations=max(iterations.count, 1),
+        iterations=iterations.rows,
         phase=phases,
         noise=noise,
     )
     return DerivedProgram(
         program=loads(toml_text(file), trace.directory),
         measured_s=measured_s,
-        read=calls.rows * iterations.each,
-        total=iterations.count,
-        notes=[*iterations.notes, *builder.notes],
+        read=calls.rows,
+        total=iterations.rows,
+        notes=[*iterations.notes, *_several_in_one(iterations), *builder.notes],
     )
 
 
@@ -130,6 +133,12 @@ def _check_iterations(trace: Trace, iterations: Iterations) -> None:
         raise BadInput(f"{trace.directory}: the ranks have different numbers of iterations")
 
 
+def _several_in_one(iterations: Iterations) -> list[str]:
+    if iterations.each == 1:
+        return []
+    return [f"an iteration of the program is {iterations.each} of the trace"]
+
+
 class _Builder:
     """Writes the phases of a program file."""
 
@@ -156,8 +165,8 @@ class _Builder:
         for index, phase in enumerate(self._found.phases):
             if index in self._slots:
                 phases.append(self._work(index))
-            if len(phase.messages):
-                phases.append(self._exchange(phase))
+            if len(rows := self._rows(phase)):
+                phases.append(self._exchange(phase, rows))
             for number in phase.collectives:
                 section = self._collective(number, phase.every)
                 if isinstance(section, str):
@@ -222,19 +231,22 @@ class _Builder:
             kind="work", name=self._work_name(slot), time=base_s, weights=[] if is_even else weights
         )
 
-    def _exchange(self, phase: TracedPhase) -> PhaseSection:
-        calls = self._calls
-        sent = calls.messages.select(phase.messages)
-        place = calls.bursts.place
-        rows = np.stack([place[sent.sent], place[sent.received], sent.bytes], axis=1)
+    def _rows(self, phase: TracedPhase) -> NDArray[np.int64]:
+        """The messages between different ranks: sender, receiver, bytes and function, (n, 4)."""
+        sent = self._calls.messages.select(phase.messages)
+        place = self._calls.bursts.place
+        rows = np.stack([place[sent.sent], place[sent.received], sent.bytes, sent.issued_by], axis=1)
         is_own = rows[:, 0] == rows[:, 1]
-        functions = Counter(self._trace.functions[number].name for number in sent.issued_by.tolist())
         if is_own.any():
             self.notes.append(f"{counted(int(is_own.sum()), 'message')} of ranks to themselves: left out")
+        return rows[~is_own]
+
+    def _exchange(self, phase: TracedPhase, rows: NDArray[np.int64]) -> PhaseSection:
+        functions = Counter(self._trace.functions[number].name for number in rows[:, 3].tolist())
         section = PhaseSection(
             kind="exchange",
             neighbours="list",
-            messages=rows[~is_own].tolist(),
+            messages=rows[:, :3].tolist(),
             sends=_SENDS.get(functions.most_common(1)[0][0], "nonblocking"),
             every=phase.every,
         )

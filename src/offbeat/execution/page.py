@@ -92,7 +92,7 @@ def _timelines(report: Report, album: Album) -> list[page.Part]:
     )
     parts: list[page.Part] = [Text(text=explained, kind="muted")]
     for number, timeline in enumerate(report.table.timelines, 1):
-        first = timeline.first_row + 1
+        first = timeline.first_row * report.table.iterations.each + 1
         alt = f"Timeline of the calls of {counted(len(timeline.ranks), 'rank')} from iteration {first} on"
         parts.append(album.embed(timeline_figure(report, timeline), f"timeline-{number}", alt))
     return parts

@@ -1,4 +1,4 @@
-"""Measured against lockstep performance, and how far ranks part.
+"""Measured against lockstep performance, and how far ranks drift apart.
 
 All of it comes from one trace. *In lockstep*, all ranks of an iteration would compute together, and then
 communicate together without waiting for each other: the iteration takes the longest computation of any rank

@@ -58,8 +58,8 @@ def sentences(report: Report) -> list[str]:
     lines = [_against_lockstep(found), _communication(found)]
     share = found.whole.skew_in_domains_s / found.measured_s if found.measured_s else 0.0
     lines.append(
-        f"Ranks part by {format_time(found.whole.skew_in_domains_s)} within a memory domain"
-        f" ({share:.0%} of an iteration) and by {format_time(found.whole.skew_s)} over all ranks (means)."
+        f"Ranks are {format_time(found.whole.skew_in_domains_s)} apart within a memory domain"
+        f" ({share:.0%} of an iteration) and {format_time(found.whole.skew_s)} over all ranks (means)."
     )
     if found.in_step is not None and found.out_of_step is not None:
         lines.append(_in_and_out_of_step(found.in_step, found.out_of_step))

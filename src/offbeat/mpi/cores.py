@@ -40,9 +40,19 @@ def available(root: Path = Path("/")) -> Cores:
 
 
 def memory_domains(root: Path = Path("/")) -> int:
-    """The ccNUMA domains of this node that have cores; 1 if the system does not say it."""
+    """The ccNUMA domains of this node with cores that this process may use; 1 if the system does not say it."""
+    usable = os.sched_getaffinity(0)
     folders = (root / "sys/devices/system/node").glob("node[0-9]*")
-    return max(1, sum(bool(_read(folder / "cpulist")) for folder in folders))
+    return max(1, sum(not usable.isdisjoint(_listed(_read(folder / "cpulist"))) for folder in folders))
+
+
+def _listed(text: str) -> set[int]:
+    """The hardware threads of a list such as ``0-3,8``."""
+    numbers: set[int] = set()
+    for part in text.split(",") if text else []:
+        first, _, last = part.partition("-")
+        numbers.update(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def clock_source(root: Path = Path("/")) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat.program.load import Program
@@ -55,19 +55,43 @@ class Iterations(Struct, kw_only=True, eq=False):
         """The mean time of an iteration, over all of them and over ranks."""
         return float(self.iteration_end_s[-1].mean()) / self.iterations
 
+    def settled_iteration_s(self) -> float:
+        """The same of the second half: in the first one, ranks that begin together drift apart."""
+        first = self.iterations // 2
+        begin_s = float(self.iteration_end_s[first - 1].mean()) if first else 0.0
+        return (float(self.iteration_end_s[-1].mean()) - begin_s) / (self.iterations - first)
+
 
 class Lockstep(Struct, frozen=True, kw_only=True):
     """The time of an iteration if all ranks began each phase together: the composite time.
 
     ``phase_s`` holds the time of each phase alone, whose part of an iteration is divided by its ``every``.
+    With ``span``, the mean is that of some iterations: the first one, counted from 0, and the one after the
+    last.
     """
 
     phases: list[PhaseSection]
     phase_s: list[float]
+    span: tuple[int, int] | None = None
+
+    def within(self, first: int, end: int) -> Lockstep:
+        """The mean of the iterations from ``first``, counted from 0, up to ``end``, at least one.
+
+        Each phase counts as often as these iterations execute it: in ten iterations, a phase of every 20th one
+        takes no time, or all of its time.
+        """
+        return structs.replace(self, span=(first, end))
+
+    def _share(self, phase: PhaseSection) -> float:
+        """How often a phase is executed in an iteration, on average."""
+        if self.span is None:
+            return 1 / phase.every
+        first, end = self.span
+        return (end // phase.every - first // phase.every) / (end - first)
 
     def _sum_s(self, *kinds: str) -> float:
         both = zip(self.phases, self.phase_s, strict=True)
-        return sum(seconds / phase.every for phase, seconds in both if phase.kind in kinds)
+        return sum(seconds * self._share(phase) for phase, seconds in both if phase.kind in kinds)
 
     @property
     def iteration_s(self) -> float:

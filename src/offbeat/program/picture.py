@@ -34,6 +34,7 @@ def figure(run: Iterations, composite: Lockstep) -> Figure:
         for number in range(3)
     )
     iteration_s = run.iteration_s()
+    composite = composite.within(0, run.iterations)
     lockstep_s, work_s = composite.iteration_s, composite.work_s
     draw_performance(by_iteration, iteration_s, lockstep_s, work_s, run.p, label=run.origin)
     draw_performance(by_rank, iteration_s.T, lockstep_s, work_s, run.p, label=run.origin)

@@ -1,4 +1,4 @@
-"""What a program's iterations show: their speed against lockstep, communication, how far ranks part."""
+"""What a program's iterations show: their speed against lockstep, communication, how far ranks drift apart."""
 
 from __future__ import annotations
 
@@ -56,7 +56,11 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summarise(run: Iterations, composite: Lockstep) -> Summary:
-    """The summary of a run; ``composite`` is the program in lockstep on the same platform."""
+    """The summary of a run; ``composite`` is the program in lockstep on the same platform.
+
+    In lockstep, rare phases count as often as the run executed them.
+    """
+    composite = composite.within(0, run.iterations)
     iteration_s = run.mean_iteration_s()
     inside_s, across_s = skews(run.iteration_end_s, run.domain)
     half = run.iterations // 2

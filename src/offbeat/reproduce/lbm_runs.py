@@ -164,18 +164,12 @@ def curves(shapes: tuple[Shape, ...], iterations: int, on_progress: Progress | N
                 shape=shape,
                 composite=lockstep(programs[PERIOD], platform),
                 iteration_s={
-                    step: _settled_s(counter.simulate(program, platform))
+                    step: counter.simulate(program, platform).settled_iteration_s()
                     for step, program in programs.items()
                 },
             )
         )
     return drawn
-
-
-def _settled_s(run: Simulated) -> float:
-    """The mean time of an iteration in the second half of a run."""
-    half = run.iterations // 2
-    return float((run.iteration_end_s[-1] - run.iteration_end_s[half - 1]).mean()) / (run.iterations - half)
 
 
 class Timeline(Struct, frozen=True, kw_only=True, eq=False):

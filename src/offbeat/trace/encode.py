@@ -131,7 +131,7 @@ def definition_pages(definitions: Iterable[bytes]) -> list[bytes]:
 
 
 def row_pages(rows: NDArray[Any], lane: int = 0) -> bytes:
-    """The pages of records or messages, which ``rows.dtype`` tells, (n,) of one lane."""
+    """The pages of records or messages, (n,) of one lane; ``rows.dtype`` says which of them they are."""
     kind, per_page = kind_and_rows_per_page(rows.dtype)
     count = -(-len(rows) // per_page)
     padded = np.zeros(count * per_page, rows.dtype)

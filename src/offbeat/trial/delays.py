@@ -176,7 +176,11 @@ class DelayVariant(Variant, frozen=True, kw_only=True):
         }
 
     def run_variables(self, output: Path) -> Mapping[str, str]:
-        """The variable that names the run's report."""
+        """The variable that names the run's report.
+
+        Removes the report of a run with the same number that was killed: it would prove delays of the new run.
+        """
+        report_path(output).unlink(missing_ok=True)
         return {"OFFBEAT_INJECT_REPORT": str(report_path(output))}
 
     def effect(self, output: Path) -> Mapping[str, float]:

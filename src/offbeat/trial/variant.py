@@ -22,7 +22,7 @@ class Variant(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def run_variables(self, output: Path) -> Mapping[str, str]:
-        """Further variables for the run whose output goes to a file."""
+        """Further variables for the run whose output goes to a file; called before each run."""
         return {}
 
     def effect(self, output: Path) -> Mapping[str, float]:
