@@ -26,7 +26,7 @@ from offbeat.program.simulate import lockstep
 from offbeat.program.steps import weights_of
 from offbeat.units import counted
 
-Verdict = Literal["helps", "does nothing", "hurts", "uncertain"]
+Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
 
 LEAST_GAIN = 0.005
 """Gains and losses below half a percent are nothing: machines vary by more from day to day."""
@@ -165,11 +165,11 @@ def _verdict(found: Sequence[Gain], already: Interval) -> Verdict:
     if already.low > LEAST_GAIN or any(helps(gain) for gain in found):
         return "helps"
     if already.high > LEAST_GAIN or any(_may_help(gain) for gain in found):
-        return "uncertain"
+        return "cannot be told"
     delayed = [gain.total for gain in found if gain.change.kind == "injected delays"]
     if not delayed or delayed[0].low >= -LEAST_GAIN:
         return "does nothing"
-    return "hurts" if delayed[0].high < -LEAST_GAIN else "uncertain"
+    return "hurts" if delayed[0].high < -LEAST_GAIN else "cannot be told"
 
 
 def _may_help(gain: Gain) -> bool:

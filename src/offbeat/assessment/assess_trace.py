@@ -79,7 +79,7 @@ def assess_trace(
     verdicts = {case.assessment.verdict for case in cases}
     fits = all(case.fits(derived.measured_s) for case in cases)
     return TraceAssessment(
-        verdict=verdicts.pop() if len(verdicts) == 1 and fits else "uncertain",
+        verdict=verdicts.pop() if len(verdicts) == 1 and fits else "cannot be told",
         program=program.name,
         ranks=program.file.ranks,
         measured_s=derived.measured_s,

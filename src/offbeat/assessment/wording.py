@@ -21,7 +21,7 @@ def verdict(assessment: Assessment) -> str:
         cost = ", and delays cost less than 0.5%" if is_delayed else ""
         return f"Running out of step does nothing: no change gains by it{cost}."
     return (
-        "It is uncertain whether running out of step helps: gains differ too much between seeds. Simulate more"
+        "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
         " iterations (--iterations) or more seeds (--seeds)."
     )
 
@@ -55,14 +55,14 @@ def of_trace(assessment: TraceAssessment) -> list[str]:
     ]
     if any(not case.fits(assessment.measured_s) for case in assessment.cases):
         found.append(
-            "It is uncertain whether running out of step helps: simulated iterations differ too much from"
+            "Whether running out of step helps cannot be told: simulated iterations differ too much from"
             " traced ones. Take the platform of the trace, calibrated by 'offbeat platform calibrate'."
         )
-    elif assessment.verdict != "uncertain":
+    elif assessment.verdict != "cannot be told":
         found.append(_HEADS[assessment.verdict] + ("" if len(assessment.cases) == 1 else " in both cases."))
     elif len(assessment.cases) > 1:
         found.append(
-            "It is uncertain whether running out of step helps: a trace does not say how much memory traffic"
+            "Whether running out of step helps cannot be told: a trace does not say how much memory traffic"
             " the work has. Measure it, for example with LIKWID, and give the bytes of a rank in an iteration"
             " with --memory."
         )
