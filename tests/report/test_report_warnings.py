@@ -93,7 +93,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
         "library’s default scores better",
         "default",
     ),
-    "cannot be told": (
+    "uncertain": (
         CLOSE,
         {"repetitions": factory.repetitions_of(CLOSE, 5)},
         "may lose more than the tolerance",
