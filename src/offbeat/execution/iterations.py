@@ -28,7 +28,7 @@ MARKS, CALL_SITES = "marks", "sites"
 NEVER = np.iinfo(np.int64).max
 """The begin of an iteration that a rank did not execute."""
 
-MOST_CELLS = 2**24
+MOST_CELLS = 2**22
 """Limit of the rows of all ranks: with what is computed from it, the table then takes about 1 GiB."""
 
 SEQUENCE_CALLS = 200_000
