@@ -146,7 +146,9 @@ def test_variation_of_the_work_becomes_exponential_delays(tmp_path: Path) -> Non
 
 
 def test_messages_of_a_rank_to_itself_are_left_out(tmp_path: Path) -> None:
-    trace = Ring(computing(20, 1, us=500)).write(tmp_path / "t")  # both neighbours of the only rank are itself
+    trace = Ring(computing(20, 1, us=500)).write(
+        tmp_path / "t"
+    )  # both neighbours of the only rank are itself
     found = derive_program(open_trace(trace), platform())
     assert [phase.kind for phase in found.program.file.phase] == ["work"]
     assert "2 messages of ranks to themselves: left out" in found.notes

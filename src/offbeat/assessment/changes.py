@@ -20,7 +20,7 @@ from offbeat.units import enumeration, format_time
 Kind = Literal["none", "rarer collectives", "another algorithm", "injected delays"]
 
 DELAYED_EVERY = (4, 20, 100)
-"""In every how manyth iteration with the work ranks are delayed, as in the paper on asynchronous execution."""
+"""In every how manyth iteration with work ranks are delayed, as in the paper on asynchronous execution."""
 
 DELAY_FACTORS = (1, 4)
 """Delays in multiples of the communication time of an iteration in lockstep."""

@@ -178,7 +178,7 @@ class DelayVariant(Variant, frozen=True, kw_only=True):
     def run_variables(self, output: Path) -> Mapping[str, str]:
         """The variable that names the run's report.
 
-        Removes the report of a run with the same number that was killed: it would prove delays of the new run.
+        Removes the report of a killed run with the same number, which would prove delays of the new one.
         """
         report_path(output).unlink(missing_ok=True)
         return {"OFFBEAT_INJECT_REPORT": str(report_path(output))}
