@@ -156,6 +156,9 @@ def test_too_few_iterations_are_refused_instead_of_a_verdict_without_delays() ->
 def test_work_in_every_fourth_iteration_is_delayed_where_it_is_executed() -> None:
     whole = program(WORK + "every = 4\n", RING)
     delayed = [change.program.file.noise[-1] for change in changes(whole, FRITZ, lockstep(whole, FRITZ))]
+    thirteenth = program(WORK + "every = 13\n", RING).resized(iterations=208)
+    (first, *_) = changes(thirteenth, FRITZ, lockstep(thirteenth, FRITZ))
+    assert first.what.endswith("in every 52nd iteration")
     assert [noise.every for noise in delayed] == [16, 16]  # every 4th, 1 and 4 times; 80th ones are too rare
 
 
