@@ -23,7 +23,7 @@ typedef struct program_record_header {
     int64_t start_ns;                        /**< begin of the first iteration on the shared clock */
     int64_t begin_local_ns, begin_global_ns; /**< the same instant on both clocks before the iterations */
     int64_t end_local_ns, end_global_ns;     /**< and after them */
-    int64_t bound_ns;                        /**< error bound of the shared clock at the begin */
+    int64_t bound_ns;                        /**< error bound of the shared clock at that instant */
     char host[152];
 } program_record_header;
 

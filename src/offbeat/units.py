@@ -221,3 +221,9 @@ def _plain(number: Decimal) -> str:
     """A decimal without exponent and trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def ordinal(number: int) -> str:
+    """``1st``, ``2nd``, ``4th``, ``11th``."""
+    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"

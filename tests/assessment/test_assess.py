@@ -145,7 +145,7 @@ def test_work_in_rare_iterations_is_no_gain_over_lockstep() -> None:
 
 def test_too_few_iterations_are_refused_instead_of_a_verdict_without_delays() -> None:
     few = program(WORK, RING).resized(iterations=15)
-    with pytest.raises(BadInput, match=r"15 iterations are too few to try delays; simulate 16 or more"):
+    with pytest.raises(BadInput, match="too few iterations to try delays: 15; simulate 16 or more"):
         assess(few, FRITZ)
     assert assess(few, FRITZ, iterations=16, seeds=2).gains
     never = program(WORK.replace('memory = "20 MB"', 'time = "1 ms"\nevery = 1000'))
@@ -156,6 +156,9 @@ def test_too_few_iterations_are_refused_instead_of_a_verdict_without_delays() ->
 def test_work_in_every_fourth_iteration_is_delayed_where_it_is_executed() -> None:
     whole = program(WORK + "every = 4\n", RING)
     delayed = [change.program.file.noise[-1] for change in changes(whole, FRITZ, lockstep(whole, FRITZ))]
+    thirteenth = program(WORK + "every = 13\n", RING).resized(iterations=208)
+    (first, *_) = changes(thirteenth, FRITZ, lockstep(thirteenth, FRITZ))
+    assert first.what.endswith("in every 52nd iteration")
     assert [noise.every for noise in delayed] == [16, 16]  # every 4th, 1 and 4 times; 80th ones are too rare
 
 

@@ -13,12 +13,12 @@ from offbeat.trace.wrapped_functions import wrapped_functions
 from offbeat.trial.delays import (
     DelayPlan,
     check_plan,
-    ordinal,
     parse_delay,
     parse_every,
     report_path,
     variants,
 )
+from offbeat.units import ordinal
 
 PLAN = DelayPlan(
     call="MPI_Allreduce",

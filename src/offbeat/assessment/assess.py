@@ -24,7 +24,6 @@ from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep
 from offbeat.program.steps import weights_of
-from offbeat.units import counted
 
 Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
 
@@ -99,17 +98,13 @@ def assess(
     program = program.resized(iterations=iterations or iterations_for(program, platform))
     _check(program, seeds)
     composite = lockstep(program, platform)
-    in_step_s = settled(composite, program).iteration_s
     drawn = range(program.file.seed, program.file.seed + seeds)
     report = on_progress or _silent
+    tried = changes(program, platform, composite)
     times_s, found = gains(
-        program,
-        composite,
-        changes(program, platform, composite),
-        platform,
-        drawn,
-        lambda done, total: report("changes", done, total),
+        program, composite, tried, platform, drawn, lambda done, total: report("changes", done, total)
     )
+    in_step_s = settled(composite, program).iteration_s
     already = interval(in_step_s / times_s)
     verdict = _verdict(found, already)
     counterfactual = _Counterfactual(program, platform, drawn, report)
@@ -130,13 +125,14 @@ def assess(
 
 
 def _check(program: Program, seeds: int) -> None:
+    """Raise :class:`BadInput` if there would be no interval, or no delays."""
     if seeds < 2:
         raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
     least = DELAYED_EVERY[0] * LEAST_TIMES
     if program.file.iterations < least:
         raise BadInput(
-            f"{program.path}: {counted(program.file.iterations, 'iteration')} are too few to try delays; simulate"
-            f" {least} or more (--iterations)"
+            f"{program.path}: too few iterations to try delays: {program.file.iterations}; simulate {least}"
+            " or more (--iterations)"
         )
 
 

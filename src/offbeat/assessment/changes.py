@@ -15,12 +15,12 @@ from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection
 from offbeat.program.steps import call_of, weights_of
 from offbeat.simulation.catalogue import SimulatedAlgorithm
-from offbeat.units import enumeration, format_time
+from offbeat.units import enumeration, format_time, ordinal
 
 Kind = Literal["none", "rarer collectives", "another algorithm", "injected delays"]
 
 DELAYED_EVERY = (4, 20, 100)
-"""In every how manyth iteration with the work ranks are delayed, as in the paper on asynchronous execution."""
+"""The intervals of delays, in iterations with work, as in the paper on asynchronous execution."""
 
 DELAY_FACTORS = (1, 4)
 """Delays in multiples of the communication time of an iteration in lockstep."""
@@ -118,7 +118,8 @@ def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
             noise = NoiseSection(phase=phase, time=time_s, pick="each_domain", every=every)
             yield Change(
                 kind="injected delays",
-                what=f"a rank of each domain delayed by {format_time(time_s)} in every {every}th iteration",
+                what=f"a rank of each domain delayed by {format_time(time_s)} in every {ordinal(every)}"
+                " iteration",
                 program=structs.replace(
                     program, file=structs.replace(program.file, noise=[*program.file.noise, noise])
                 ),
@@ -126,17 +127,17 @@ def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
 
 
 def longest_work(program: Program, composite: Lockstep) -> tuple[str, int] | None:
-    """The phase of work that takes longest in lockstep, by its name, and in every how manyth iteration it is.
+    """The name and the interval (``every``) of the phase of work that takes longest in lockstep.
 
-    Work that is too rare to be delayed often does not count. None if there is none.
+    Work that is too rare to be delayed several times does not count. None if there is none.
     """
-    most_rare = program.file.iterations // (DELAYED_EVERY[0] * LEAST_TIMES)
+    rarest = program.file.iterations // (DELAYED_EVERY[0] * LEAST_TIMES)
     times_s = {
         (name, phase.every): seconds / phase.every
         for name, phase, seconds in zip(
             program.phase_names(), program.file.phase, composite.phase_s, strict=True
         )
-        if phase.kind == "work" and seconds > 0 and phase.every <= most_rare
+        if phase.kind == "work" and seconds > 0 and phase.every <= rarest
     }
     return max(times_s, key=times_s.__getitem__, default=None)
 

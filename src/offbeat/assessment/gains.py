@@ -128,11 +128,12 @@ def settled(composite: Lockstep, program: Program) -> Lockstep:
 
 
 def _check_times(program: Program, times_s: NDArray[np.float64]) -> None:
+    """Raise :class:`BadInput` if iterations take no time."""
     if not times_s.all():
         count = program.file.iterations
         raise BadInput(
-            f"{program.path}: iterations {count // 2 + 1} to {count}, which count, execute no phase that takes"
-            " time; simulate more (--iterations)"
+            f"{program.path}: iterations {count // 2 + 1} to {count}, which count, execute no phase that"
+            " takes time; simulate more (--iterations)"
         )
 
 

@@ -21,8 +21,8 @@ def verdict(assessment: Assessment) -> str:
         cost = ", and delays cost less than 0.5%" if is_delayed else ""
         return f"Running out of step does nothing: no change gains by it{cost}."
     return (
-        "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate more"
-        " iterations (--iterations) or more seeds (--seeds)."
+        "Whether running out of step helps cannot be told: gains differ too much between seeds. Simulate"
+        " more iterations (--iterations) or more seeds (--seeds)."
     )
 
 

@@ -46,8 +46,8 @@ def uneven(domains: int, platform: PlatformFile) -> str:
     if platform.memory.domains == domains:
         return ""
     return (
-        f"The {platform.cores} cores of a node are not divided evenly among its {domains} memory domains, which a"
-        f" platform file cannot express: this one has {counted(platform.memory.domains, 'domain')}."
+        f"The {platform.cores} cores of a node are not divided evenly among its {domains} memory domains,"
+        f" which a platform file cannot express: this one has {counted(platform.memory.domains, 'domain')}."
     )
 
 

@@ -44,7 +44,7 @@ def command(
         str,
         typer.Option(
             "--memory",
-            help="Of a trace: the memory traffic of a rank in an iteration, reads and writes together, such"
+            help="For a trace: the memory traffic of a rank in an iteration, reads and writes together, such"
             " as '300 MB'. [default: not known]",
             metavar="SIZE",
         ),
@@ -55,8 +55,8 @@ def command(
     """Say whether running out of step helps a program, and what to change first.
 
     The program is simulated as it is, with rarer collectives, with other algorithms for them, and with
-    delays of some ranks that bring the others out of step. Of a trace, the messages, the collectives and the
-    time of the work are taken; 'offbeat program init --from-trace' writes them as a program file.
+    delays of some ranks that bring the others out of step. From a trace, the command derives such a program:
+    'offbeat program init --from-trace' writes it to a file.
     """
     from offbeat.platform import machine
 

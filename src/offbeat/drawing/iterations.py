@@ -26,8 +26,8 @@ def draw_performance(
     """Rates of the rows of ``times_s`` (in groups), which are numbered from ``first``; horizontal lines for
     lockstep and for work alone.
 
-    The mean of rates would exceed the rate at which iterations are done; so times are averaged. Iterations that
-    take no time are left out, and so are lines at 0.
+    The mean of rates would exceed the rate at which iterations are done; so times are averaged. Iterations
+    that take no time are left out, and so are lines for a time of 0.
     """
     groups = np.array_split(np.arange(len(times_s)), min(COLUMNS, len(times_s)))
     place = [first + group.mean() for group in groups]

@@ -1,1 +1,1 @@
-"""Analysis of iterations and of execution out of step: which ranks drift apart, who waits, and what it gains."""
+"""Analysis of iterations and of execution out of step: who drifts apart, who waits, what it gains."""

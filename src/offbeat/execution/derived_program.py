@@ -25,6 +25,7 @@ from offbeat.study.collectives import PROPERTIES, ROOTED
 from offbeat.toml.write import toml_text
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Progress, Trace
+from offbeat.trace.summary import library_name
 from offbeat.units import counted, enumeration
 
 LEAST_WORK = 0.002
@@ -73,8 +74,8 @@ def derive_program(
 ) -> DerivedProgram:
     """Derive the program of a trace; collectives run by the algorithm that is fastest on the platform.
 
-    For ``way``, ``anchor`` and ``most_cells`` see :func:`find_iterations`. Raises :class:`BadInput` for a trace that lacks
-    what a program file needs.
+    For ``way``, ``anchor`` and ``most_cells`` see :func:`find_iterations`. Raises :class:`BadInput` for a
+    trace that lacks what a program file needs.
     """
     _check(trace)
     iterations = find_iterations(
@@ -89,21 +90,26 @@ def derive_program(
     phases, noise = builder.phases(), builder.noise()
     if not phases:
         raise BadInput(f"{trace.directory}: the iterations have no messages and no work")
-    name = Path(trace.headers[0].program).stem or "program"
-    file = ProgramFile(
-        name=f"{name} (from a trace)",
-        source=f"a trace of {trace.headers[0].library.splitlines()[0]}",
-        ranks=len(iterations.ranks),
-        iterations=iterations.rows,
-        phase=phases,
-        noise=noise,
-    )
     return DerivedProgram(
-        program=loads(toml_text(file), trace.directory),
+        program=loads(toml_text(_file(trace, iterations, phases, noise)), trace.directory),
         measured_s=measured_s,
         read=calls.rows,
         total=iterations.rows,
         notes=[*iterations.notes, *_several_in_one(iterations), *builder.notes],
+    )
+
+
+def _file(
+    trace: Trace, iterations: Iterations, phases: list[PhaseSection], noise: list[NoiseSection]
+) -> ProgramFile:
+    header = trace.headers[0]
+    return ProgramFile(
+        name=f"{Path(header.program).stem or 'program'} (from a trace)",
+        source=f"a trace of {library_name(header.library)}",
+        ranks=len(iterations.ranks),
+        iterations=iterations.rows,
+        phase=phases,
+        noise=noise,
     )
 
 

@@ -191,18 +191,14 @@ def _collectives(
     trace: Trace, index: _CallIndex, calls: _Calls
 ) -> tuple[NDArray[np.int64], list[Collective]]:
     """The number of the collective of each call, -1 for others, and the collectives."""
-    members = [one.members for one in trace.communicators.all]
-    lengths = np.array([len(one) for one in members], np.int64)
-    starts = np.cumsum(lengths) - lengths
-    ranks = np.concatenate([*members, np.empty(0, np.int32)])
     of_call = np.full(len(calls), -1)
     found: list[Collective] = []
     for matched in _until(Matcher(trace).batches(), index.last_end_ns):
         events = matched.events
         group = np.repeat(np.arange(len(matched.starts)), np.diff(matched.starts, append=len(events)))
         is_arrival = (events.flags & form.PHASE) != form.COMPLETION
-        within = matched.communicator[group]
-        place = index.place_of_rank[ranks[starts[within] + (events.caller >> PLACE_BITS)]]
+        ranks = trace.communicators.world_ranks(matched.communicator[group], events.caller >> PLACE_BITS)
+        place = index.place_of_rank[ranks]
         call = np.where(is_arrival, index.of(place, events.enter_ns), -1)
         numbers = np.unique(group[call >= 0])
         of_call[call[call >= 0]] = len(found) + np.searchsorted(numbers, group[call >= 0])

@@ -195,10 +195,7 @@ class _Collectives:
 
     def __init__(self, trace: Trace, cells: _Cells, timelines: list[TimelineCalls]) -> None:
         self._cells, self._timelines = cells, timelines
-        members = [one.members for one in trace.communicators.all]
-        lengths = np.array([len(one) for one in members], np.int64)
-        self._starts = np.cumsum(lengths) - lengths
-        self._ranks = np.concatenate([*members, np.empty(0, np.int32)])
+        self._communicators = trace.communicators
         self.spent_s = np.zeros(cells.count, np.float32)
         self.waiting_s = np.zeros(cells.count, np.float32)
 
@@ -206,7 +203,7 @@ class _Collectives:
         """Add calls that were matched."""
         events = matched.events
         within = np.repeat(matched.communicator, np.diff(matched.starts, append=len(events)))
-        ranks = self._ranks[self._starts[within] + (events.caller >> PLACE_BITS)]
+        ranks = self._communicators.world_ranks(within, events.caller >> PLACE_BITS)
         place = self._cells.place_of_rank[ranks]
         waiting_ns = waited_ns(matched)
         cells = self._cells.of(place, events.enter_ns)

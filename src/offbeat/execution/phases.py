@@ -196,7 +196,7 @@ def _mapped(
 
 
 def _every(mapped: dict[int, int], by_row: list[list[list[int]]], count: int) -> list[int]:
-    """In every how manyth iteration each phase is executed: the usual distance of its rows."""
+    """The interval of each phase, in iterations: the median distance of the rows that execute it."""
     rows_of: list[list[int]] = [[] for _ in range(count)]
     for row, of_ranks in enumerate(by_row):
         for phase in {mapped[at] for bursts in of_ranks for at in bursts if at in mapped}:

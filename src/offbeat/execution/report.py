@@ -89,12 +89,12 @@ class _Halves:
         self._on_progress = on_progress
 
     def first(self, done: int, total: int) -> None:
-        """So much of finding the iterations is done."""
+        """Report the progress of finding the iterations."""
         if self._on_progress is not None:
             self._on_progress(300 * done // max(total, 1), 1000)
 
     def second(self, done: int, total: int) -> None:
-        """So much of reading the table is done."""
+        """Report the progress of reading the table."""
         if self._on_progress is not None:
             self._on_progress(300 + 700 * min(done, total) // max(total, 1), 1000)
 

@@ -313,7 +313,10 @@ def _idle_waves(report: Report) -> Table:
 
 
 def as_plain(report: Report) -> dict[str, Any]:
-    """The analysis for JSON, with means by rank; without iterations most values are null."""
+    """The analysis for JSON, with means by rank; without iterations most values are null.
+
+    Infinite values, such as the speed of a wave that reaches all ranks at once, become null in JSON.
+    """
     table, found = report.table, report.performance
     each = table.iterations.each
     similarity = report.similarity
@@ -332,7 +335,7 @@ def as_plain(report: Report) -> dict[str, Any]:
         "clusters": None
         if clusters is None
         else {name: getattr(clusters, name) for name in ("count", "silhouette", "agreement")},
-        "idle_waves": [_finite(to_builtins(wave)) for wave in report.waves],
+        "idle_waves": report.waves,
         "collectives": [
             {
                 "site": row.site,
@@ -349,7 +352,7 @@ def as_plain(report: Report) -> dict[str, Any]:
 
 def _plain_performance(found: Performance) -> dict[str, Any]:
     derived = {name: getattr(found, name) for name in ("faster", "headroom", "communication_ratio")}
-    return _finite({**to_builtins(found), **derived})
+    return {**to_builtins(found), **derived}
 
 
 def _plain_ranks(report: Report) -> list[dict[str, Any]]:
@@ -376,11 +379,3 @@ def _plain_ranks(report: Report) -> list[dict[str, Any]]:
         )
     ]
     return list(whole)
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """The values with null in place of infinity."""
-    return {
-        name: None if isinstance(value, float) and not np.isfinite(value) else value
-        for name, value in values.items()
-    }

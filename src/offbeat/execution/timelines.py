@@ -91,7 +91,7 @@ class TimelineCalls:
 
 
 def timelines_of(iterations: Iterations) -> list[TimelineCalls]:
-    """Timelines of a few iterations at the begin, in the middle and at the end of what all ranks executed."""
+    """Timelines of a few iterations at the beginning, in the middle and at the end of the run."""
     rows = int(iterations.rows_of.min(initial=iterations.rows))
     if not rows:
         return []

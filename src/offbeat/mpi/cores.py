@@ -40,7 +40,7 @@ def available(root: Path = Path("/")) -> Cores:
 
 
 def memory_domains(root: Path = Path("/")) -> int:
-    """The ccNUMA domains of this node with cores that this process may use; 1 if the system does not say it."""
+    """The ccNUMA domains of this node with cores for this process; 1 if the system does not say it."""
     usable = os.sched_getaffinity(0)
     folders = (root / "sys/devices/system/node").glob("node[0-9]*")
     return max(1, sum(not usable.isdisjoint(_listed(_read(folder / "cpulist"))) for folder in folders))

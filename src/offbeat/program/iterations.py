@@ -77,8 +77,8 @@ class Lockstep(Struct, frozen=True, kw_only=True):
     def within(self, first: int, end: int) -> Lockstep:
         """The mean of the iterations from ``first``, counted from 0, up to ``end``, at least one.
 
-        Each phase counts as often as these iterations execute it: in ten iterations, a phase of every 20th one
-        takes no time, or all of its time.
+        Each phase counts as often as these iterations execute it: a phase of every 20th iteration is executed
+        once in ten iterations, or not at all.
         """
         return structs.replace(self, span=(first, end))
 

@@ -1,4 +1,4 @@
-"""What a program's iterations show: their speed against lockstep, communication, how far ranks drift apart."""
+"""What a program's iterations show: their speed against lockstep, communication, skew."""
 
 from __future__ import annotations
 

@@ -73,6 +73,10 @@ class Communicators:
         begin, end = np.searchsorted(self._world_ranks, [rank, rank + 1])
         return self._communicators[begin:end], self._ranks[begin:end]
 
+    def world_ranks(self, communicator: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The world ranks of processes by their ranks in communicators, (n,) each; -1 where unknown."""
+        return self._all_members[self._first_member[communicator] + rank]
+
     def _merged(self, index: int) -> Communicator:
         defined = self._defined[index]
         file, first = defined[0]
@@ -124,15 +128,15 @@ class Communicators:
         return first
 
     def _index_by_rank(self) -> None:
-        """Store memberships as three arrays sorted by world rank and communicator."""
-        lengths = [len(one.members) for one in self.all]
-        world_ranks = np.concatenate([one.members for one in self.all] or [np.empty(0, np.int32)])
+        """Store all members, and memberships as three arrays sorted by world rank and communicator."""
+        lengths = np.array([len(one.members) for one in self.all], np.int64)
+        self._all_members = np.concatenate([np.empty(0, np.int32), *(one.members for one in self.all)])
+        self._first_member = np.cumsum(lengths) - lengths
         communicators = np.repeat(np.arange(len(self.all), dtype=np.int32), lengths)
-        starts = np.repeat(np.cumsum([0, *lengths[:-1]]) if lengths else np.empty(0, int), lengths)
-        ranks = (np.arange(len(world_ranks)) - starts).astype(np.int32)
-        order = np.lexsort((communicators, world_ranks))
-        order = order[world_ranks[order] >= 0]
-        self._world_ranks, self._ranks = world_ranks[order], ranks[order]
+        ranks = (np.arange(len(self._all_members)) - np.repeat(self._first_member, lengths)).astype(np.int32)
+        order = np.lexsort((communicators, self._all_members))
+        order = order[self._all_members[order] >= 0]
+        self._world_ranks, self._ranks = self._all_members[order], ranks[order]
         self._communicators = communicators[order]
 
 

@@ -19,7 +19,7 @@ from offbeat.trace.run import range_fault
 from offbeat.trace.wrapped_functions import MARK, wrapped_functions
 from offbeat.trial.trial import REPORTS
 from offbeat.trial.variant import Variant
-from offbeat.units import counted, format_time, parse_time
+from offbeat.units import counted, format_time, ordinal, parse_time
 
 NONE = "none"
 """The variant without delays, with which the others are compared."""
@@ -57,7 +57,7 @@ class DelayPlan(Struct, frozen=True, kw_only=True):
         return f"{MARK} with level 2" if self.call == MARK else self.call
 
     def described(self, every: int) -> str:
-        """One variant as a phrase: ``500 µs after every 4th call of MPI_Allreduce on one random rank``."""
+        """One variant as a phrase: ``500 µs after every 4th call of MPI_Wait on 1 random rank (seed 1)``."""
         time = format_time(self.delay_s)
         time = f"exponential times with a mean of {time}" if self.distribution == "exponential" else time
         number = "each" if every == 1 else f"every {ordinal(every)}"
@@ -72,12 +72,6 @@ class DelayPlan(Struct, frozen=True, kw_only=True):
         if self.ranks == "each-domain":
             return f"a random rank of each memory domain (seed {self.seed})"
         return "all ranks" if self.ranks == "all" else f"the ranks {self.ranks}"
-
-
-def ordinal(number: int) -> str:
-    """``1st``, ``2nd``, ``4th``, ``11th``."""
-    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
 
 
 # --- options ---
@@ -178,7 +172,7 @@ class DelayVariant(Variant, frozen=True, kw_only=True):
     def run_variables(self, output: Path) -> Mapping[str, str]:
         """The variable that names the run's report.
 
-        Removes the report of a run with the same number that was killed: it would prove delays of the new run.
+        Removes the report of a killed run with the same number, which would prove delays of the new one.
         """
         report_path(output).unlink(missing_ok=True)
         return {"OFFBEAT_INJECT_REPORT": str(report_path(output))}
