@@ -16,12 +16,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
 from offbeat.assessment.assess import LEAST_GAIN, Assessment, assess, helps, iterations_for
-from offbeat.errors import BadInput
+from offbeat.campaign.append import AppendFile, encode_lines, read_checked_lines
+from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import machine
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program, loads
@@ -109,8 +109,9 @@ def arguments() -> tuple[int, int, Path | None]:
 def main(programs: int, seed: int, path: Path | None) -> int:
     """Compare assessment with the truth; 0 if the target is met, else 1."""
     platform = machine.load("fritz")
-    known = path.read_bytes().splitlines() if path is not None and path.exists() else []
-    compared = {one.number: one for one in (msgspec.json.decode(line, type=Compared) for line in known)}
+    known = read_checked_lines(path, Compared) if path is not None else None
+    record = AppendFile(path, known.end) if path is not None and known is not None else None
+    compared: dict[int, Compared] = {one.number: one for one in (known.items if known is not None else [])}
     with ProgressBar("assess random programs") as bar:
         for number in range(programs):
             bar.update(done=number, total=programs)
@@ -119,9 +120,8 @@ def main(programs: int, seed: int, path: Path | None) -> int:
                 continue
             one = compare(random_program(np.random.default_rng([seed, number]), number), number, platform)
             compared[number] = one
-            if path is not None:
-                with path.open("ab") as file:
-                    file.write(msgspec.json.encode(one) + b"\n")
+            if record is not None:
+                record.append(encode_lines([one]))
             if one.said != one.truth:
                 print(_line(one), flush=True)
     return _report([compared[number] for number in range(programs)])
@@ -170,5 +170,5 @@ def _gains(truth: Assessment) -> bool:
 if __name__ == "__main__":
     try:
         sys.exit(main(*arguments()))
-    except BadInput as error:
+    except (BadInput, RunFailed) as error:
         sys.exit(f"async_assessment: {error}")
