@@ -32,8 +32,8 @@ from offbeat.trace.message_ends import KEY, Ends, close, completed, is_held_back
 from offbeat.trace.read import Progress, Trace
 
 MOST_MESSAGES = 500_000
-"""Limit of messages in memory, over all ranks: with what is computed of them, about 0.5 GiB. It is exceeded if a
-few messages of each rank are more."""
+"""Limit of messages in memory, over all ranks: with what is computed of them, about 0.5 GiB. It is
+exceeded if a few messages of each rank are more."""
 
 MOST_OPEN = 2_000_000
 """Limit of ends that wait for their completion, and of those that wait for a partner; beyond it the oldest
