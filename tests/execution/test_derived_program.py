@@ -145,6 +145,13 @@ def test_variation_of_the_work_becomes_exponential_delays(tmp_path: Path) -> Non
     assert [len(one) for one in sent(found.program)] == [12]
 
 
+def test_iterations_without_any_call_are_a_program_of_work_alone(tmp_path: Path) -> None:
+    found = derived(program(WORK.format(time="1 ms", weights=[]), ranks=1, iterations=20), tmp_path / "t")
+    (work,) = found.program.file.phase
+    assert (work.kind, found.program.file.ranks) == ("work", 1)
+    assert work.time == pytest.approx(1e-3, rel=1e-3)
+
+
 def test_a_trace_without_what_a_program_needs_gets_a_sentence(tmp_path: Path) -> None:
     without = Ring(computing(30, 4)).write(tmp_path / "without", has_messages=0)
     sampled = Ring(computing(30, 4)).write(tmp_path / "sampled", sampling=b"every 4th call")
