@@ -91,8 +91,8 @@ class TimelineCalls:
 
 
 def timelines_of(iterations: Iterations) -> list[TimelineCalls]:
-    """Timelines of a few iterations at the begin, in the middle and at the end of what all ranks executed."""
-    rows = int(iterations.rows_of.min(initial=iterations.rows))
+    """Timelines of a few iterations at the begin, in the middle and at the end of what ranks have in common."""
+    rows = iterations.complete()[0].rows
     if not rows:
         return []
     shown = min(SHOWN_ITERATIONS, rows)
