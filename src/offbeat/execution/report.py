@@ -125,7 +125,9 @@ def _notes(trace: Trace, read: IterationTable, table: IterationTable) -> list[st
             f"the trace was sampled ({'; '.join(sampling)}): what was not recorded counts as computation"
         )
     if table.rows < read.rows:
-        notes.append(f"the analysis has the first {table.iterations.count} iterations, which all its ranks have")
+        notes.append(
+            f"the analysis has the first {table.iterations.count} iterations, which all its ranks have"
+        )
     left = read.p - table.p
     if left and read.rows:
         notes.append(f"{counted(left, 'rank')} with another number of iterations: not in the analysis")
