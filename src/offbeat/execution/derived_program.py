@@ -118,7 +118,7 @@ def _check(trace: Trace) -> None:
 
 
 def _complete(trace: Trace, iterations: Iterations) -> Iterations:
-    """The iterations that all ranks have. Raises :class:`BadInput` if there are none, or a rank is missing."""
+    """The iterations of all ranks. Raises :class:`BadInput` if there are none, or a rank is missing."""
     if not iterations.rows:
         raise BadInput(f"{trace.directory}: {iterations.notes[-1]}")
     if len(iterations.ranks) < trace.size:
@@ -130,8 +130,8 @@ def _complete(trace: Trace, iterations: Iterations) -> Iterations:
     if len(places) < trace.size:
         raise BadInput(
             f"{trace.directory}: a program needs the same iterations of all ranks, but"
-            f" {'; '.join(iterations.notes)}; record a run that ends normally, or name the call site that begins"
-            " iterations with --anchor"
+            f" {'; '.join(iterations.notes)}; record a run that ends normally, or name the call site that"
+            " begins iterations with --anchor"
         )
     return complete
 

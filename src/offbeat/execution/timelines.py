@@ -91,7 +91,7 @@ class TimelineCalls:
 
 
 def timelines_of(iterations: Iterations) -> list[TimelineCalls]:
-    """Timelines of a few iterations at the begin, in the middle and at the end of what ranks have in common."""
+    """Timelines of a few iterations at the begin, in the middle and at the end of what is complete."""
     rows = iterations.complete()[0].rows
     if not rows:
         return []
