@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from offbeat.assessment import wording
 from offbeat.assessment.assess import Assessment, assess
 from offbeat.assessment.changes import changes, without_collectives
 from offbeat.assessment.gains import interval
@@ -174,6 +175,10 @@ def test_an_interval_contains_its_mean_and_equal_ratios_have_none(ratios: list[f
     assert math.isclose(1 + found.mean, math.exp(np.log(ratios).mean()))
     exact = interval(np.array(ratios[:1] * 3))
     assert exact.low == exact.mean == exact.high
+
+
+def test_a_change_of_nothing_has_no_sign_of_a_loss() -> None:
+    assert wording.percent(interval(np.array([1.0, 0.9999999]))) == "0.0% (0.0 to 0.0)"
 
 
 def test_the_command_prints_the_verdict_and_json(tmp_path: Path) -> None:

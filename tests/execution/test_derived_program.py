@@ -20,6 +20,7 @@ from offbeat.program.memory_traffic import with_memory_traffic
 from offbeat.program.neighbours import messages
 from offbeat.program.simulate import lockstep, prepare
 from offbeat.program.simulated_trace import plan, simulate_traced
+from offbeat.trace import format as form
 from offbeat.trace.read import open_trace
 
 WORK = '[[phase]]\nkind = "work"\ntime = "{time}"\nweights = {weights}\n'
@@ -165,15 +166,35 @@ def test_an_iteration_of_a_very_long_run_is_several_of_the_trace(tmp_path: Path)
     assert composite_s == pytest.approx(2 * lockstep(single.program, platform()).iteration_s, rel=0.01)
 
 
+def test_the_trace_of_a_killed_run_gives_the_program_of_the_iterations_of_all_ranks(tmp_path: Path) -> None:
+    trace = Ring(computing(400, 4)).write(tmp_path / "t")
+    path = trace / "rank-000002.trace"
+    path.write_bytes(path.read_bytes()[: -form.PAGE_BYTES])
+    found = derive_program(open_trace(trace), platform())
+    assert 300 < found.total < 400
+    assert [len(one) for one in sent(found.program)] == [8]
+
+
+def test_iterations_without_any_call_are_a_program_of_work_alone(tmp_path: Path) -> None:
+    found = derived(program(WORK.format(time="1 ms", weights=[]), ranks=1, iterations=20), tmp_path / "t")
+    (work,) = found.program.file.phase
+    assert (work.kind, found.program.file.ranks) == ("work", 1)
+    assert work.time == pytest.approx(19 / 20 * 1e-3, rel=1e-3)  # no call shows when the last one ends
+
+
 def test_a_trace_without_what_a_program_needs_gets_a_sentence(tmp_path: Path) -> None:
     without = Ring(computing(30, 4)).write(tmp_path / "without", has_messages=0)
     sampled = Ring(computing(30, 4)).write(tmp_path / "sampled", sampling=b"every 4th call")
     missing = Ring(computing(30, 4)).write(tmp_path / "missing")
     next(iter(sorted(missing.glob("*2*")))).unlink()
+    fewer = Ring(computing(30, 4)).write(tmp_path / "fewer")
+    path = fewer / "rank-000001.trace"
+    path.write_bytes(path.read_bytes()[: -form.PAGE_BYTES])  # all its marks
     for folder, sentence in (
         (without, "point-to-point calls were not recorded"),
         (sampled, "the trace was sampled"),
         (missing, "the trace has the files of 3 of 4 ranks"),
+        (fewer, "rank 1 has 0 iterations, the others 30; record a run that ends normally"),
     ):
         with pytest.raises(BadInput, match=sentence):
             derive_program(open_trace(folder), platform())

@@ -64,8 +64,23 @@ def test_a_rank_without_some_iterations_has_no_values_there(tmp_path: Path) -> N
     assert np.isnan(table.times_s()[lost:, 1]).all()
     assert np.isfinite(table.message_s[:, [0, 2]]).all()
     complete = table.complete()
-    assert complete.iterations.ranks.tolist() == [0, 2]
+    assert complete.iterations.ranks.tolist() == [0, 2]  # together they have more iterations than all three
     assert complete.times_s().shape == (400, 2)
+
+
+def test_after_a_kill_the_iterations_that_all_ranks_marked_are_analysed(tmp_path: Path) -> None:
+    folder = Ring(computing(400, 3, noise_us=50)).write(tmp_path / "t")
+    whole = table_of(folder).times_s()
+    for rank, pages in ((1, 1), (2, 2)):
+        path = folder / f"rank-{rank:06}.trace"
+        path.write_bytes(path.read_bytes()[: -pages * form.PAGE_BYTES])
+    report = analyse(open_trace(folder))
+    least = int(report.table.iterations.counts[0])
+    assert 200 < least < 400
+    assert report.table.iterations.ranks.tolist() == [0, 1, 2]
+    assert report.table.times_s()[:-1] == pytest.approx(whole[: least - 1])
+    assert f"the analysis has the first {least} iterations, which all its ranks have" in report.notes
+    assert report.table.timelines
 
 
 def test_without_a_file_of_a_rank_the_others_are_analysed_and_notes_say_what_is_missing(

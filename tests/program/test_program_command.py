@@ -37,6 +37,7 @@ def test_init_writes_files_that_can_be_shown_and_simulated(tmp_path: Path) -> No
 def test_show_says_how_long_each_phase_takes_alone() -> None:
     output = run("show", "mst", "--platform", "fritz").stdout
     assert "29.6 ms" in output and "4.9 ms" in output and "ratio 0.165" in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_simulate_prints_the_speed_and_its_assumptions() -> None:
@@ -90,6 +91,16 @@ def test_programs_without_time_or_work_get_a_sentence(tmp_path: Path, phase: str
     drawn = ("--picture", str(tmp_path / "picture.png"))
     result = run("simulate", str(path), "--platform", "fritz", "-p", "4", "-n", "10", *drawn)
     assert result.exit_code == 0 and sentence in result.stdout and "inf%" not in result.stdout
+
+
+@pytest.mark.parametrize("option", ["--output", "--picture", "--json"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_simulation(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "none" / "file.png"
+    result = run("simulate", "mst", "--platform", "fritz", option, str(path))
+    assert isinstance(result.exception, BadInput) and f"there is no folder {path.parent}" in str(
+        result.exception
+    )
+    assert result.output == ""
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,23 @@ def test_a_run_that_is_killed_keeps_its_complete_iterations(
     assert read(folder).iterations >= 20
 
 
+def test_a_run_whose_picture_cannot_be_written_is_kept(
+    some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise RunFailed("the disk is full")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("offbeat.program.picture.picture", full)
+    program = tmp_path / "short.toml"
+    program.write_text('iterations = 3\nranks = 1\n[[phase]]\nkind = "work"\ntime = "1 us"\n')
+    result = run("run", program, "--mpi", some_mpi_installation.mpirun, "--picture", "x.png")
+    assert isinstance(result.exception, RunFailed)
+    (kept,) = tmp_path.glob("offbeat-run-*")
+    assert f"offbeat program times {kept.name}" in result.output
+    assert "1 rank, 3 iterations" in run("times", kept).stdout
+
+
 def test_a_run_without_progress_is_ended(some_mpi_installation: Installation, tmp_path: Path) -> None:
     program = tmp_path / "slow.toml"
     program.write_text('ranks = 2\n[[phase]]\nkind = "work"\ntime = "30 s"\n')
@@ -195,6 +212,9 @@ def test_bad_input_is_refused_before_a_launch(some_mpi_installation: Installatio
     used = tmp_path / "used"
     used.mkdir()
     (used / "run.json").write_text("{")
+    traced = tmp_path / "traced"
+    traced.mkdir()
+    (traced / "rank-000000.trace").touch()
     for arguments in (
         ("--folder", used),
         ("--buffer", "1 B"),
@@ -205,9 +225,13 @@ def test_bad_input_is_refused_before_a_launch(some_mpi_installation: Installatio
         ("--nodes", 2),
         ("--mpi", "none-such"),
         ("--picture", "run.bmp"),
+        ("--picture", tmp_path / "none" / "run.png"),
+        ("--folder", program / "run"),
+        ("--trace", traced),
     ):
         result = run("run", program, *arguments)
         assert isinstance(result.exception, BadInput), (arguments, result.output, result.exception)
+    assert "give another folder with --trace" in str(result.exception)
     for folder in (used, tmp_path / "absent"):
         assert isinstance(run("times", folder).exception, BadInput)
 

@@ -78,11 +78,11 @@ _HEADS = {
 
 def percent(gain: Interval) -> str:
     """A gain with its interval, such as ``11.5% (11.4 to 11.6)``."""
-    return f"{100 * gain.mean:.1f}% ({_range(gain)})"
+    return f"{100 * gain.mean:z.1f}% ({_range(gain)})"
 
 
 def _range(gain: Interval) -> str:
-    return f"{100 * gain.low:.1f} to {100 * gain.high:.1f}"
+    return f"{100 * gain.low:z.1f} to {100 * gain.high:z.1f}"
 
 
 def precondition_rows(assessment: Assessment) -> list[list[str]]:
@@ -105,9 +105,9 @@ def _gain_row(gain: Gain) -> list[str]:
     return [
         gain.change.what,
         format_time(gain.iteration_s),
-        f"{100 * gain.total.mean:+.1f}%",
+        f"{100 * gain.total.mean:+z.1f}%",
         _range(gain.total),
-        f"{100 * gain.out_of_step.mean:+.1f}%",
+        f"{100 * gain.out_of_step.mean:+z.1f}%",
     ]
 
 

@@ -14,8 +14,8 @@ import typer
 
 from offbeat.cli.output import Json, echo
 from offbeat.cli.program_options import File, Output, PictureFile, Seed
-from offbeat.cli.program_report import report
-from offbeat.errors import BadInput, RunFailed, SignalExit
+from offbeat.cli.program_report import check_outputs, report
+from offbeat.errors import BadInput, OffbeatError, RunFailed, SignalExit
 from offbeat.units import counted, parse_size, parse_time
 
 if TYPE_CHECKING:
@@ -42,9 +42,17 @@ def run_program(
         str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
     ] = "auto",
     nodes: Annotated[
-        int, typer.Option("--nodes", min=0, help="Nodes; with --ppn. [default: the launcher's choice]")
+        int,
+        typer.Option(
+            "--nodes",
+            min=0,
+            help="Nodes; with --ppn. [default: the launcher's choice]",
+            show_default=False,
+        ),
     ] = 0,
-    ppn: Annotated[int, typer.Option("--ppn", min=0, help="Ranks on each node; with --nodes.")] = 0,
+    ppn: Annotated[
+        int, typer.Option("--ppn", min=0, help="Ranks on each node; with --nodes.", show_default=False)
+    ] = 0,
     hostfile: Annotated[
         Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
     ] = None,
@@ -81,12 +89,10 @@ def run_program(
     Prints what 'offbeat program simulate' prints, and which algorithms ran. If a run is
     killed, complete iterations are kept in its folder: 'offbeat program times DIR' shows them.
     """
-    from offbeat.drawing.pictures import check_picture_path
     from offbeat.program.load import load
     from offbeat.program.run import RunSettings
 
-    if picture is not None:
-        check_picture_path(picture)
+    check_outputs(json, output, picture)
     settings = RunSettings(
         nodes=nodes,
         ppn=ppn,
@@ -96,8 +102,9 @@ def run_program(
         trace=trace,
     )
     loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
-    measured, reason = _run(loaded, mpi, settings, folder)
-    report(measured, measured.composite, json=json, output=output, picture=picture)
+    with _place(folder) as place:
+        measured, reason = _run(loaded, mpi, settings, place)
+        report(measured, measured.composite, json=json, output=output, picture=picture)
     if trace is not None:
         echo(f"trace: {trace}; see it with: offbeat trace summary {shlex.quote(str(trace))}")
     if reason:
@@ -111,24 +118,22 @@ def show_times(
     json: Json = "",
 ) -> None:
     """Show a run again, also one that was killed: the iterations that all ranks completed."""
-    from offbeat.drawing.pictures import check_picture_path
     from offbeat.program.times import read
 
-    if picture is not None:
-        check_picture_path(picture)
+    check_outputs(json, output, picture)
     measured = read(folder)
     report(measured, measured.composite, json=json, output=output, picture=picture)
 
 
-def _run(program: Program, mpi: str, settings: RunSettings, folder: Path | None) -> tuple[Measured, str]:
-    """Run in the folder, or in a temporary one, which is removed."""
+def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tuple[Measured, str]:
+    """Run in the folder."""
     from offbeat.mpi.build import build_native
     from offbeat.mpi.find import choose
     from offbeat.program.run import prepare, run
     from offbeat.progress_bar import ProgressBar
 
     installation = choose(mpi)
-    with ProgressBar(f"run {program.name} with {installation.version_text}") as bar, _place(folder) as place:
+    with ProgressBar(f"run {program.name} with {installation.version_text}") as bar:
         launches = prepare(program, installation, settings, place)
         build_native(installation, echo=bar.print)
         for warning in launches.warnings:
@@ -143,23 +148,40 @@ def _run(program: Program, mpi: str, settings: RunSettings, folder: Path | None)
 
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
-    """The folder of a run, or a temporary one, which an interrupted run with complete iterations keeps."""
+    """The folder of a run, or a temporary one, which is kept if complete iterations in it were not shown."""
     from offbeat.program.times import completed
 
-    place = folder or Path(tempfile.mkdtemp(prefix="offbeat-run-", dir="."))
+    place = _created(folder)
     is_temporary = folder is None
     try:
-        place.mkdir(parents=True, exist_ok=True)
         yield place
-    except SignalExit as stop:
+    except (SignalExit, OffbeatError) as stop:
         if completed(place / "rank-0.times"):
             is_temporary = False
             shown = f"offbeat program times {shlex.quote(str(place))}"
-            stop.report_progress(f"; complete iterations are kept, see them with: {shown}")
+            kept = f"complete iterations are kept, see them with: {shown}"
+            if isinstance(stop, SignalExit):
+                stop.report_progress(f"; {kept}")
+            else:
+                echo(kept)
         raise
     finally:
         if is_temporary:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def _created(folder: Path | None) -> Path:
+    """Create the folder of a run, or a temporary one."""
+    from offbeat.trace.folder import create
+
+    if folder is None:
+        try:
+            return Path(tempfile.mkdtemp(prefix="offbeat-run-", dir="."))
+        except OSError as error:
+            remedy = "give one in a folder that you can write to with --folder"
+            raise BadInput(f"cannot create a folder for the run here: {error.strerror}; {remedy}") from None
+    create(folder)
+    return folder
 
 
 def _buffer_bytes(text: str) -> int:

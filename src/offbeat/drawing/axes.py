@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from offbeat.drawing.palette import GREY, INK, MUTED, PAPER
 from offbeat.drawing.sheet import shortened
@@ -60,6 +61,11 @@ def time_axis(axes: Axes, which: str, *, is_log: bool = False, per_second: float
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda value, _: format_time(float(value) / per_second)))
+
+
+def whole_numbers(axis: Axis, most: int) -> None:
+    """Ticks at whole numbers only, even if the axis shows only one: about ``most``, and one at least."""
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
 
 
 def legend_beside(axes: Axes) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from offbeat.drawing.axes import legend_beside, time_axis
+from offbeat.drawing.axes import legend_beside, time_axis, whole_numbers
 from offbeat.drawing.palette import BLUE, GREEN, GREY, PALE_BLUE, VERMILION
 
 COLUMNS = 400
@@ -35,13 +35,19 @@ def draw_performance(
     quartiles = np.array([np.quantile(times_s[group], (0.25, 0.75)) for group in groups])
     slow, fast = _rates(quartiles[:, 1], p), _rates(quartiles[:, 0], p)
     axes.fill_between(place, slow, fast, color=PALE_BLUE, linewidth=0)
-    axes.plot(place, mean, color=BLUE, linewidth=1.2, label=label)
-    if lockstep_s:
-        axes.axhline(1 / lockstep_s / p, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
-    if work_s:
-        axes.axhline(1 / work_s / p, color=GREEN, linestyle=":", linewidth=1.4, label="work alone")
+    axes.plot(place, mean, "o" if len(place) == 1 else "-", color=BLUE, linewidth=1.2, label=label)
+    draw_bounds(axes, lockstep_s * p, work_s * p)
     axes.set_ylabel("iterations/s\nper rank", fontsize=8)
     axes.margins(x=0)
+    whole_numbers(axes.xaxis, 7)
+
+
+def draw_bounds(axes: Axes, lockstep_s: float, work_s: float) -> None:
+    """Horizontal lines at the rates of lockstep and of work alone, whose times are given; none for 0."""
+    if lockstep_s:
+        axes.axhline(1 / lockstep_s, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
+    if work_s:
+        axes.axhline(1 / work_s, color=GREEN, linestyle=":", linewidth=1.4, label="work alone")
 
 
 def _rates(times_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
@@ -58,6 +64,7 @@ def draw_skew(axes: Axes, inside_s: NDArray[np.float64], across_s: NDArray[np.fl
     axes.set_ylabel("first to last rank", fontsize=8)
     axes.set_ylim(0, None)
     axes.margins(x=0)
+    whole_numbers(axes.xaxis, 7)
     time_axis(axes, "y")
     legend_beside(axes)
 

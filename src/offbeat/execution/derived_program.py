@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.execution.iteration_calls import IterationCalls, read_calls
-from offbeat.execution.iterations import MOST_CELLS, Iterations, caller_label, find_iterations, usual
+from offbeat.execution.iterations import MOST_CELLS, Iterations, caller_label, find_iterations
 from offbeat.execution.phases import TracedPhase, TracedPhases, traced_phases
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import fastest_algorithms
@@ -81,7 +81,7 @@ def derive_program(
     iterations = find_iterations(
         trace, way=way, anchor=anchor, most_cells=most_cells, on_progress=on_progress
     )
-    _check_iterations(trace, iterations)
+    iterations = _complete(trace, iterations)
     calls = read_calls(trace, iterations)
     found = traced_phases(calls)
     edges_ns = iterations.edges_ns[:, calls.first : calls.first + calls.rows + 1]
@@ -126,8 +126,8 @@ def _check(trace: Trace) -> None:
         )
 
 
-def _check_iterations(trace: Trace, iterations: Iterations) -> None:
-    """A program needs iterations of all ranks, of each the same number."""
+def _complete(trace: Trace, iterations: Iterations) -> Iterations:
+    """The iterations of all ranks. Raises :class:`BadInput` if there are none, or a rank is missing."""
     if not iterations.rows:
         raise BadInput(f"{trace.directory}: {iterations.notes[-1]}")
     if len(iterations.ranks) < trace.size:
@@ -135,8 +135,14 @@ def _check_iterations(trace: Trace, iterations: Iterations) -> None:
             f"{trace.directory}: the trace has the files of {len(iterations.ranks)} of"
             f" {counted(trace.size, 'rank')}; a program needs all of them"
         )
-    if not (iterations.rows_of == usual(iterations.rows_of)).all():
-        raise BadInput(f"{trace.directory}: the ranks have different numbers of iterations")
+    complete, places = iterations.complete()
+    if len(places) < trace.size:
+        raise BadInput(
+            f"{trace.directory}: a program needs the same iterations of all ranks, but"
+            f" {'; '.join(iterations.notes)}; record a run that ends normally, or name the call site that"
+            " begins iterations with --anchor"
+        )
+    return complete
 
 
 def _several_in_one(iterations: Iterations) -> list[str]:

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
-from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
+from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure, whole_numbers
 from offbeat.drawing.iterations import draw_performance, draw_skew
 from offbeat.drawing.palette import GREY, INK, LINES, MUTED, ORANGE, SKY
 from offbeat.drawing.sheet import shortened
@@ -58,7 +58,6 @@ def performance_figure(report: Report) -> Figure:
             axes, times, found.lockstep_s, found.work_s, found.ranks, label="measured", first=first
         )
         axes.set_xlabel(label, fontsize=8)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     legend_beside(by_iteration)
     draw_skew(skew, skews.inside_s, skews.across_s)
     skew.set_xlabel(_of_rows(report), fontsize=8)
@@ -83,7 +82,7 @@ def timeline_figure(report: Report, timeline: TimelineCalls) -> Figure:
     _draw_bars(axes, timeline, scale_s * 1e9)
     axes.set_xlim(0, max((timeline.end_ns - timeline.begin_ns) / 1e9 / scale_s, 1e-9))
     axes.set_ylim(count - 0.5, -0.5)
-    places = np.unique(np.linspace(0, count - 1, min(count, 16)).astype(int))
+    places = range(0, count, -(-count // 16))
     axes.set_yticks(places, [str(timeline.ranks[place]) for place in places])
     axes.set_xlabel(f"time [{unit}]", fontsize=9)
     axes.set_ylabel("rank", fontsize=9)
@@ -156,8 +155,8 @@ def _map(report: Report, values_s: NDArray[np.float64], title: str, line: str) -
     bar.set_label(f"{title.lower().replace('mpi', 'MPI')} [{unit}]", fontsize=8)
     axes.set_xlabel("iteration", fontsize=9)
     axes.set_ylabel("rank", fontsize=9)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    whole_numbers(axes.xaxis, 9)
+    whole_numbers(axes.yaxis, 8)
     return figure
 
 

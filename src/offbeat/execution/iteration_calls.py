@@ -272,7 +272,7 @@ def _burst_of_call(calls: _Calls, collective: NDArray[np.int64], ends: _MessageE
     begins |= is_collective | np.roll(is_collective, 1)
     # the last call before each one that posts or completes a message
     marked = np.where(posts | completes, np.arange(len(calls)), -1)
-    before = np.concatenate([[-1], np.maximum.accumulate(marked)[:-1]])
+    before = np.concatenate([[-1], np.maximum.accumulate(marked)])[:-1]
     begins |= posts & (before >= 0) & completes[before]
     return np.cumsum(begins) - 1
 

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from offbeat.execution.iterations import NEVER, Iterations, usual
+from offbeat.execution.iterations import NEVER, Iterations
 from offbeat.execution.timelines import TimelineCalls
 from offbeat.trace import format as form
 from offbeat.trace.call_aggregates import CallAggregates
@@ -65,23 +65,11 @@ class IterationTable(Struct, kw_only=True, eq=False):
         return self.iterations.rows
 
     def complete(self) -> IterationTable:
-        """The table of the ranks that have the usual number of rows, so that no value is missing."""
-        rows_of = self.iterations.rows_of
-        rows = usual(rows_of)
-        at = np.flatnonzero(rows_of == rows)
-        if len(at) == len(rows_of):
-            return self
-        found = structs.replace(
-            self.iterations,
-            ranks=self.iterations.ranks[at],
-            file=self.iterations.file[at],
-            counts=self.iterations.counts[at],
-            rows_of=rows_of[at],
-            edges_ns=self.iterations.edges_ns[at, : rows + 1],
-        )
+        """The table without gaps (:meth:`Iterations.complete`), so that no value is missing."""
+        kept, places = self.iterations.complete()
         names = ("collective_s", "message_s", "collective_waiting_s", "late_partner_s")
         return structs.replace(
-            self, iterations=found, **{name: getattr(self, name)[:rows, at] for name in names}
+            self, iterations=kept, **{name: getattr(self, name)[: kept.rows, places] for name in names}
         )
 
     def ends_s(self) -> NDArray[np.float64]:

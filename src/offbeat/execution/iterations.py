@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -66,6 +66,30 @@ class Iterations(Struct, kw_only=True, eq=False):
     def count(self) -> int:
         """The number of iterations of the rank with the most."""
         return int(self.counts.max(initial=0))
+
+    def complete(self) -> tuple[Iterations, NDArray[np.int64]]:
+        """Ranks and rows without gaps, and the places of these ranks.
+
+        By marks, rows have the same numbers on all ranks, so that the first ones can be compared although
+        some ranks have more, as after a kill: as many ranks and rows as possible. Otherwise the ranks that
+        have the usual number of rows.
+        """
+        if self.way == MARKS:
+            sizes = {rows: rows * np.count_nonzero(self.rows_of >= rows) for rows in self.rows_of.tolist()}
+            rows = max(sizes, key=lambda one: (sizes[one], one), default=0)
+            places = np.flatnonzero(self.rows_of >= rows)
+        else:
+            rows = usual(self.rows_of)
+            places = np.flatnonzero(self.rows_of == rows)
+        kept = structs.replace(
+            self,
+            ranks=self.ranks[places],
+            file=self.file[places],
+            counts=np.where(self.rows_of > rows, rows * self.each, self.counts)[places],
+            rows_of=np.full(len(places), rows),
+            edges_ns=self.edges_ns[places, : rows + 1],
+        )
+        return kept, places
 
 
 def find_iterations(

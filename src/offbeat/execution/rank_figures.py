@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
+from offbeat.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure, whole_numbers
 from offbeat.drawing.palette import LINES, MARKERS, MUTED
 from offbeat.drawing.phase_space import phase_space_grid
 from offbeat.execution.report import Report, Similarity
@@ -74,7 +73,7 @@ def correlation_figure(similarity: Similarity, p: int) -> Figure:
     axes.set_xlabel(label, fontsize=9)
     axes.set_ylabel(label, fontsize=9)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+        whole_numbers(axis, 8)
     return figure
 
 
@@ -145,7 +144,7 @@ def waves_figure(report: Report) -> Figure:
             axes.plot(distances, times_s, color=colour, linewidth=0.9)
     axes.set_xlabel("ranks from the delayed one", fontsize=9)
     axes.set_ylabel("time after the delay", fontsize=9)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
+    whole_numbers(axes.xaxis, 9)
     time_axis(axes, "y")
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.04), fontsize=7, frameon=False)

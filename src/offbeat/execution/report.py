@@ -72,7 +72,7 @@ def analyse(
         trace=trace,
         table=table,
         domains=of_all.select(places),
-        notes=_notes(trace, read, len(table.iterations.ranks)),
+        notes=_notes(trace, read, table),
     )
     if table.rows:
         report.skews = skews_of(table, report.domains)
@@ -111,8 +111,8 @@ def _similarity(table: IterationTable, domains: Domains) -> Similarity:
     )
 
 
-def _notes(trace: Trace, read: IterationTable, shown: int) -> list[str]:
-    """Caveats: first those that decide what the numbers mean."""
+def _notes(trace: Trace, read: IterationTable, table: IterationTable) -> list[str]:
+    """Caveats: first those that decide what the numbers mean; ``table`` is the part that is analysed."""
     notes = list(read.iterations.notes)
     if not trace.has_messages and not read.message_counts.pairs:
         notes.append(
@@ -124,7 +124,11 @@ def _notes(trace: Trace, read: IterationTable, shown: int) -> list[str]:
         notes.append(
             f"the trace was sampled ({'; '.join(sampling)}): what was not recorded counts as computation"
         )
-    left = len(read.iterations.ranks) - shown
+    if table.rows < read.rows:
+        notes.append(
+            f"the analysis has the first {table.iterations.count} iterations, which all its ranks have"
+        )
+    left = read.p - table.p
     if left and read.rows:
         notes.append(f"{counted(left, 'rank')} with another number of iterations: not in the analysis")
     if read.threads > 1:

@@ -91,8 +91,8 @@ class TimelineCalls:
 
 
 def timelines_of(iterations: Iterations) -> list[TimelineCalls]:
-    """Timelines of a few iterations at the beginning, in the middle and at the end of the run."""
-    rows = int(iterations.rows_of.min(initial=iterations.rows))
+    """Timelines of a few iterations at the beginning, in the middle and at the end of what is complete."""
+    rows = iterations.complete()[0].rows
     if not rows:
         return []
     shown = min(SHOWN_ITERATIONS, rows)

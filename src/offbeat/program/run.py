@@ -189,7 +189,7 @@ def prepare(
     if has_run(folder):
         raise BadInput(f"{folder} holds a run already; give another folder with --folder, or remove it")
     if settings.trace is not None:
-        tracing.check_options(settings.trace, {"MESSAGES": "1"})
+        tracing.check_options(settings.trace, {"MESSAGES": "1"}, folder_option="--trace")
     return ProgramLaunch(program, installation, settings, folder)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from offbeat.drawing.axes import framed_axes, legend_beside, titled_figure
+from offbeat.drawing.iterations import draw_bounds
 from offbeat.drawing.palette import BLUE, GREEN, GREY, INK, PALE_BLUE, VERMILION
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
@@ -127,12 +128,7 @@ def figure_5(of: Timeline) -> Figure:
     for axes, places, mean, deviation in panels:
         axes.fill_between(places, mean - deviation, mean + deviation, color=PALE_BLUE, linewidth=0)
         axes.plot(places, mean, color=BLUE, linewidth=1.3, label="simulated")
-        lines = (
-            ("in lockstep", of.composite.iteration_s, VERMILION),
-            ("work alone", of.composite.work_s, GREEN),
-        )
-        for label, time_s, tone in lines:
-            axes.axhline(1 / time_s, color=tone, linestyle="--", linewidth=1, label=label)
+        draw_bounds(axes, of.composite.iteration_s, of.composite.work_s)
         axes.set_ylabel("iterations/s", fontsize=8)
         axes.set_ylim(0, None)
         axes.margins(x=0.01)

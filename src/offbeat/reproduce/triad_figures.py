@@ -160,7 +160,7 @@ def figure_2(of: Runs) -> Figure:
         above = framed_axes(drawn, left, 0.55 + PANEL_HEIGHT, right, 0.85)
         below = framed_axes(drawn, left, 0.45, right, 0.95 + PANEL_HEIGHT)
         times_s = run.iteration_s()
-        draw_performance(above, times_s, of.composite.iteration_s, of.composite.work_s, run.p)
+        draw_performance(above, times_s, of.composite.iteration_s, of.composite.work_s, run.p, first=1)
         draw_performance(below, times_s.T, of.composite.iteration_s, of.composite.work_s, run.p)
         for axes, label in ((above, "iteration"), (below, "rank")):
             axes.set_xlabel(label, fontsize=8)

@@ -21,4 +21,7 @@ def create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
+        raise BadInput(
+            f"cannot create the folder {folder}: {error.strerror or error}; give one in a folder that you can"
+            " write to"
+        ) from error

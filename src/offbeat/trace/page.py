@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from offbeat.drawing import page
-from offbeat.drawing.axes import framed_axes, legend_beside_title, time_axis, titled_figure
+from offbeat.drawing.axes import framed_axes, legend_beside_title, time_axis, titled_figure, whole_numbers
 from offbeat.drawing.page import Code, Details, Facts, Section, Text
 from offbeat.drawing.palette import BLUE, BROWN, GREY, MUTED, ORANGE
 from offbeat.drawing.pictures import Album
@@ -69,7 +69,7 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Arrivals | None =
     axes.set_ylabel(f"delay [{unit}]", fontsize=9)
     axes.set_ylim(0, largest_s / scale_s * 1.06 or 1.0)
     axes.set_xlim(-0.7, len(delays) - 0.3)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    whole_numbers(axes.xaxis, 8)
     return figure
 
 
@@ -143,8 +143,8 @@ def course_figure(row: CallSiteStats, sample: Arrivals) -> Figure:
     bar.set_label(f"delay [{unit}]", fontsize=8)
     axes.set_xlabel("rank" if each == 1 else f"rank (the latest of {each})", fontsize=9)
     axes.set_ylabel("call", fontsize=9)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    whole_numbers(axes.xaxis, 8)
+    whole_numbers(axes.yaxis, 5)
     return figure
 
 

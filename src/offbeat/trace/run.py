@@ -168,10 +168,16 @@ def preload(library: Path, environ: Mapping[str, str] = os.environ) -> dict[str,
     return {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
 
 
-def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
+def check_options(
+    folder: Path,
+    options: Mapping[str, str],
+    environ: Mapping[str, str] = os.environ,
+    *,
+    folder_option: str = "--output",
+) -> None:
     """Raise :class:`BadInput` for options that the tracer cannot parse, and for a folder with a trace."""
     check(tracer_variables(options, environ), [PREFIX + name for name, value in options.items() if value])
-    check_unused(folder, "--output")
+    check_unused(folder, folder_option)
 
 
 def check_command(arguments: Sequence[str]) -> None:
