@@ -85,10 +85,8 @@ static void test_setup(offbeat_partitioned_request *receive) {
 
 /* Where a message goes. Bytes when it is staged or drained. */
 static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *receive, int message) {
-    const int partitions = receive->sender_partitions;
-    const int64_t bytes = receive->sender_partition_bytes;
-    int64_t first = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message);
-    int64_t next = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message + 1);
+    int64_t first = receive->sender_partition_bytes * receive->message[message].first;
+    int64_t next = receive->sender_partition_bytes * receive->message[message].end;
     char *raw = receive->drain != NULL ? receive->drain : receive->staging;
     if (raw != NULL || receive->element_bytes == 0)
         return (offbeat_partitioned_elements){raw != NULL ? raw + first : receive->buffer, next - first,
@@ -112,9 +110,8 @@ static void post(offbeat_partitioned_request *receive) {
     offbeat_partitioned_begin_iteration(receive);
     receive->arrived = 0;
     for (int i = 0; i < receive->messages && rc == MPI_SUCCESS; i++) {
-        int lane = (receive->first_lane + i * receive->lane_step) % receive->comm->lane_count;
         rc = offbeat_partitioned_irecv(place_of(receive, i), receive->peer, receive->first_tag + i,
-                                       receive->comm->lanes[lane], &receive->requests[i]);
+                                       receive->comm->lanes[receive->message[i].lane], &receive->requests[i]);
     }
     if (receive->has_announcement && rc == MPI_SUCCESS)
         rc = PMPI_Irecv(receive->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
@@ -134,7 +131,7 @@ int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *rec
 
 void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
     atomic_store_explicit(&receive->failure, MPI_SUCCESS, memory_order_relaxed);
-    atomic_fetch_add_explicit(&receive->stamp, 1, memory_order_relaxed);
+    atomic_store_explicit(&receive->stamp, offbeat_partitioned_stamp(receive) + 1, memory_order_relaxed);
     if (receive->is_null) {
         atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_relaxed);
         set_complete(receive);
