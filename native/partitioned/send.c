@@ -93,13 +93,17 @@ static int reply_arrived(offbeat_partitioned_request *send) {
     return rc == MPI_SUCCESS && has_arrived;
 }
 
+static void note_refusal(offbeat_partitioned_request *send) {
+    if (send->is_refused)
+        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+}
+
 static void test_answer(offbeat_partitioned_request *send) {
     if (send->has_reply == NONE && reply_arrived(send)) {
         send->has_reply = ANSWERED;
         send->is_refused = !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED];
     }
-    if (send->is_refused)
-        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+    note_refusal(send);
 }
 
 /* Tests whether the report on the trials arrived. It is awaited only after the trials: before, the request
@@ -207,8 +211,7 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     offbeat_partitioned_begin_iteration(send);
     expect_partitions(send);
     atomic_store_explicit(&send->failure, MPI_SUCCESS, memory_order_relaxed);
-    if (!send->is_null)
-        test_answer(send);
+    note_refusal(send); /* an answer is looked for when the messages are tested: it must not delay them */
     if (send->has_announcement)
         offbeat_partitioned_note_failure(send, announce(send));
     if (send->partitions == 0)
