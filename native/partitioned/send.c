@@ -191,7 +191,7 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
     return rc;
 }
 
-static void send_message(offbeat_partitioned_request *send, int message) {
+void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message) {
     if (send->collective != NULL) {
         offbeat_partitioned_collective_ready(send, message);
         return;
@@ -215,16 +215,23 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     if (send->has_announcement)
         offbeat_partitioned_note_failure(send, announce(send));
     if (send->partitions == 0)
-        send_message(send, 0);
+        offbeat_partitioned_send_message(send, 0);
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
 }
 
-void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int message) {
-    /* Of a message in several words, the last thread sends what the others have written: their decrements are
-     * released, this one acquires. */
-    if (send->message[message].bits != 0 ||
+int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition) {
+    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS, message = send->first_of[partition];
+    const uint64_t bit = offbeat_partitioned_bit(partition);
+    const uint64_t all = offbeat_partitioned_bits_of(&send->message[message], word);
+    const uint64_t before = offbeat_partitioned_set_bits(&send->ready[word], bit, send->is_threaded);
+    if (before & bit)
+        return 0;
+    /* The last thread sends what the others have written: their decrements are released, this one acquires.
+     */
+    if (((before | bit) & all) == all &&
         offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
-        send_message(send, message);
+        offbeat_partitioned_send_message(send, message);
+    return 1;
 }
 
 /* A call for several partitions first claims them all. This detects every wrong partition before one of them

@@ -22,25 +22,27 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send);
 int offbeat_partitioned_send_claim(offbeat_partitioned_request *send, int partition);
 void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int partition);
 
-/** A word of ready bits has all partitions of a message that it can hold: sends the message if this was its
- * last word. */
-void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int message);
+/** Sends a message whose partitions are all ready. */
+void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message);
+
+/** offbeat_partitioned_send_mark of a message whose partitions are in several words. */
+int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition);
 
 /** Marks a partition, and sends the message that it completes. One atomic update shows a second mark and
  * counts the partition. @return 0 if it was marked before in this iteration */
 static inline int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
-    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS, message = send->first_of[partition];
-    const uint64_t bit = offbeat_partitioned_bit(partition);
-    uint64_t all = send->message[message].bits;
+    const int message = send->first_of[partition];
+    const uint64_t bit = offbeat_partitioned_bit(partition), all = send->message[message].bits;
     if (all == 0)
-        all = offbeat_partitioned_bits_of(&send->message[message], word);
-    const uint64_t before = offbeat_partitioned_set_bits(&send->ready[word], bit, send->is_threaded);
+        return offbeat_partitioned_send_mark_in_words(send, partition);
+    const uint64_t before = offbeat_partitioned_set_bits(
+        &send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, send->is_threaded);
     /* Once the last partition is marked, another thread may complete and free the request: no access follows.
      */
     if (before & bit)
         return 0;
     if (((before | bit) & all) == all)
-        offbeat_partitioned_send_count(send, message);
+        offbeat_partitioned_send_message(send, message);
     return 1;
 }
 
