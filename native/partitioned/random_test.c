@@ -80,8 +80,8 @@ static MPI_Info draw_info(void) {
 static void draw_transfer(transfer *drawn) {
     static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 13, 32, 37, 64, 100, 130};
     static const int elements[] = {1, 4, 8, 3, 12};
-    drawn->send_partitions = counts[draw(13)];
-    drawn->receive_partitions = counts[draw(13)];
+    drawn->send_partitions = counts[draw(13)]; /* the last ones need several words of bits */
+    drawn->receive_partitions = counts[draw(11)];
     drawn->send_bytes = elements[draw(5)];
     drawn->receive_bytes = elements[draw(5)];
     int unit = drawn->send_partitions * drawn->receive_partitions * 24;
