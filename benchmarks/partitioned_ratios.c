@@ -4,10 +4,11 @@
  * CLOCK_MONOTONIC is one clock. partitioned_ratios.py builds it with native/approaches, runs it and prints
  * ratios.
  *
- * Usage: partitioned_ratios REPETITIONS. Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS
- * TIMES_NS...": from the start until all data arrived, less the delay of the last partition; and lines "cost
- * WHAT TIMES_NS..." for single calls. Approaches are those of native/approaches; offbeat:K is offbeat's with
- * the value K of OFFBEAT_PARTITIONED_MESSAGES.
+ * Usage: partitioned_ratios REPETITIONS LEVEL. LEVEL is the thread level: `multiple`, or `serialized`, which
+ * measures 1 KiB only. Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS TIMES_NS...": from the start
+ * until all data arrived, less the delay of the last partition; and lines "cost WHAT TIMES_NS..." for single
+ * calls. Approaches are those of native/approaches; offbeat:K is offbeat's with the value K of
+ * OFFBEAT_PARTITIONED_MESSAGES.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "approaches/transfer.h"
@@ -202,24 +203,37 @@ static void measure_calls(void) {
     free(readies);
 }
 
+/* What is small enough to depend on the thread level: 1 KiB, and single calls. */
+static void measure_small(const char *const names[]) {
+    compare(names, 1 << 10, 32, 0);
+    compare_first_iterations(1 << 10, 32);
+    measure_calls();
+}
+
+static void measure_large(const char *const names[]) {
+    static const char *const early[] = {"single", "many", "offbeat", "library", NULL};
+    compare(names, 1 << 15, 32, 0);
+    compare(names, 1 << 18, 32, 0);
+    compare(names, 1 << 22, 32, 0);
+    compare(early, 1 << 22, 4, 400000);
+    compare(early, 1 << 22, 4, 1600000);
+    compare_first_iterations(1 << 18, 32);
+}
+
 int main(int argc, char **argv) {
     static const char *const all[] = {"single",    "many",       "offbeat",         "offbeat:1", "offbeat:3",
                                       "offbeat:9", "offbeat:32", "offbeat:learned", "library",   NULL};
-    static const char *const early[] = {"single", "many", "offbeat", "library", NULL};
+    const int is_serialized = argc == 3 && strcmp(argv[2], "serialized") == 0;
+    const int level = is_serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
     int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    check(argc == 2, "usage: partitioned_ratios REPETITIONS");
+    check(argc == 3, "usage: partitioned_ratios REPETITIONS LEVEL");
+    check(provided == level, "the MPI library provides another thread level");
     repetitions = atoi(argv[1]);
-    compare(all, 1 << 10, 32, 0);
-    compare(all, 1 << 15, 32, 0);
-    compare(all, 1 << 18, 32, 0);
-    compare(all, 1 << 22, 32, 0);
-    compare(early, 1 << 22, 4, 400000);
-    compare(early, 1 << 22, 4, 1600000);
-    compare_first_iterations(1 << 10, 32);
-    compare_first_iterations(1 << 18, 32);
-    measure_calls();
+    measure_small(all);
+    if (!is_serialized)
+        measure_large(all);
     offbeat_partitioned_finalize();
     MPI_Finalize();
     return 0;

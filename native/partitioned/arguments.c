@@ -66,6 +66,7 @@ int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, off
     offbeat_partitioned_comm_use(comm);
     request->comm = comm;
     request->is_send = given->is_send;
+    request->is_threaded = comm->root->is_threaded;
     request->is_null = given->peer == MPI_PROC_NULL;
     request->buffer = given->buffer;
     request->partitions = given->partitions;
@@ -75,6 +76,5 @@ int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, off
         request->is_null || comm->root_ranks == NULL ? given->peer : comm->root_ranks[given->peer];
     request->tag = given->tag;
     request->setup_request = request->reply_request = MPI_REQUEST_NULL;
-    atomic_flag_clear(&request->busy);
     return keep_datatype(given->datatype, request);
 }

@@ -207,9 +207,8 @@ static int allocate(offbeat_partitioned_request *request, const specifics *own) 
     request->sender_partitions = request->partitions;
     request->sender_partition_bytes = request->count * request->element_bytes;
     int rc = offbeat_partitioned_allocate_messages(request);
-    request->ready = calloc((size_t)request->partitions + 1, sizeof *request->ready);
-    if (rc == MPI_SUCCESS && request->ready == NULL)
-        rc = MPI_ERR_NO_MEM;
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_partitioned_allocate_bits(request);
     if (rc == MPI_SUCCESS)
         rc = offbeat_partitioned_collective_allocate(request);
     if (rc == MPI_SUCCESS && of->is_allreduce)

@@ -2,12 +2,13 @@
 /*
  * Random partitioned collectives with checked data: kinds, roots, partitions, datatypes, operations,
  * settings, orders, several at once and, with MPI_THREAD_MULTIPLE, threads. Arguments: number of collectives
- * (default: 600 with one process, 200 with two, 60 with more), seed (default 1). All processes draw the same
- * numbers.
+ * (default: 600 with one process, 200 with two, 60 with more), seed (default 1), `serialized` (at this thread
+ * level instead). All processes draw the same numbers.
  */
 #include <offbeat/partitioned_collectives.h>
 
 #include "testing/mpi_assert.h"
+#include "testing/thread_level.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -296,7 +297,8 @@ static int run_round(void) {
 
 int main(int argc, char **argv) {
     int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    const int level = offbeat_testing_thread_level(&argc, argv, MPI_THREAD_MULTIPLE);
+    MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     threads_allowed = provided == MPI_THREAD_MULTIPLE;

@@ -180,8 +180,9 @@ static int smallest(MPI_Comm comm, int number, int *result) {
 
 /* Tags of data and of replies share lane 0: each has half of the tags. */
 static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
-    int is_inter, is_set, *largest_tag;
+    int is_inter, is_set, level, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
+    state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)

@@ -102,44 +102,59 @@ static int check_send(const char *function, const offbeat_partitioned_request *r
     return MPI_SUCCESS;
 }
 
+static int check_ready(const char *function, const offbeat_partitioned_request *request, int partition) {
+    int rc = check_send(function, request);
+    return rc == MPI_SUCCESS ? check_partition(function, request, partition) : rc;
+}
+
+/* Whether check_ready would succeed, in few instructions: programs mark many partitions. */
+static inline int can_mark(const offbeat_partitioned_request *request, int partition) {
+    return offbeat_partitioned_is_active(request) && request->is_send && partition >= 0 &&
+           partition < request->partitions;
+}
+
 static int partition_at(const int partitions[], int low, int index) {
     return partitions == NULL ? low + index : partitions[index];
 }
 
+static int fail_marked(const char *function, const offbeat_partitioned_request *request, int partition) {
+    return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
+                                    "%s: partition %d was marked ready before in this iteration", function,
+                                    partition);
+}
+
 /* Marks `length` existing partitions: those in the list, or if it is NULL, consecutive ones from low on. If
- * one of them was marked before, the call fails and marks none: it removes the marks that it has set, which
- * is possible because the send counts partitions only after all are marked. */
-static int mark(const char *function, offbeat_partitioned_request *request, const int partitions[], int low,
-                int length) {
+ * one of them was marked before, the call fails and marks none; but if another thread marks it at the same
+ * time, the ones before it remain marked. */
+static int mark_several(const char *function, offbeat_partitioned_request *request, const int partitions[],
+                        int low, int length) {
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
-        if (offbeat_partitioned_send_mark(request, partition))
+        if (offbeat_partitioned_send_claim(request, partition))
             continue;
         while (i-- > 0)
-            offbeat_partitioned_send_unmark(request, partition_at(partitions, low, i));
-        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_ARG,
-                                        "%s: partition %d was marked ready before in this iteration",
-                                        function, partition);
+            offbeat_partitioned_send_unclaim(request, partition_at(partitions, low, i));
+        return fail_marked(function, request, partition);
     }
-    /* Once the last one is counted, another thread may complete and free the request. */
-    for (int i = 0; i < length; i++)
-        offbeat_partitioned_send_count(request, partition_at(partitions, low, i));
+    for (int i = 0; i < length; i++) {
+        const int partition = partition_at(partitions, low, i);
+        if (!offbeat_partitioned_send_mark(request, partition))
+            return fail_marked(function, request, partition);
+    }
     return MPI_SUCCESS;
 }
 
 int offbeat_pready(int partition, offbeat_prequest request) {
     const char *function = "offbeat_pready";
-    int rc = check_send(function, request);
-    if (rc == MPI_SUCCESS)
-        rc = check_partition(function, request, partition);
-    return rc == MPI_SUCCESS ? mark(function, request, NULL, partition, 1) : rc;
+    if (!can_mark(request, partition))
+        return check_ready(function, request, partition);
+    return offbeat_partitioned_send_mark(request, partition) ? MPI_SUCCESS
+                                                             : fail_marked(function, request, partition);
 }
 
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {
     const char *function = "offbeat_pready_range";
-    int rc = check_send(function, request);
-    if (rc == MPI_SUCCESS)
-        rc = check_partition(function, request, partition_low);
+    int rc = check_ready(function, request, partition_low);
     if (rc == MPI_SUCCESS)
         rc = check_partition(function, request, partition_high);
     if (rc == MPI_SUCCESS && partition_low > partition_high)
@@ -149,7 +164,7 @@ int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest
             partition_high);
     if (rc != MPI_SUCCESS)
         return rc;
-    return mark(function, request, NULL, partition_low, partition_high - partition_low + 1);
+    return mark_several(function, request, NULL, partition_low, partition_high - partition_low + 1);
 }
 
 int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request) {
@@ -160,7 +175,7 @@ int offbeat_pready_list(int length, const int partitions[], offbeat_prequest req
                                         "%s: there is no list of %d partitions", function, length);
     for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
         rc = check_partition(function, request, partitions[i]);
-    return rc == MPI_SUCCESS ? mark(function, request, partitions, 0, length) : rc;
+    return rc == MPI_SUCCESS ? mark_several(function, request, partitions, 0, length) : rc;
 }
 
 /* --- arrived partitions --- */

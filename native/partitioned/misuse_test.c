@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Wrong calls: each is an error of the right class with a sentence, given to the communicator's error
- * handler, and the request can be used afterwards.
+ * handler, and the request can be used afterwards. Argument: `multiple` (at this thread level, and with wrong
+ * calls of two threads).
  */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include <offbeat/partitioned.h>
 
 #include "testing/mpi_assert.h"
+#include "testing/thread_level.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int rank, size, right, left;
 static MPI_Comm comm;
-static int errors_handled;
+static atomic_int errors_handled;
 
 /* The MPI standard declares error handlers as variadic functions. */
 static void handle(MPI_Comm *failed, int *code, ...) {
@@ -195,9 +201,80 @@ static void different_amounts_fail_on_both_sides(int send_count, int receive_cou
     free(in);
 }
 
+/* --- threads --- */
+
+enum { SHARED = 200 };
+
+/* Launchers bind a process to one core, on which threads would only take turns. */
+static void use_all_cores(void) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        CPU_SET(i, &all);
+    sched_setaffinity(0, sizeof all, &all);
+}
+
+/* What one of two threads marks: every other partition, and then all of them. */
+typedef struct marking {
+    offbeat_prequest send;
+    int first, marked;
+    atomic_int *waiting; /* threads that are not here yet */
+} marking;
+
+static void *mark_twice(void *argument) {
+    marking *own = argument;
+    atomic_fetch_sub(own->waiting, 1);
+    while (atomic_load(own->waiting) > 0)
+        ; /* both begin at the same time */
+    for (int i = own->first; i < SHARED; i += 2)
+        own->marked += offbeat_pready(i, own->send) == MPI_SUCCESS;
+    for (int i = 0; i < SHARED; i++)
+        own->marked += offbeat_pready(i, own->send) == MPI_SUCCESS;
+    return NULL;
+}
+
+/* @return the number of calls that succeeded */
+static int mark_by_two_threads(offbeat_prequest send) {
+    atomic_int waiting = 2;
+    marking even = {send, 0, 0, &waiting}, odd = {send, 1, 0, &waiting};
+    pthread_t thread;
+    mpi_assert(pthread_create(&thread, NULL, mark_twice, &odd) == 0, "No thread was created.");
+    mark_twice(&even);
+    pthread_join(thread, NULL);
+    return even.marked + odd.marked;
+}
+
+/* Two threads mark all partitions several times: of each partition, one call succeeds and the others fail. */
+static void one_of_two_threads_marks_a_partition(const char *messages) {
+    int out[SHARED], in[SHARED];
+    offbeat_prequest requests[2];
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "offbeat_messages", messages);
+    offbeat_psend_init(out, SHARED, 1, MPI_INT, right, 1, comm, info, &requests[0]);
+    offbeat_precv_init(in, SHARED, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, &requests[1]);
+    MPI_Info_free(&info);
+    for (int iteration = 0; iteration < 50; iteration++) {
+        for (int i = 0; i < SHARED; i++)
+            out[i] = rank * 100000 + iteration * 1000 + i;
+        mpi_assert_success(offbeat_pstartall(2, requests), "offbeat_pstartall");
+        const int marked = mark_by_two_threads(requests[0]);
+        mpi_assert(marked == SHARED, "%d of %d partitions were marked.", marked, SHARED);
+        mpi_assert(errors_handled == 2 * SHARED, "%d of %d wrong calls failed.", errors_handled, 2 * SHARED);
+        mpi_assert_success(offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
+        for (int i = 0; i < SHARED; i++)
+            mpi_assert(in[i] == left * 100000 + iteration * 1000 + i, "Partition %d is wrong.", i);
+        errors_handled = 0;
+    }
+    offbeat_prequest_free(&requests[0]);
+    offbeat_prequest_free(&requests[1]);
+}
+
 int main(int argc, char **argv) {
     MPI_Errhandler handler;
-    MPI_Init(&argc, &argv);
+    int provided;
+    const int level = offbeat_testing_thread_level(&argc, argv, MPI_THREAD_SINGLE);
+    MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -217,6 +294,11 @@ int main(int argc, char **argv) {
     different_amounts_fail_on_both_sides(0, 11);
     different_amounts_fail_on_both_sides(11, 0);
     different_amounts_fail_on_both_sides(300000, 200000);
+    if (provided == MPI_THREAD_MULTIPLE) {
+        use_all_cores();
+        one_of_two_threads_marks_a_partition("1");
+        one_of_two_threads_marks_a_partition("7");
+    }
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);
     MPI_Finalize();

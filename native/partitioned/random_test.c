@@ -2,12 +2,13 @@
 /*
  * Random transfers with checked data: sizes, partitions, datatypes, orders, tags, settings and, with
  * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default: 4000 with one process, 2000 with
- * two, 500 with more), seed (default 1). All processes draw the same numbers, so that both sides of a
- * transfer agree.
+ * two, 500 with more), seed (default 1), `serialized` (at this thread level instead). All processes draw the
+ * same numbers, so that both sides of a transfer agree.
  */
 #include <offbeat/partitioned.h>
 
 #include "testing/mpi_assert.h"
+#include "testing/thread_level.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -77,9 +78,9 @@ static MPI_Info draw_info(void) {
 
 /* Draws a transfer whose partitions are multiples of both elements. */
 static void draw_transfer(transfer *drawn) {
-    static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 13, 32, 37, 64};
+    static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 13, 32, 37, 64, 100, 130};
     static const int elements[] = {1, 4, 8, 3, 12};
-    drawn->send_partitions = counts[draw(11)];
+    drawn->send_partitions = counts[draw(13)]; /* the last ones need several words of bits */
     drawn->receive_partitions = counts[draw(11)];
     drawn->send_bytes = elements[draw(5)];
     drawn->receive_bytes = elements[draw(5)];
@@ -202,7 +203,8 @@ static int run_round(void) {
 
 int main(int argc, char **argv) {
     int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    const int level = offbeat_testing_thread_level(&argc, argv, MPI_THREAD_MULTIPLE);
+    MPI_Init_thread(&argc, &argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     right = (rank + 1) % size;

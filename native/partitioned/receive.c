@@ -13,12 +13,6 @@ static void set_complete(offbeat_partitioned_request *receive) {
 
 /* --- matching --- */
 
-int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
-    if (!receive->is_null)
-        offbeat_partitioned_matching_add(receive);
-    return MPI_SUCCESS;
-}
-
 static void read_setup(offbeat_partitioned_request *receive) {
     const int64_t *setup = receive->setup;
     receive->sender_partitions = (int)setup[OFFBEAT_PARTITIONED_PARTITIONS];
@@ -68,10 +62,17 @@ static void match(offbeat_partitioned_request *receive) {
     int rc = offbeat_partitioned_allocate_messages(receive);
     if (rc == MPI_SUCCESS)
         rc = allocate_buffers(receive);
-    if (rc == MPI_SUCCESS)
-        rc = send_reply(receive);
     receive->match_failure = rc;
     offbeat_partitioned_note_failure(receive, rc);
+}
+
+/* Sends the reply to the setup, once. The first iteration does not wait for it: its receives come first. */
+static void answer(offbeat_partitioned_request *receive) {
+    if (receive->has_answered || receive->match_failure != MPI_SUCCESS)
+        return;
+    receive->has_answered = 1;
+    receive->match_failure = send_reply(receive);
+    offbeat_partitioned_note_failure(receive, receive->match_failure);
 }
 
 static void test_setup(offbeat_partitioned_request *receive) {
@@ -81,14 +82,26 @@ static void test_setup(offbeat_partitioned_request *receive) {
     offbeat_partitioned_note_failure(receive, rc);
 }
 
+int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
+    if (receive->is_null)
+        return MPI_SUCCESS;
+    /* Most sends have one message. Memory for more is allocated when the setup is here. */
+    offbeat_partitioned_plan_init(&receive->plan, receive->partitions, 1, 0);
+    receive->most_messages = 1;
+    int rc = offbeat_partitioned_allocate_messages(receive);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    offbeat_partitioned_matching_add(receive);
+    test_setup(receive); /* a match costs less now than in the first iteration */
+    return MPI_SUCCESS;
+}
+
 /* --- receiving --- */
 
 /* Where a message goes. Bytes when it is staged or drained. */
 static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *receive, int message) {
-    const int partitions = receive->sender_partitions;
-    const int64_t bytes = receive->sender_partition_bytes;
-    int64_t first = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message);
-    int64_t next = bytes * offbeat_partitioned_first_partition(partitions, receive->messages, message + 1);
+    int64_t first = receive->sender_partition_bytes * receive->message[message].first;
+    int64_t next = receive->sender_partition_bytes * receive->message[message].end;
     char *raw = receive->drain != NULL ? receive->drain : receive->staging;
     if (raw != NULL || receive->element_bytes == 0)
         return (offbeat_partitioned_elements){raw != NULL ? raw + first : receive->buffer, next - first,
@@ -112,9 +125,8 @@ static void post(offbeat_partitioned_request *receive) {
     offbeat_partitioned_begin_iteration(receive);
     receive->arrived = 0;
     for (int i = 0; i < receive->messages && rc == MPI_SUCCESS; i++) {
-        int lane = (receive->first_lane + i * receive->lane_step) % receive->comm->lane_count;
         rc = offbeat_partitioned_irecv(place_of(receive, i), receive->peer, receive->first_tag + i,
-                                       receive->comm->lanes[lane], &receive->requests[i]);
+                                       receive->comm->lanes[receive->message[i].lane], &receive->requests[i]);
     }
     if (receive->has_announcement && rc == MPI_SUCCESS)
         rc = PMPI_Irecv(receive->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
@@ -134,7 +146,7 @@ int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *rec
 
 void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
     atomic_store_explicit(&receive->failure, MPI_SUCCESS, memory_order_relaxed);
-    atomic_fetch_add_explicit(&receive->stamp, 1, memory_order_relaxed);
+    atomic_store_explicit(&receive->stamp, offbeat_partitioned_stamp(receive) + 1, memory_order_relaxed);
     if (receive->is_null) {
         atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_relaxed);
         set_complete(receive);
@@ -167,6 +179,7 @@ static void note_arrival_time(offbeat_partitioned_request *receive) {
 
 /* All messages of the iteration arrived. */
 static void finish(offbeat_partitioned_request *receive) {
+    answer(receive);
     if (receive->plan.is_learned)
         note_arrival_time(receive);
     if (receive->has_announcement)
@@ -228,8 +241,10 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive) 
     }
     if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))
         post(receive);
-    if (receive->is_matched && !offbeat_partitioned_is_complete(receive))
+    if (receive->is_matched && !offbeat_partitioned_is_complete(receive)) {
         test_messages(receive);
+        answer(receive);
+    }
 }
 
 int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int partition) {
@@ -250,6 +265,8 @@ int offbeat_partitioned_receive_is_idle(offbeat_partitioned_request *receive) {
         return 1;
     if (!receive->is_matched)
         test_setup(receive);
-    return receive->is_matched &&
-           PMPI_Test(&receive->reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+    if (!receive->is_matched)
+        return 0;
+    answer(receive);
+    return PMPI_Test(&receive->reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
 }

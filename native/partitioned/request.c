@@ -50,12 +50,45 @@ static int message_at(const offbeat_partitioned_request *request, int64_t byte) 
                                           (int)(byte / request->sender_partition_bytes));
 }
 
+uint64_t offbeat_partitioned_bits_of(const offbeat_partitioned_message *message, int word) {
+    const int64_t low = (int64_t)word * OFFBEAT_PARTITIONED_WORD_BITS;
+    const int64_t high = low + OFFBEAT_PARTITIONED_WORD_BITS;
+    uint64_t bits = ~(uint64_t)0;
+    if (message->first > low)
+        bits <<= message->first - low;
+    if (message->end < high)
+        bits &= ((uint64_t)1 << (message->end - low)) - 1;
+    return bits;
+}
+
+static void map_messages(offbeat_partitioned_request *request) {
+    int first = 0;
+    for (int i = 0; i < request->messages; i++) {
+        offbeat_partitioned_message *message = &request->message[i];
+        message->first = first;
+        message->end = first =
+            offbeat_partitioned_first_partition(request->sender_partitions, request->messages, i + 1);
+        const int word = message->first / OFFBEAT_PARTITIONED_WORD_BITS;
+        const int is_in_one_word = (message->end - 1) / OFFBEAT_PARTITIONED_WORD_BITS == word;
+        message->bits = is_in_one_word ? offbeat_partitioned_bits_of(message, word) : 0;
+        message->lane = (request->first_lane + i * request->lane_step) % request->comm->lane_count;
+    }
+}
+
 static void map_partitions(offbeat_partitioned_request *request) {
     const int64_t bytes = request->count * request->element_bytes;
     for (int i = 0; i < request->partitions; i++) {
         request->first_of[i] = message_at(request, i * bytes);
         request->last_of[i] = bytes == 0 ? request->first_of[i] : message_at(request, (i + 1) * bytes - 1);
     }
+}
+
+/* Prepares an iteration with another number of messages than the last one. */
+static void map(offbeat_partitioned_request *request) {
+    const int is_in_one = request->messages == 1 && request->mapped_messages == 1;
+    map_messages(request);
+    if (!is_in_one) /* a single message has all partitions, as before */
+        map_partitions(request);
     request->mapped_messages = request->messages;
 }
 
@@ -71,7 +104,7 @@ static void *take(char *block, size_t *used, size_t bytes) {
 /* Divides a block among the arrays whose length depends on the number of messages. @return the bytes of the
  * block */
 static size_t divide(offbeat_partitioned_request *request, char *block) {
-    const size_t most = (size_t)request->most_messages, partitions = (size_t)request->partitions;
+    const size_t most = (size_t)request->capacity, partitions = (size_t)request->partitions;
     size_t used = 0;
     request->message = take(block, &used, most * sizeof *request->message);
     request->statuses = take(block, &used, (most + 1) * sizeof *request->statuses);
@@ -82,7 +115,17 @@ static size_t divide(offbeat_partitioned_request *request, char *block) {
     return used;
 }
 
-int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) {
+int offbeat_partitioned_allocate_bits(offbeat_partitioned_request *send) {
+    const size_t words = (size_t)offbeat_partitioned_words(send);
+    send->ready = calloc(words, sizeof *send->ready);
+    send->claimed = calloc(words, sizeof *send->claimed);
+    return send->ready == NULL || send->claimed == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+}
+
+static int allocate_block(offbeat_partitioned_request *request) {
+    free(request->block);
+    request->capacity = request->most_messages;
+    request->mapped_messages = 0;
     /* On a boundary of cache lines, so that counters of different messages share none. */
     const size_t line = _Alignof(offbeat_partitioned_message);
     request->block = aligned_alloc(line, (divide(request, NULL) + line - 1) / line * line);
@@ -96,8 +139,14 @@ int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) 
     }
     for (int i = 0; i <= request->most_messages; i++)
         request->requests[i] = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request) {
+    if (request->most_messages > request->capacity && allocate_block(request) != MPI_SUCCESS)
+        return MPI_ERR_NO_MEM;
     request->messages = offbeat_partitioned_plan_messages(&request->plan, 0);
-    map_partitions(request);
+    map(request);
     return MPI_SUCCESS;
 }
 
@@ -106,7 +155,7 @@ void offbeat_partitioned_begin_iteration(offbeat_partitioned_request *request) {
     request->messages = offbeat_partitioned_plan_messages(&request->plan, iteration);
     request->has_announcement = offbeat_partitioned_plan_announces(&request->plan, iteration);
     if (request->messages != request->mapped_messages)
-        map_partitions(request);
+        map(request);
 }
 
 int offbeat_partitioned_take_tags(offbeat_partitioned_request *request, int count) {
@@ -131,6 +180,7 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
     offbeat_partitioned_collective_free(request->collective);
     free(request->block);
     free(request->ready);
+    free(request->claimed);
     free(request->staging);
     free(request->drain);
     free(request);

@@ -10,6 +10,7 @@
 
 #include "partitioned/communicator.h"
 #include "partitioned/layout.h"
+#include "partitioned/updates.h"
 
 #include <mpi.h>
 #include <offbeat/partitioned.h>
@@ -47,14 +48,18 @@ enum {
 
 /** A message of the current iteration. The stamp is the iteration + 1 in which it was sent or arrived. */
 typedef struct offbeat_partitioned_message {
-    _Alignas(64) atomic_int missing; /**< partitions that are not ready yet */
+    _Alignas(64) atomic_int missing; /**< words in which not all of its partitions are ready yet */
     atomic_uint stamp;
+    int first, end; /**< the sender's partitions that it carries: first to end - 1 */
+    int lane;
+    uint64_t bits; /**< of these partitions in their word of ready bits; 0: they are in several words */
     _Atomic(const void *) thread; /**< of a trial: the thread that sent it, */
     int64_t spent_ns;             /**< and how long that took */
 } offbeat_partitioned_message;
 
 struct offbeat_partitioned_request {
     int is_send, is_null; /**< is_send: its partitions can be ready; is_null: the peer is MPI_PROC_NULL */
+    int is_threaded;      /**< calls may overlap; see updates.h */
     struct offbeat_partitioned_collective *collective; /**< see collective.h; NULL: a send or a receive */
     offbeat_partitioned_comm *comm;
     int user_peer, tag; /**< as the caller gave them */
@@ -82,6 +87,7 @@ struct offbeat_partitioned_request {
     int messages;         /**< of this iteration */
     int has_announcement; /**< one more message */
     int mapped_messages;  /**< the number of messages that first_of and last_of are valid for */
+    int capacity;         /**< messages that the following arrays have room for */
     void *block;          /**< the memory of the following arrays; but a collective has statuses of its own */
     int *first_of, *last_of; /**< messages that hold data of each own partition; a send has one for each */
     offbeat_partitioned_message *message;
@@ -93,15 +99,17 @@ struct offbeat_partitioned_request {
     atomic_uint complete; /**< stamp of the last iteration whose data is complete */
 
     /* Sends. */
-    atomic_uint *ready;     /**< of each partition: the stamp of the iteration in which it was marked */
-    atomic_int handed_over; /**< messages given to MPI or about to be */
-    atomic_int sent;        /**< messages given to MPI */
+    _Atomic uint64_t *ready;   /**< bits: the partitions that were marked in this iteration */
+    _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
+    atomic_int handed_over;    /**< messages given to MPI or about to be */
+    atomic_int sent;           /**< messages given to MPI */
     int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
 
     /* Receives. */
     struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */
     atomic_int has_setup;
     int is_matched;     /**< the sender's setup is known and was read */
+    int has_answered;   /**< the reply to the setup was sent */
     int match_failure;  /**< MPI error code: the iterations of this request fail */
     atomic_uint posted; /**< stamp of the iteration whose messages can be received */
     int arrived;        /**< messages of this iteration, with the announcement */
@@ -116,7 +124,7 @@ struct offbeat_partitioned_request {
     int has_reply;  /**< of a send: which replies arrived */
     int is_refused; /**< of a send: the receiver describes another number of bytes */
 
-    atomic_flag busy;                                /**< held while MPI's requests above are tested */
+    atomic_int busy;                                 /**< held while MPI's requests above are tested */
     struct offbeat_partitioned_request *next_listed; /**< see progress.h */
     atomic_int is_waiting;                           /**< it is in the list of waiting receives */
 };
@@ -125,11 +133,11 @@ typedef struct offbeat_partitioned_request offbeat_partitioned_request;
 
 /** Takes or leaves the right to test a request's messages. */
 static inline int offbeat_partitioned_try_enter(offbeat_partitioned_request *request) {
-    return !atomic_flag_test_and_set_explicit(&request->busy, memory_order_acquire);
+    return !offbeat_partitioned_exchange(&request->busy, 1, request->is_threaded);
 }
 
 static inline void offbeat_partitioned_leave(offbeat_partitioned_request *request) {
-    atomic_flag_clear_explicit(&request->busy, memory_order_release);
+    atomic_store_explicit(&request->busy, 0, memory_order_release);
 }
 
 /** The number of starts, which identifies the current iteration. */
@@ -142,6 +150,22 @@ static inline int offbeat_partitioned_is_active(const offbeat_partitioned_reques
     return request != OFFBEAT_PREQUEST_NULL &&
            atomic_load_explicit(&request->is_active, memory_order_acquire);
 }
+
+/** A word holds the bits of 64 partitions. */
+enum { OFFBEAT_PARTITIONED_WORD_BITS = 64 };
+
+/** The words of a send's ready bits; at least 1. */
+static inline int offbeat_partitioned_words(const offbeat_partitioned_request *send) {
+    return send->partitions / OFFBEAT_PARTITIONED_WORD_BITS + 1;
+}
+
+/** The bit of a partition in its word. */
+static inline uint64_t offbeat_partitioned_bit(int partition) {
+    return (uint64_t)1 << partition % OFFBEAT_PARTITIONED_WORD_BITS;
+}
+
+/** The bits of a message's partitions in one of its words. */
+uint64_t offbeat_partitioned_bits_of(const offbeat_partitioned_message *message, int word);
 
 /** Whether all data of the current iteration was sent or received. */
 static inline int offbeat_partitioned_is_complete(const offbeat_partitioned_request *request) {
@@ -171,8 +195,11 @@ int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int 
 /** Ends a receive: cancels it, or waits for it if it is matched. Does nothing for MPI_REQUEST_NULL. */
 void offbeat_partitioned_cancel(MPI_Request *receive);
 
-/** Allocates what depends on the largest number of messages, and prepares the first iteration. @return an MPI
- * error code */
+/** Allocates the bits of the partitions of a send. @return an MPI error code */
+int offbeat_partitioned_allocate_bits(offbeat_partitioned_request *send);
+
+/** Allocates what depends on the largest number of messages, unless there is room; prepares the first
+ * iteration. @return an MPI error code */
 int offbeat_partitioned_allocate_messages(offbeat_partitioned_request *request);
 
 /** All tags are in use. */

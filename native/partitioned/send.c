@@ -64,9 +64,10 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
     choose_messages(send, settings);
     choose_lanes(send, settings);
     int rc = offbeat_partitioned_allocate_messages(send);
-    send->ready = calloc((size_t)send->partitions + 1, sizeof *send->ready);
-    if (rc != MPI_SUCCESS || send->ready == NULL)
-        return MPI_ERR_NO_MEM;
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_partitioned_allocate_bits(send);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (send->is_null)
         return MPI_SUCCESS;
     rc = offbeat_partitioned_take_tags(send, send->most_messages + 1);
@@ -92,13 +93,17 @@ static int reply_arrived(offbeat_partitioned_request *send) {
     return rc == MPI_SUCCESS && has_arrived;
 }
 
+static void note_refusal(offbeat_partitioned_request *send) {
+    if (send->is_refused)
+        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+}
+
 static void test_answer(offbeat_partitioned_request *send) {
     if (send->has_reply == NONE && reply_arrived(send)) {
         send->has_reply = ANSWERED;
         send->is_refused = !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED];
     }
-    if (send->is_refused)
-        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+    note_refusal(send);
 }
 
 /* Tests whether the report on the trials arrived. It is awaited only after the trials: before, the request
@@ -128,13 +133,20 @@ static int announce(offbeat_partitioned_request *send) {
 
 /* --- iterations --- */
 
+/* The words that hold the bits of a message's partitions. */
+static int words_of(const offbeat_partitioned_message *message) {
+    return (message->end - 1) / OFFBEAT_PARTITIONED_WORD_BITS -
+           message->first / OFFBEAT_PARTITIONED_WORD_BITS + 1;
+}
+
 static void expect_partitions(offbeat_partitioned_request *send) {
-    int first = 0;
     for (int i = 0; i < send->messages; i++) {
-        int next = offbeat_partitioned_first_partition(send->partitions, send->messages, i + 1);
-        atomic_store_explicit(&send->message[i].missing, next - first, memory_order_relaxed);
+        atomic_store_explicit(&send->message[i].missing, words_of(&send->message[i]), memory_order_relaxed);
         atomic_store_explicit(&send->message[i].thread, NULL, memory_order_relaxed);
-        first = next;
+    }
+    for (int i = 0; i < offbeat_partitioned_words(send); i++) {
+        atomic_store_explicit(&send->ready[i], 0, memory_order_relaxed);
+        atomic_store_explicit(&send->claimed[i], 0, memory_order_relaxed);
     }
     atomic_store_explicit(&send->handed_over, 0, memory_order_relaxed);
     atomic_store_explicit(&send->sent, 0, memory_order_relaxed);
@@ -162,13 +174,11 @@ static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_
 }
 
 static int send_elements(offbeat_partitioned_request *send, int message) {
-    const int first = offbeat_partitioned_first_partition(send->partitions, send->messages, message);
-    const int next = offbeat_partitioned_first_partition(send->partitions, send->messages, message + 1);
-    const int lane = (send->first_lane + message * send->lane_step) % send->comm->lane_count;
-    offbeat_partitioned_elements elements = {send->buffer + first * send->count * send->extent,
-                                             (next - first) * send->count, send->datatype};
-    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message, send->comm->lanes[lane],
-                                     &send->requests[message]);
+    const offbeat_partitioned_message *of = &send->message[message];
+    offbeat_partitioned_elements elements = {send->buffer + of->first * send->count * send->extent,
+                                             (of->end - of->first) * send->count, send->datatype};
+    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
+                                     send->comm->lanes[of->lane], &send->requests[message]);
 }
 
 /* Sends a message of a trial, and notes how long that took. */
@@ -181,7 +191,7 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
     return rc;
 }
 
-static void send_message(offbeat_partitioned_request *send, int message) {
+void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message) {
     if (send->collective != NULL) {
         offbeat_partitioned_collective_ready(send, message);
         return;
@@ -193,39 +203,50 @@ static void send_message(offbeat_partitioned_request *send, int message) {
     offbeat_partitioned_note_failure(send, rc);
     atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
                           memory_order_release);
-    atomic_fetch_add_explicit(&send->sent, 1, memory_order_release);
+    offbeat_partitioned_add(&send->sent, 1, send->is_threaded);
 }
 
 void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
-    atomic_fetch_add_explicit(&send->stamp, 1, memory_order_relaxed);
+    atomic_store_explicit(&send->stamp, offbeat_partitioned_stamp(send) + 1, memory_order_relaxed);
     offbeat_partitioned_begin_iteration(send);
     expect_partitions(send);
     atomic_store_explicit(&send->failure, MPI_SUCCESS, memory_order_relaxed);
-    if (!send->is_null)
-        test_answer(send);
+    note_refusal(send); /* an answer is looked for when the messages are tested: it must not delay them */
     if (send->has_announcement)
         offbeat_partitioned_note_failure(send, announce(send));
     if (send->partitions == 0)
-        send_message(send, 0);
+        offbeat_partitioned_send_message(send, 0);
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
 }
 
-int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
-    const unsigned stamp = offbeat_partitioned_stamp(send);
-    return atomic_exchange_explicit(&send->ready[partition], stamp, memory_order_relaxed) != stamp;
-}
-
-void offbeat_partitioned_send_unmark(offbeat_partitioned_request *send, int partition) {
-    const unsigned stamp = offbeat_partitioned_stamp(send);
-    atomic_store_explicit(&send->ready[partition], stamp - 1, memory_order_relaxed);
-}
-
-void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int partition) {
-    const int message = send->first_of[partition];
+int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition) {
+    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS, message = send->first_of[partition];
+    const uint64_t bit = offbeat_partitioned_bit(partition);
+    const uint64_t all = offbeat_partitioned_bits_of(&send->message[message], word);
+    const uint64_t before = offbeat_partitioned_set_bits(&send->ready[word], bit, send->is_threaded);
+    if (before & bit)
+        return 0;
     /* The last thread sends what the others have written: their decrements are released, this one acquires.
      */
-    if (atomic_fetch_sub_explicit(&send->message[message].missing, 1, memory_order_acq_rel) == 1)
-        send_message(send, message);
+    if (((before | bit) & all) == all &&
+        offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
+        offbeat_partitioned_send_message(send, message);
+    return 1;
+}
+
+/* A call for several partitions first claims them all. This detects every wrong partition before one of them
+ * is marked, but for partitions that another thread marks at the same time. */
+int offbeat_partitioned_send_claim(offbeat_partitioned_request *send, int partition) {
+    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS;
+    const uint64_t bit = offbeat_partitioned_bit(partition);
+    if (atomic_load_explicit(&send->ready[word], memory_order_relaxed) & bit)
+        return 0;
+    return !(offbeat_partitioned_set_bits(&send->claimed[word], bit, send->is_threaded) & bit);
+}
+
+void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int partition) {
+    atomic_fetch_and_explicit(&send->claimed[partition / OFFBEAT_PARTITIONED_WORD_BITS],
+                              ~offbeat_partitioned_bit(partition), memory_order_relaxed);
 }
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */

@@ -17,12 +17,34 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
 /** Begins an iteration. */
 void offbeat_partitioned_send_start(offbeat_partitioned_request *send);
 
-/** Marks a partition, and takes the mark back. @return 0 when it was marked before in this iteration */
-int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition);
-void offbeat_partitioned_send_unmark(offbeat_partitioned_request *send, int partition);
+/** Claims a partition for a call that marks several, and takes the claim back. @return 0 if it was claimed or
+ * marked before in this iteration */
+int offbeat_partitioned_send_claim(offbeat_partitioned_request *send, int partition);
+void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int partition);
 
-/** Counts a marked partition; sends the message that it completes. */
-void offbeat_partitioned_send_count(offbeat_partitioned_request *send, int partition);
+/** Sends a message whose partitions are all ready. */
+void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message);
+
+/** offbeat_partitioned_send_mark of a message whose partitions are in several words. */
+int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition);
+
+/** Marks a partition, and sends the message that it completes. One atomic update shows a second mark and
+ * counts the partition. @return 0 if it was marked before in this iteration */
+static inline int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
+    const int message = send->first_of[partition];
+    const uint64_t bit = offbeat_partitioned_bit(partition), all = send->message[message].bits;
+    if (all == 0)
+        return offbeat_partitioned_send_mark_in_words(send, partition);
+    const uint64_t before = offbeat_partitioned_set_bits(
+        &send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, send->is_threaded);
+    /* Once the last partition is marked, another thread may complete and free the request: no access follows.
+     */
+    if (before & bit)
+        return 0;
+    if (((before | bit) & all) == all)
+        offbeat_partitioned_send_message(send, message);
+    return 1;
+}
 
 /** Tests the messages of the current iteration and the receiver's answer. The caller entered the request. */
 void offbeat_partitioned_send_progress(offbeat_partitioned_request *send);

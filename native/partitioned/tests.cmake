@@ -30,6 +30,17 @@ offbeat_test(partitioned_collective_random_test 1 3 8)
 offbeat_test(partitioned_progress_thread_test 2)
 set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)
 
+# The same at the other thread level: below MPI_THREAD_MULTIPLE, the library uses no atomic updates.
+function(offbeat_test_at_level name processes level)
+    string(REPLACE "NPROCS" "${processes}" launcher "${OFFBEAT_TEST_LAUNCHER}")
+    add_test(NAME ${name}.${processes}.${level} COMMAND ${launcher} $<TARGET_FILE:${name}> ${level})
+    set_tests_properties(${name}.${processes}.${level} PROPERTIES TIMEOUT 120)
+endfunction()
+offbeat_test_at_level(partitioned_misuse_test 1 multiple)
+offbeat_test_at_level(partitioned_misuse_test 2 multiple)
+offbeat_test_at_level(partitioned_random_test 2 serialized)
+offbeat_test_at_level(partitioned_collective_random_test 3 serialized)
+
 # add_sanitized_partitioned_tests(sanitizer flag...): random transfers and collectives, which need a launch; built on
 # demand
 function(add_sanitized_partitioned_tests sanitizer)
