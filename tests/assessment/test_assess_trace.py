@@ -57,7 +57,7 @@ def triad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return traced(program, UNSHARED, tmp_path_factory.mktemp("triad") / "trace")
 
 
-def test_without_the_memory_traffic_it_cannot_be_told_if_the_extremes_differ(triad: Path) -> None:
+def test_without_the_memory_traffic_there_is_no_verdict_if_the_extremes_differ(triad: Path) -> None:
     found = assessment(triad, UNSHARED)
     assert [case.assessment.verdict for case in found.cases] == ["helps", "hurts"]
     assert found.verdict == "cannot be told"
@@ -76,7 +76,7 @@ def test_a_program_with_nothing_to_hide_needs_no_memory_traffic(tmp_path: Path) 
     assert (found.verdict, len(found.cases)) == ("does nothing", 2)
 
 
-def test_it_cannot_be_told_if_the_platform_is_not_that_of_the_trace(tmp_path: Path) -> None:
+def test_there_is_no_verdict_if_the_platform_is_not_that_of_the_trace(tmp_path: Path) -> None:
     trace = traced(loads(SMALL.replace("100 B", "4 MB"), "large.toml"), FRITZ, tmp_path / "t")
     slow = structs.replace(FRITZ.file.memory, message_bandwidth=FRITZ.file.memory.message_bandwidth / 10)
     platform = structs.replace(FRITZ, file=structs.replace(FRITZ.file, memory=slow))
