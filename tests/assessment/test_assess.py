@@ -129,6 +129,13 @@ def test_what_cannot_be_simulated_is_refused(text: str, platform: machine.Platfo
         assess(program(text), platform)
 
 
+def test_too_few_iterations_for_delays_are_refused() -> None:
+    with pytest.raises(BadInput, match="too few to see what delays do; simulate 16 or more"):
+        assess(program(WORK + RING), FRITZ, iterations=15)
+    gains = assess(program(WORK + RING), FRITZ, iterations=16).gains
+    assert any(gain.change.kind == "injected delays" for gain in gains)
+
+
 def test_one_seed_is_refused() -> None:
     with pytest.raises(BadInput, match="no interval"):
         assess(program(WORK), FRITZ, seeds=1)

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from offbeat.assessment.changes import (
+    FEWEST_DELAYED,
     changes,
     imbalance,
     injected_delays,
@@ -22,6 +23,7 @@ from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.simulate import lockstep
 from offbeat.program.steps import weights_of
+from offbeat.units import counted
 
 Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
 
@@ -90,11 +92,16 @@ def assess(
     """Simulate a program as it is and with each change, and say what helps.
 
     ``iterations`` of 0 takes :func:`iterations_for`. Raises :class:`BadInput` for a program that the
-    platform cannot execute, and for fewer than 2 seeds.
+    platform cannot execute, for fewer than 2 seeds, and for fewer iterations than FEWEST_DELAYED.
     """
     if seeds < 2:
         raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
     program = program.resized(iterations=iterations or iterations_for(program, platform))
+    if program.file.iterations < FEWEST_DELAYED:
+        raise BadInput(
+            f"{counted(program.file.iterations, 'iteration')}: too few to see what delays do; simulate"
+            f" {FEWEST_DELAYED} or more with --iterations"
+        )
     composite = lockstep(program, platform)
     drawn = range(program.file.seed, program.file.seed + seeds)
     report = on_progress or _silent
