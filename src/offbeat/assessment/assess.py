@@ -8,8 +8,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from offbeat.assessment.changes import (
-    DELAYED_EVERY,
-    LEAST_TIMES,
+    FEWEST_DELAYED,
     changes,
     imbalance,
     injected_delays,
@@ -128,11 +127,10 @@ def _check(program: Program, seeds: int) -> None:
     """Raise :class:`BadInput` if there would be no interval, or no delays."""
     if seeds < 2:
         raise BadInput(f"{seeds} seeds have no interval; take 2 or more")
-    least = DELAYED_EVERY[0] * LEAST_TIMES
-    if program.file.iterations < least:
+    if program.file.iterations < FEWEST_DELAYED:
         raise BadInput(
-            f"{program.path}: too few iterations to try delays: {program.file.iterations}; simulate {least}"
-            " or more (--iterations)"
+            f"{program.path}: too few iterations to try delays: {program.file.iterations}; simulate"
+            f" {FEWEST_DELAYED} or more (--iterations)"
         )
 
 

@@ -31,6 +31,9 @@ RARER = 4
 LEAST_TIMES = 4
 """A collective or a delay must happen at least this often in the iterations that are simulated."""
 
+FEWEST_DELAYED = min(DELAYED_EVERY) * LEAST_TIMES
+"""In fewer iterations no delays are simulated."""
+
 MOST_ALGORITHMS = 5
 """Alternatives for each collective: those that are the fastest if all ranks call them together."""
 

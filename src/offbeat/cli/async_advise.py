@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, print_notes, print_sentences, prints_text, stdout, write_json
+from offbeat.cli.output import (
+    Json,
+    check_outputs,
+    encoded,
+    print_notes,
+    print_sentences,
+    prints_text,
+    stdout,
+    write_json,
+)
 from offbeat.cli.program_options import Anchor, Platform, Ranks
 from offbeat.errors import BadInput
 from offbeat.units import counted, parse_size
@@ -60,6 +69,7 @@ def command(
     """
     from offbeat.platform import machine
 
+    check_outputs(json)
     on = machine.load(platform)
     if Path(program).is_dir():
         if ranks:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import one_of
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import (
+    AllNotes,
+    Json,
+    check_outputs,
+    encoded,
+    print_notes,
+    prints_text,
+    stdout,
+    write_json,
+)
 from offbeat.cli.program_options import Anchor
 from offbeat.cli.trace_options import Directory
 
@@ -62,6 +71,7 @@ def command(
 
     if pictures is not None and output is None:
         raise BadInput("--pictures is for the page: give its file with --output")
+    check_outputs(json, output)
     trace = open_trace(directory)
     with ProgressBar("reading the iterations", counts=False) as bar:
 

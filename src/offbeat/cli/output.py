@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.atomic_write import write_atomically, write_error, write_new
+from offbeat.atomic_write import check_new, write_atomically, write_error, write_new
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,6 +47,13 @@ def echo(line: str) -> None:
 def prints_text(json: str) -> bool:
     """Whether the text is printed: unless JSON is printed instead."""
     return json != "-"
+
+
+def check_outputs(json: str, *paths: Path | None) -> None:
+    """Raise :class:`BadInput` for files that cannot be written, before long work; None: not asked for."""
+    for path in (Path(json) if json not in ("", "-") else None, *paths):
+        if path is not None:
+            check_new(path, force=True)
 
 
 def write_json(json: str, document: Callable[[], bytes]) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli import program_run
-from offbeat.cli.output import Json, SchemaFile, echo, print_sentences, stdout, write_schema
+from offbeat.cli.output import Json, SchemaFile, check_outputs, echo, print_sentences, stdout, write_schema
 from offbeat.cli.program_options import PLATFORM, Anchor, File, Output, PictureFile, Platform, Ranks, Seed
-from offbeat.cli.program_report import check_outputs, report
+from offbeat.cli.program_report import report
 from offbeat.errors import BadInput
 from offbeat.units import format_time
 
@@ -175,11 +175,14 @@ def simulate(
     json: Json = "",
 ) -> None:
     """Simulate a program on a platform: how fast its iterations are, and how far its ranks drift apart."""
+    from offbeat.drawing.pictures import check_picture_path
     from offbeat.platform import machine
     from offbeat.program.load import load
     from offbeat.program.simulate import lockstep, prepare
     from offbeat.program.simulated_trace import plan, selected_iterations
 
+    if picture is not None:
+        check_picture_path(picture)
     check_outputs(json, output, picture)
     loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
     on = machine.load(platform)

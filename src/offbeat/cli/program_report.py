@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     from offbeat.program.summary import Summary
 
 
-def check_outputs(json: str, output: Path | None, picture: Path | None) -> None:
-    """Raise :class:`BadInput` if :func:`report` could not write its files, before the iterations are run."""
-    from offbeat.atomic_write import check_new
-    from offbeat.drawing.pictures import check_picture_path
-
-    if picture is not None:
-        check_picture_path(picture)
-    for path in (Path(json) if json not in ("", "-") else None, output, picture):
-        if path is not None:
-            check_new(path, force=True)
-
-
 def report(
     run: Iterations, composite: Lockstep, *, json: str, output: Path | None, picture: Path | None
 ) -> None:

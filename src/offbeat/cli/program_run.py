@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, echo
+from offbeat.cli.output import Json, check_outputs, echo
 from offbeat.cli.program_options import File, Output, PictureFile, Seed
-from offbeat.cli.program_report import check_outputs, report
+from offbeat.cli.program_report import report
 from offbeat.errors import BadInput, OffbeatError, RunFailed, SignalExit
 from offbeat.units import counted, parse_size, parse_time
 
@@ -89,9 +89,12 @@ def run_program(
     Prints what 'offbeat program simulate' prints, and which algorithms ran. If a run is
     killed, complete iterations are kept in its folder: 'offbeat program times DIR' shows them.
     """
+    from offbeat.drawing.pictures import check_picture_path
     from offbeat.program.load import load
     from offbeat.program.run import RunSettings
 
+    if picture is not None:
+        check_picture_path(picture)
     check_outputs(json, output, picture)
     settings = RunSettings(
         nodes=nodes,
@@ -118,8 +121,11 @@ def show_times(
     json: Json = "",
 ) -> None:
     """Show a run again, also one that was killed: the iterations that all ranks completed."""
+    from offbeat.drawing.pictures import check_picture_path
     from offbeat.program.times import read
 
+    if picture is not None:
+        check_picture_path(picture)
     check_outputs(json, output, picture)
     measured = read(folder)
     report(measured, measured.composite, json=json, output=output, picture=picture)

@@ -124,8 +124,8 @@ def _check_ranks(ranks: str, p: int | None) -> None:
     if random := _RANDOM.fullmatch(ranks):
         count = int(random[1])
         if not count or (p is not None and count > p):
-            there = "" if p is None else f"; the command starts {counted(p, 'process')}"
-            raise BadInput(f"--ranks {ranks}: write a number of ranks from 1 on{there}")
+            legal = "from 1 on" if p is None else f"from 1 to {p}, the processes that the command starts"
+            raise BadInput(f"--ranks {ranks}: write a number of ranks {legal}")
         return
     if fault := range_fault(ranks):
         raise BadInput(f"--ranks {ranks}: write all, each-domain, random:2, or a list: {fault}")
