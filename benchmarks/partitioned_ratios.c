@@ -203,13 +203,6 @@ static void measure_calls(void) {
     free(readies);
 }
 
-/* What is small enough to depend on the thread level: 1 KiB, and single calls. */
-static void measure_small(const char *const names[]) {
-    compare(names, 1 << 10, 32, 0);
-    compare_first_iterations(1 << 10, 32);
-    measure_calls();
-}
-
 static void measure_large(const char *const names[]) {
     static const char *const early[] = {"single", "many", "offbeat", "library", NULL};
     compare(names, 1 << 15, 32, 0);
@@ -217,7 +210,6 @@ static void measure_large(const char *const names[]) {
     compare(names, 1 << 22, 32, 0);
     compare(early, 1 << 22, 4, 400000);
     compare(early, 1 << 22, 4, 1600000);
-    compare_first_iterations(1 << 18, 32);
 }
 
 int main(int argc, char **argv) {
@@ -231,9 +223,13 @@ int main(int argc, char **argv) {
     check(argc == 3, "usage: partitioned_ratios REPETITIONS LEVEL");
     check(provided == level, "the MPI library provides another thread level");
     repetitions = atoi(argv[1]);
-    measure_small(all);
+    compare(all, 1 << 10, 32, 0);
     if (!is_serialized)
         measure_large(all);
+    compare_first_iterations(1 << 10, 32);
+    if (!is_serialized)
+        compare_first_iterations(1 << 18, 32);
+    measure_calls();
     offbeat_partitioned_finalize();
     MPI_Finalize();
     return 0;
