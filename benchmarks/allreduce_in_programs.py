@@ -41,7 +41,7 @@ from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.program.alternatives import messages_of_call
 from offbeat.program.load import Program, loads
-from offbeat.program.simulate import Simulated, lockstep, prepare
+from offbeat.program.simulate import lockstep, prepare
 from offbeat.simulation.catalogue import algorithms
 
 OVERHEAD_S = 300e-9
@@ -92,12 +92,6 @@ def noise(phase: str, memory: float, platform: Platform, share: float = 0.05) ->
 
 def program(ranks: int, iterations: int, *parts: str) -> Program:
     return loads(f"ranks = {ranks}\niterations = {iterations}\n" + "\n".join(parts), "program.toml")
-
-
-def settled_s(run: Simulated) -> float:
-    """The mean time of an iteration in the second half of a run."""
-    half = run.iterations // 2
-    return float((run.iteration_end_s[-1] - run.iteration_end_s[half - 1]).mean()) / (run.iterations - half)
 
 
 def cg(n: int, dot: str, iterations: int, platform: Platform) -> Program:
@@ -156,7 +150,7 @@ def allreduces(n: int, size: int, most_messages: float, platform: Platform) -> l
             Allreduce(
                 algorithms=names,
                 alone_s=alone_ps / 1e12,
-                program_s=settled_s(prepare(one, platform).simulate()),
+                program_s=prepare(one, platform).simulate().settled_iteration_s(),
                 lockstep_s=lockstep(one, platform).iteration_s,
             )
         )
@@ -217,7 +211,7 @@ def print_rooted(platform: Platform) -> None:
         for neighbours in ("ring", "line"):
             halo = f'[[phase]]\nkind = "exchange"\nneighbours = "{neighbours}"\nbytes = [948640]\n'
             one = program(640, 40 if "ring" in name else 1000, sweep, halo, text, delays)
-            cells += f"{settled_s(prepare(one, platform).simulate()) * 1e3:10.3f} ms"
+            cells += f"{prepare(one, platform).simulate().settled_iteration_s() * 1e3:10.3f} ms"
         print(f"{name:>32}{cells}{lockstep(one, platform).iteration_s * 1e3:10.3f} ms", flush=True)
 
 
@@ -238,7 +232,7 @@ def print_imbalance(platform: Platform) -> None:
         for name, share in shares.items():
             one = imbalanced(1 + percent / 100 * share, platform)
             time_s, lockstep_s = (
-                settled_s(prepare(one, platform).simulate()),
+                prepare(one, platform).simulate().settled_iteration_s(),
                 lockstep(one, platform).iteration_s,
             )
             equal_s = equal_s or lockstep_s
