@@ -20,7 +20,8 @@ CHANGES = {
     "seed": ("seed = 3", "seed = 4"),
     "collective[0].sizes": ("1024]", "2048]"),
     "collective[0].names": ('["reduce"]', '["bcast"]'),
-    "processes.p": ("p = [3]", "p = [3, 4]"),
+    "processes.p": ("p = [3]", "p = [4]"),
+    "collective[0].algorithms": ('names = ["reduce"]', 'names = ["reduce"]\nalgorithms = ["slow"]'),
     "patterns.shapes": ('"ascending"', '"descending"'),
     "repetitions.minimum": ("minimum = 3", "minimum = 2"),
     "skew.factors": ("[repetitions]", "[skew]\nfactors = [2.0]\n[repetitions]"),
@@ -185,3 +186,48 @@ def test_the_hostfile_is_stored_with_the_results(tmp_path):
 
 def with_hostfile(name):
     return SMALL.replace("[repetitions]", f'[mpi]\nhostfile = "{name}"\n[repetitions]')
+
+
+GROWTH = {
+    "sizes": ("1024]", "1024, 4096]"),
+    "collectives": ('["reduce"]', '["reduce", "bcast"]'),
+    "processes": ("p = [3]", "p = [3, 4]"),
+    "shapes": ('"ascending"', '"ascending", "descending"'),
+    "a section": ("[processes]", '[[collective]]\nnames = ["barrier"]\nskews = ["1 ms"]\n[processes]'),
+    "a pattern file": ("[processes]", 'files = ["trace.txt"]\n[processes]'),
+}
+
+
+@pytest.mark.parametrize("what", GROWTH)
+def test_a_study_can_grow_and_measures_only_what_is_new(tmp_path, what):
+    (tmp_path / "trace.txt").write_text("0\n1e-6\n2e-6\n")
+    before = debug_run.go(debug_run.study(tmp_path), tmp_path / "results")
+    larger = debug_run.study(tmp_path, SMALL.replace(*GROWTH[what]))
+    after = debug_run.go(larger, tmp_path / "results")
+    assert after.done == after.total > before.total
+    assert after.measured_now == after.total - before.total
+    assert len(debug_run.cases(tmp_path / "results")) == after.total
+    again = debug_run.go(larger, tmp_path / "results")
+    assert (again.measured_now, again.total) == (0, after.total)
+    with pytest.raises(BadInput, match="with other settings"):
+        debug_run.go(debug_run.study(tmp_path), tmp_path / "results")
+
+
+def test_further_algorithms_are_measured_if_the_skew_does_not_depend_on_them(tmp_path):
+    text = SMALL.replace('["reduce"]', '["reduce"]\nalgorithms = ["slow"]')
+    larger = text.replace('["slow"]', '["slow", "fast"]')
+    debug_run.go(debug_run.study(tmp_path, text), tmp_path / "by-mean")
+    with pytest.raises(BadInput, match=r"\(collective\[0\]\.algorithms\)"):
+        debug_run.go(debug_run.study(tmp_path, larger), tmp_path / "by-mean")
+    fixed = "[skew]\npolicy = 'fixed'\ntimes = ['1 ms']\n"
+    before = debug_run.go(debug_run.study(tmp_path, text + fixed), tmp_path / "fixed")
+    after = debug_run.go(debug_run.study(tmp_path, larger + fixed), tmp_path / "fixed")
+    assert after.measured_now == after.total - before.total > 0
+
+
+def test_a_study_that_grew_keeps_its_seed(tmp_path):
+    text = SMALL.replace("seed = 3\n", "")
+    debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results")
+    seed = read_study(tmp_path / "results").study["seed"]
+    debug_run.go(debug_run.study(tmp_path, text.replace(*GROWTH["sizes"])), tmp_path / "results")
+    assert read_study(tmp_path / "results").study["seed"] == seed

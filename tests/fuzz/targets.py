@@ -30,7 +30,7 @@ def _study(folder: Path) -> None:
 
     loaded = load(folder / "study.toml")
     groups(loaded.study)
-    pattern_rows(loaded.study)
+    pattern_rows(loaded.study, groups(loaded.study)[0])
     resolved_toml(loaded.study)
 
 

@@ -59,7 +59,7 @@ def test_the_whole_figure_is_what_the_paper_describes():
     assert {group.collective for group in asked} == {"reduce", "allreduce", "alltoall"}
     assert sorted({group.bytes for group in asked}) == [2**n for n in range(1, 21)]
     assert {group.p for group in asked} == {1024}
-    assert len(pattern_rows(study)) == 1 + 8 * 3
+    assert len(pattern_rows(study, groups(study)[0])) == 1 + 8 * 3
     assert study.simulator.family == "simgrid"
 
 

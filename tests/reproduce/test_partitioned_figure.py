@@ -46,7 +46,7 @@ def test_with_enough_cores_each_figure_is_the_papers(number, partitions, threads
     requested = study(one, one.figure.approaches, {}).study
     for group in groups(requested):
         assert (group.p, group.partitions, group.threads) == (2, partitions, threads)
-    (row,) = pattern_rows(requested)
+    (row,) = pattern_rows(requested, groups(requested)[0])
     assert (row.shape, row.factor) == (("last_delayed", rate) if rate else ("no_delay", 0))
     rule = requested.repetitions
     assert (rule.confidence, rule.confidence_width, rule.maximum) == (0.9, 0.05, 50)

@@ -22,7 +22,11 @@ ppn = [2]
 
 FORM = [
     ('nam = "x" #!', "nam", "did you mean 'name'? Known: collective, partitioned, processes, name"),
-    ("p = [4] #!", "p", "'p' is not a key of the file's beginning; it belongs to [processes]"),
+    (
+        "p = [4] #!",
+        "p",
+        "'p' is not a key of the file's beginning; it belongs to [[collective]] or [processes]",
+    ),
     ("seed = -1 #!", "seed", "-1 is too small; it must be 0 or more"),
     ("seed = 1.5 #!", "seed", "1.5 is a decimal number, but this must be a whole number"),
     ("seed = true #!", "seed", "true is true or false, but this must be a whole number"),
@@ -46,6 +50,13 @@ COLLECTIVES = [
     ('names = ["scan", "scan"] #!\nsizes = [8]', "names", "'scan' is listed twice; remove one"),
     ('names = ["scan"]\nsizes = [8]\nsize = [16] #!', "size", "did you mean 'sizes'"),
     ('names = ["scan"]\nsizes = [8]\nfactors = [1] #!', "factors", "it belongs to [skew]"),
+    (
+        'names = ["scan"]\nsizes = [8]\np = [4,\n 5] #!',
+        "p",
+        "the study has no p = 5 but 4, 8; add 5 to [processes]",
+    ),
+    ('names = ["scan"]\nsizes = [8]\nskews = [86401] #!', "skews", "is more than a day"),
+    ('names = ["scan"]\nsizes = [8]\nfiles = ["missing.txt"] #!', "files", "missing.txt"),
     ('names = ["scan"]\nsizes = 8 #!', "sizes", "this is a list; write [8]"),
     ('names = ["scan"]\nsizes = [8,\n 0, #!\n 16]', "sizes", "a size of 0 bytes sends nothing"),
     ('names = ["scan"]\nsizes = [8,\n -8] #!', "sizes", "-8 is negative"),

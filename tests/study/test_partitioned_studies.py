@@ -48,7 +48,7 @@ def test_sizes_partitions_and_threads_are_combined_where_each_thread_has_a_parti
 
 def test_rates_are_skews_of_their_own_and_need_no_measurement_without_delay() -> None:
     study = study_of(MESSAGES + TWO + RATES + '[patterns]\nshapes = ["last_delayed"]\n')
-    assert [(row.label, row.policy, row.factor) for row in pattern_rows(study)] == [
+    assert [(row.label, row.policy, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
         ("last_delayed×100", "rate", 100.0),
         ("last_delayed×1000", "rate", 1000.0),
     ]
@@ -94,7 +94,9 @@ def test_the_resolved_study_loads_as_the_same_study(section: PartitionedSection)
     assert loads(resolved_toml(study), "study.toml").study == study
     count = len(section.sizes) * len(section.partitions) * len(section.threads)
     assert len(groups(study)) == count
-    assert estimate(study, {PARTITIONED_SEND: 8}).cases == 8 * count * len(pattern_rows(study))
+    assert estimate(study, {PARTITIONED_SEND: 8}).cases == 8 * count * len(
+        pattern_rows(study, groups(study)[0])
+    )
 
 
 @pytest.mark.parametrize(

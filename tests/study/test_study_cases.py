@@ -64,7 +64,7 @@ def test_a_group_has_its_requested_algorithms():
 def rows(more: str, tmp_path=None) -> list[tuple[str, str, str, float]]:
     base = tmp_path / "study.toml" if tmp_path else "study.toml"
     study = loads(HEAD + "[processes]\np = [4]\n" + more, base).study
-    return [(r.label, r.shape, r.policy, r.factor) for r in pattern_rows(study)]
+    return [(r.label, r.shape, r.policy, r.factor) for r in pattern_rows(study, groups(study)[0])]
 
 
 def test_one_skew_needs_no_mark_in_the_label():
@@ -100,13 +100,55 @@ def test_a_replay_is_a_row_of_its_own_that_nothing_scales(tmp_path):
     text = HEAD + "[processes]\np = [4]\n"
     text += '[patterns]\nshapes = []\nreplays = ["ft.replay"]\nscale_files = true\n[skew]\nfactors = [1, 2]'
     loaded = loads(text, tmp_path / "study.toml")
-    assert [(row.label, row.policy, row.factor) for row in pattern_rows(loaded.study)] == [
+    study = loaded.study
+    assert [(row.label, row.policy, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
         ("no_delay", "none", 0.0),
         ("ft", "replay", 1.0),
     ]
     case = cases(groups(loaded.study)[0], ["linear"], loaded.study)[1]
     assert delays_s(loaded, case, 0.0).tolist() == [[0, 1, 2, 3], [3, 0, 1, 2]]
     assert list(loaded.file_digests()) == ["ft.replay"]
+
+
+def test_a_section_has_processes_patterns_and_skews_of_its_own(tmp_path):
+    (tmp_path / "row.txt").write_text("0\n1e-3\n")
+    (tmp_path / "world.replay").write_text("0 1 2 3\n3 0 1 2\n")
+    text = """
+[[collective]]
+names = ["bcast"]
+sizes = [8]
+p = [2]
+files = ["row.txt"]
+skews = ["1 ms", "2 ms"]
+[[collective]]
+names = ["bcast", "barrier"]
+sizes = [8]
+p = [4]
+replays = ["world.replay"]
+[processes]
+p = [2, 4]
+[patterns]
+shapes = ["ascending"]
+[skew]
+policy = "own"
+"""
+    study = loads(text, tmp_path / "study.toml").study
+    measured = {
+        (group.collective, group.p): [
+            (row.label, row.policy, row.factor) for row in pattern_rows(study, group)
+        ]
+        for group in groups(study)
+    }
+    of_world = [("no_delay", "none", 0.0), ("ascending", "own", 1.5), ("world", "replay", 1.0)]
+    assert measured == {
+        ("bcast", 2): [
+            ("ascending×1ms", "fixed", 1e-3),
+            ("ascending×2ms", "fixed", 2e-3),
+            ("row", "file", 1.0),
+        ],
+        ("bcast", 4): of_world,
+        ("barrier", 4): of_world,
+    }
 
 
 def test_a_replay_is_forecast_by_its_calls():
@@ -165,7 +207,7 @@ def all_cases(study: Study, names: list[str]) -> list:
 def test_every_case_is_requested_once_and_has_its_group(study: Study):
     every_case = all_cases(study, ["default", "linear"])
     assert len({case.id for case in every_case}) == len(every_case)
-    assert len(every_case) == len(groups(study)) * 2 * len(pattern_rows(study))
+    assert len(every_case) == len(groups(study)) * 2 * len(pattern_rows(study, groups(study)[0]))
     for group in groups(study)[:5]:
         for case in cases(group, ["a"], study):
             bare = group_of(case)
@@ -179,7 +221,7 @@ def test_every_case_is_requested_once_and_has_its_group(study: Study):
 
 @given(studies())
 def test_labels_of_patterns_are_unique(study: Study):
-    labels = [row.label for row in pattern_rows(study)]
+    labels = [row.label for row in pattern_rows(study, groups(study)[0])]
     assert len(set(labels)) == len(labels)
 
 

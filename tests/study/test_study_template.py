@@ -68,8 +68,10 @@ def test_each_commented_key_can_be_switched_on(key):
 
 def test_commented_keys_that_need_another_change_are_right_after_it(tmp_path):
     rising = "".join(f"{rank}\n" for rank in range(4))
-    (tmp_path / "application.txt").write_text(rising)
-    (tmp_path / "calls.replay").write_text("0 1 2 3\n")
+    for name in ("application", "reduce"):
+        (tmp_path / f"{name}.txt").write_text(rising)
+    for name in ("calls", "reduce-calls"):
+        (tmp_path / f"{name}.replay").write_text("0 1 2 3\n")
     (tmp_path / "hosts.txt").write_text("node1\n")
     text = TEMPLATE.replace("#files", "files").replace("#hostfile", "hostfile")
     text = text.replace("#replays", "replays")

@@ -34,7 +34,6 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 
 
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
-    rows = pattern_rows(loaded.study)
     headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
     table = FittedTable(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
@@ -50,7 +49,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
             str(group.p),
             format_size(group.bytes),
             names,
-            str(len(rows)),
+            str(len(pattern_rows(loaded.study, group))),
             str(len(expanded)),
         )
         for algorithm in algorithms:
@@ -96,7 +95,8 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     paths = loaded.pattern_paths()
     replays = {
         row.label: replay_file.read(paths[row.shape])
-        for row in pattern_rows(loaded.study)
+        for group in placed_groups(loaded, engine)
+        for row in pattern_rows(loaded.study, group)
         if row.policy == REPLAY
     }
     guess = estimate(loaded.study, counts, launches=launches, replays=replays, cores=_cores)

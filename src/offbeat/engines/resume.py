@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from offbeat.reading import read_file
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
+from offbeat.study.cases import GROWING, contains
 from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved, resolved_toml
 
 AUTO = "auto"
@@ -39,9 +41,11 @@ def has_results(directory: Path) -> bool:
 
 
 def open_store(loaded: LoadedStudy, directory: Path) -> Store:
-    """Create the directory, or open it if it belongs to this study.
+    """Create the directory, or open it if it belongs to this study, or to one of which this one has all
+    cases.
 
-    Raises :class:`BadInput` if the study, or a file that it names, changed after the first case was measured.
+    Raises :class:`BadInput` if the study changed otherwise after the first case was measured, or a file that
+    it names did.
     """
     if not has_results(directory):
         return _create(loaded, directory)
@@ -49,6 +53,10 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     changed = _changes(loaded, store)
     if not changed:
         _keep_hostfile(loaded, store)
+        return store
+    if store.has_records and _grows(loaded, store, changed):
+        store.replace_study(resolved_toml(with_seed(loaded, seed_of(store)).study))
+        store.update_provenance({"files": loaded.file_digests()})
         return store
     store.close()
     if store.has_records:
@@ -118,6 +126,12 @@ def check_library(store: Store, engine: Engine) -> None:
             f" {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined. Choose"
             " the same library with --mpi, or another directory with --output."
         )
+
+
+def _grows(loaded: LoadedStudy, store: Store, changed: Sequence[str]) -> bool:
+    """Whether all changes of a study only add cases to those of the directory."""
+    keys = {key.partition(".")[0].partition("[")[0] for key in changed}
+    return keys <= set(GROWING) and contains(loaded.study, read_resolved(store.study_toml))
 
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:

@@ -141,6 +141,11 @@ class Store(LockedDirectory):
         """Record all cases of the study, so that an unfinished one is recognised. Raises RunFailed."""
         self.write(layout.PLAN, document_with_checksum(msgspec.to_builtins(plan_of(cases))))
 
+    def replace_study(self, study_toml: str) -> None:
+        """Replace the study by one that has all of its cases; raises RunFailed."""
+        self.write(layout.STUDY, study_toml.encode())
+        self.study_toml = study_toml
+
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts to the provenance, or replace some; raises RunFailed."""
         self.provenance = self.provenance | dict(facts)

@@ -78,7 +78,8 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
     and threads. ``bytes`` is the message
     size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the processes; ``op`` and
     ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms`` are those of the study
-    file: ``["all"]``, or names.
+    file: ``["all"]``, or names. ``files``, ``replays`` and ``skews_s`` are the patterns and skews of its
+    section of the study only.
     """
 
     collective: str
@@ -92,6 +93,9 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
     algorithms: list[str]
     partitions: int = 1
     threads: int = 1
+    files: list[str] = []
+    replays: list[str] = []
+    skews_s: list[float] = []
 
 
 def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:

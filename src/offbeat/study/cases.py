@@ -64,6 +64,8 @@ def groups(study: Study) -> list[Group]:
 
 def _collectives(study: Study, placement: Placement) -> Iterator[Group]:
     for section in study.collective:
+        if section.p and placement[0] not in section.p:
+            continue
         for name in section.names:
             for size in [0] if name == "barrier" else section.sizes:
                 yield _group(section, name, size, placement)
@@ -89,34 +91,62 @@ def _partitioned_sends(study: Study, placement: Placement) -> Iterator[Group]:
                 )
 
 
-def pattern_rows(study: Study) -> list[PatternRow]:
-    """Every pattern of a study with every skew.
+def pattern_rows(study: Study, group: Group) -> list[PatternRow]:
+    """Every pattern of a group of the study with every skew.
 
     no_delay comes first, once, if it is among the shapes or if the skew policy is neither fixed nor rate:
     all other policies multiply run times that are measured without delay.
     """
-    patterns, skew = study.patterns, study.skew
-    skews: list[float] = getattr(skew, key_of_policy(skew.policy))
+    patterns = study.patterns
+    policy = "fixed" if group.skews_s else study.skew.policy
+    skews: list[float] = group.skews_s or getattr(study.skew, key_of_policy(policy))
     rows = []
-    if NO_DELAY in patterns.shapes or skew.policy not in ("fixed", "rate"):
+    if NO_DELAY in patterns.shapes or policy not in ("fixed", "rate"):
         rows.append(PatternRow(label=NO_DELAY, shape=NO_DELAY, policy="none", factor=0.0))
     for shape in patterns.shapes:
         if shape != NO_DELAY:
-            rows += _scaled(shape, skew.policy, skews)
-    for name in patterns.files:
+            rows += _scaled(shape, policy, skews)
+    for name in [*patterns.files, *group.files]:
         stem = Path(name).stem
         if patterns.scale_files:
-            rows += _scaled(stem, skew.policy, skews)
+            rows += _scaled(stem, policy, skews)
         else:
             rows.append(PatternRow(label=stem, shape=stem, policy="file", factor=1.0))
-    for name in patterns.replays:
+    for name in [*patterns.replays, *group.replays]:
         stem = Path(name).stem
         rows.append(PatternRow(label=stem, shape=stem, policy=REPLAY, factor=1.0))
     return rows
 
 
+GROWING = ("collective", "partitioned", "processes", "patterns", "skew")
+"""Keys of a study whose change can add cases and leave the others as they are."""
+
+INDEPENDENT_SKEWS = ("none", "fixed", "rate", "own", "file", REPLAY)
+"""Skew policies by which the skew of a case does not depend on the other algorithms of its group."""
+
+
+def contains(larger: Study, smaller: Study) -> bool:
+    """Whether a study has all cases of another one, each with the same skew.
+
+    The skew of most policies depends on the algorithms of a group: then these must be the same.
+    """
+    groups_there = {configuration_key(group): group for group in groups(larger)}
+    return all(
+        (there := groups_there.get(configuration_key(group))) is not None
+        and set(pattern_rows(smaller, group)) <= set(pattern_rows(larger, there))
+        and _has_algorithms(there, group, pattern_rows(smaller, group))
+        for group in groups(smaller)
+    )
+
+
+def _has_algorithms(larger: Group, smaller: Group, rows: Sequence[PatternRow]) -> bool:
+    if all(row.policy in INDEPENDENT_SKEWS for row in rows):
+        return larger.algorithms == ["all"] or set(smaller.algorithms) <= set(larger.algorithms)
+    return set(larger.algorithms) == set(smaller.algorithms)
+
+
 def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Case]:
-    """The cases of a group: these algorithms under all patterns of the study."""
+    """The cases of a group of the study: these algorithms under all its patterns."""
     return [
         Case(
             algorithm=algorithm,
@@ -127,7 +157,7 @@ def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Ca
             **_configuration(group),
         )
         for algorithm in algorithm_names
-        for row in pattern_rows(study)
+        for row in pattern_rows(study, group)
     ]
 
 
@@ -206,6 +236,9 @@ def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Pl
         datatype=section.datatype if name != "barrier" else "",
         root=section.root if name in ROOTED else 0,
         algorithms=list(section.algorithms),
+        files=list(section.files),
+        replays=list(section.replays),
+        skews_s=list(section.skews),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from offbeat.pattern.shapes import MAX_PROCESSES
@@ -12,6 +13,7 @@ from offbeat.study.placement import (
     buffer_bytes,
     machine_bytes,
     placements,
+    placements_of,
     processes_here,
 )
 from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
@@ -25,9 +27,10 @@ def check_collectives(tree: Tree, faults: Faults, *, other_machine: bool) -> Non
     sections = list(valid_items(tree["collective"]))
     for index, section in sections:
         _check_section(section, ("collective", index), faults)
+        _check_own_processes(section, index, tree["processes"], faults)
         _check_root(section, index, tree["processes"], faults)
         _check_limits(section, index, tree, faults, other_machine=other_machine)
-    _check_overlaps(sections, faults)
+    _check_overlaps(sections, tree["processes"], faults)
 
 
 def check_processes(processes: Any, faults: Faults) -> None:
@@ -115,9 +118,20 @@ def _check_sizes(section: Tree, key: Key, faults: Faults) -> None:
             faults.add((*key, "sizes", index), f"{sentence}; write {near} B, or another datatype")
 
 
+def _check_own_processes(section: Tree, index: int, processes: Any, faults: Faults) -> None:
+    """Check that the section's own p are among those of the study."""
+    key: Key = ("collective", index, "p")
+    known = {p for p, _, _ in placements(processes)}
+    check_duplicates(section["p"], key, faults)
+    for position, p in valid_items(section["p"]):
+        if known and p not in known:
+            there = ", ".join(map(str, sorted(known)))
+            faults.add((*key, position), f"the study has no p = {p} but {there}; add {p} to [processes]")
+
+
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
     rooted = [name for _, name in valid_items(section["names"]) if name in ROOTED]
-    sizes = [p for p, _, _ in placements(processes)]
+    sizes = [p for p, _, _ in placements_of(section, processes)]
     if rooted and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
         sentence = f"root {section['root']} is no rank of p = {min(sizes)}"
         faults.add(("collective", index, "root"), f"{sentence}; write a rank from 0 to {min(sizes) - 1}")
@@ -125,7 +139,8 @@ def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> No
 
 def _check_limits(section: Tree, index: int, tree: Tree, faults: Faults, *, other_machine: bool) -> None:
     """Check sizes against the limits of MPI counts and of this machine's memory."""
-    allowed = [one for one in placements(tree["processes"]) if one[0] <= MAX_PROCESSES] or [(1, 1, 1)]
+    places = placements_of(section, tree["processes"])
+    allowed = [one for one in places if one[0] <= MAX_PROCESSES] or [(1, 1, 1)]
     mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
     for position, size in valid_items(section["sizes"]):
         sentence = _beyond_counts(section, size, allowed)
@@ -168,14 +183,17 @@ def _gib(size_bytes: int) -> str:
     return f"{size_bytes / 2**30:.4g} GiB"
 
 
-def _check_overlaps(sections: list[tuple[int, Tree]], faults: Faults) -> None:
+def _check_overlaps(sections: list[tuple[int, Tree]], processes: Any, faults: Faults) -> None:
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
+        places = placements_of(section, processes)
         for position, name in valid_items(section["names"]):
-            for size in [0] if name == "barrier" else [size for _, size in valid_items(section["sizes"])]:
+            sizes = [0] if name == "barrier" else [size for _, size in valid_items(section["sizes"])]
+            for size, place in product(sizes, places or [None]):
                 configuration = (
                     name,
                     size,
+                    place,
                     section["op"] if name in REDUCING else "",
                     section["datatype"] if name != "barrier" else "",
                     section["root"] if name in ROOTED else 0,

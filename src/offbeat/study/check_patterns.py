@@ -10,7 +10,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern.shapes import MAX_DELAY_S, SHAPES
-from offbeat.study.placement import placements
+from offbeat.study.placement import Placement, placements, placements_of
 from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, valid_items
 from offbeat.toml.text import Key
 from offbeat.units import format_time
@@ -36,11 +36,25 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     for index, shape in valid_items(patterns["shapes"]):
         if shape == "node_delayed":
             _check_node_delayed(("patterns", "shapes", index), processes, faults)
-    _check_stems([(key, patterns[key]) for key in ("files", "replays")], faults)
-    for index, name in valid_items(patterns["files"]):
-        _check_file(base / name, bool(patterns["scale_files"]), index, tree, faults)
-    for index, name in valid_items(patterns["replays"]):
-        _check_replay(base / name, index, processes, faults)
+    places = placements(processes)
+    sections: list[tuple[Key, Tree, list[Placement]]] = [(("patterns",), patterns, places)]
+    for index, section in valid_items(tree["collective"]):
+        sections.append((("collective", index), section, placements_of(section, processes)))
+    _check_stems([(key, section) for key, section, _ in sections], faults)
+    scaled = bool(patterns["scale_files"])
+    partitions = {
+        count
+        for _, section in valid_items(tree["partitioned"])
+        for _, count in valid_items(section["partitions"])
+    }
+    for key, section, places in sections:
+        processes_of_section = sorted({p for p, _, _ in places})
+        for index, name in valid_items(section["files"]):
+            _check_file(base / name, (*key, "files", index), processes_of_section, partitions, scaled, faults)
+        for index, name in valid_items(section["replays"]):
+            _check_replay(base / name, (*key, "replays", index), processes_of_section, faults)
+        if "skews" in section:
+            _check_times(section["skews"], (*key, "skews"), faults)
 
 
 def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
@@ -53,44 +67,49 @@ def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
         faults.add(key, "'node_delayed' needs two nodes at least; leave it out, or take 1 out of nodes")
 
 
-def _check_stems(lists: Sequence[tuple[str, Any]], faults: Faults) -> None:
+def _check_stems(sections: Sequence[tuple[Key, Tree]], faults: Faults) -> None:
     """Check that file names without suffix, which label patterns, differ from each other and from shapes.
 
-    ``lists`` has keys of the section and their file names.
+    ``sections`` are those with the keys ``files`` and ``replays``. Several collectives may share a file.
     """
     owner: dict[str, str] = {}
-    for section_key, index, name in [(name, *item) for name, names in lists for item in valid_items(names)]:
+    listed: set[tuple[Key, str]] = set()
+    keys = ("files", "replays")
+    named = [
+        ((*section_key, key, index), name, section_key)
+        for section_key, section in sections
+        for key in keys
+        for index, name in valid_items(section[key])
+    ]
+    for key, name, section_key in named:
         stem = Path(name).stem
-        key: Key = ("patterns", section_key, index)
+        is_twice = (section_key, name) in listed or (("patterns",), name) in listed
+        listed.add((section_key, name))
         if stem in SHAPES:
             sentence = (
                 f"the file {name!r} would be called {stem!r} in tables, which is a shape; rename the file"
             )
             faults.add(key, sentence)
-        elif owner.get(stem) == name:
+        elif is_twice:
             faults.add(key, f"{name!r} is listed twice; remove one")
-        elif stem in owner:
+        elif owner.get(stem, name) != name:
             sentence = f"{name!r} and {owner[stem]!r} would both be called {stem!r} in tables; rename one"
             faults.add(key, sentence)
         owner.setdefault(stem, name)
 
 
-def _check_file(path: Path, scaled: bool, index: int, tree: Tree, faults: Faults) -> None:
+def _check_file(
+    path: Path, key: Key, processes: Sequence[int], partitions: set[int], scaled: bool, faults: Faults
+) -> None:
     """Check that a pattern file is readable and has a line for each process, with a delay for each partition
     of the study's messages."""
-    key: Key = ("patterns", "files", index)
     try:
         pattern = pattern_file.read(path, partitions=None)
         if scaled and not pattern.delays_s.any():
             faults.add(
                 key, f"every delay in {path} is the same; this cannot be scaled, set scale_files = false"
             )
-        partitions = {
-            count
-            for _, section in valid_items(tree["partitioned"])
-            for _, count in valid_items(section["partitions"])
-        }
-        for p in sorted({p for p, _, _ in placements(tree["processes"])}):
+        for p in processes:
             for count in sorted(partitions or {1}):
                 delays_s = pattern_file.read(path, p, count).delays_s
                 if partitions and delays_s[1:].any():
@@ -102,12 +121,11 @@ def _check_file(path: Path, scaled: bool, index: int, tree: Tree, faults: Faults
         faults.add(key, REPLAY_AS_PATTERN.format(path) if _is_replay(path) else str(error))
 
 
-def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> None:
-    """Check that a replay file is readable and has the study's number of processes."""
-    key: Key = ("patterns", "replays", index)
+def _check_replay(path: Path, key: Key, processes: Sequence[int], faults: Faults) -> None:
+    """Check that a replay file is readable and has these numbers of processes."""
     try:
         replay = replay_file.read(path)
-        for p in sorted({p for p, _, _ in placements(processes)}):
+        for p in processes:
             replay_file.check_processes(path, replay, p)
     except BadInput as error:
         faults.add(key, PATTERN_AS_REPLAY.format(path) if _is_pattern(path) else str(error))
@@ -157,10 +175,15 @@ def check_skew(skew: Any, written: Tree, faults: Faults) -> None:
             faults.add(("skew", where), f"the policy {policy} needs {key_of_this}; {example}")
     check_duplicates(skew["factors"], ("skew", "factors"), faults)
     check_duplicates(skew["rates"], ("skew", "rates"), faults)
-    check_duplicates(skew["times"], ("skew", "times"), faults, format_time)
-    for index, time_s in valid_items(skew["times"]):
+    _check_times(skew["times"], ("skew", "times"), faults)
+
+
+def _check_times(times_s: Any, key: Key, faults: Faults) -> None:
+    """Check that skews in seconds are different, and no more than a day."""
+    check_duplicates(times_s, key, faults, format_time)
+    for index, time_s in valid_items(times_s):
         if time_s > MAX_DELAY_S:
             sentence = (
                 f"{format_time(time_s)} is more than a day; is the unit right? It must be 86400 s or less"
             )
-            faults.add(("skew", "times", index), sentence)
+            faults.add((*key, index), sentence)

@@ -62,12 +62,12 @@ def estimate(
     ``cores`` returns the number of cores of a group's processes. If k processes share one, everything but the
     skew takes k times as long; at the high end each also waits for k − 1 time slices of :data:`SLICE_S`.
     """
-    rows = pattern_rows(study)
     low_s = high_s = 0.0
     count = 0
     for group in groups(study):
         available = algorithm_count.get(group.collective, 1)
         algorithms = available if group.algorithms == ["all"] else len(group.algorithms)
+        rows = pattern_rows(study, group)
         count += algorithms * len(rows)
         for row in rows:
             shared = _per_core(group, cores)

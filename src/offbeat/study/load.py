@@ -69,8 +69,12 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
 
     def pattern_paths(self) -> dict[str, Path]:
         """Label of a pattern file or a replay (its name without suffix) → path."""
-        patterns = self.study.patterns
-        return {Path(name).stem: self.base / name for name in [*patterns.files, *patterns.replays]}
+        return {Path(name).stem: self.base / name for name in self._pattern_files()}
+
+    def _pattern_files(self) -> list[str]:
+        """The pattern files and replays, of all collectives and of single ones."""
+        sections = [self.study.patterns, *self.study.collective]
+        return list(dict.fromkeys(name for one in sections for name in (*one.files, *one.replays)))
 
     def platform(self) -> Platform:
         """The simulated machine; raises BadInput if its file can no longer be read."""
@@ -79,7 +83,7 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
     def file_digests(self) -> dict[str, str]:
         """File name as the study writes it → SHA-256 of its content: pattern files, replays, and the host
         file (under its key in the study) or the platform file where one is used."""
-        names = [*self.study.patterns.files, *self.study.patterns.replays]
+        names = self._pattern_files()
         if self.study.engine in SIMULATING:
             platform = platform_source(self.study.simulator.platform, self.base)
             names += [str(platform)] if isinstance(platform, Path) else []

@@ -28,6 +28,12 @@ def placements(processes: Any) -> list[Placement]:
     return launcher_places + [(nodes * ppn, nodes, ppn) for nodes, ppn in nodes_and_ppn]
 
 
+def placements_of(section: Any, processes: Any) -> list[Placement]:
+    """The placements of a section ``[[collective]]``: those of the study, or those with its own p."""
+    own = {p for _, p in valid_items(section["p"])}
+    return [place for place in placements(processes) if not own or place[0] in own]
+
+
 PROCESS_BYTES = 3 * 2**20
 """Minimum private memory of a process without its buffers: with two processes on one machine, 3.5 MiB were
 measured with Open MPI 5.0 and 10 MiB with MPICH 5.0."""

@@ -59,6 +59,20 @@ class CollectiveSection(Section, frozen=True, kw_only=True):
         "double"
     )
     root: Annotated[int, Meta(ge=0, le=INT32_MAX, description="root of rooted collectives")] = 0
+    p: Annotated[
+        list[Count],
+        Meta(description="those numbers of processes of the study that they are measured with; empty: all"),
+    ] = field(default_factory=list)
+    files: Annotated[
+        list[str], Meta(description="pattern files for these collectives only, with those of [patterns]")
+    ] = field(default_factory=list)
+    replays: Annotated[
+        list[str], Meta(description="replay files for these collectives only, with those of [patterns]")
+    ] = field(default_factory=list)
+    skews: Annotated[
+        list[PositiveSeconds],
+        Meta(description="the largest delays of shapes for these collectives only, instead of [skew]"),
+    ] = field(default_factory=list)
 
 
 class PartitionedSection(Section, frozen=True, kw_only=True):

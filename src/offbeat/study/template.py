@@ -33,6 +33,10 @@ WRITTEN: dict[str, Any] = {
 EXAMPLES: dict[str, Any] = {
     "partitioned.sizes": ["64 KiB", "4 MiB"],
     "partitioned.partitions": [4, 32],
+    "collective.p": [4],
+    "collective.files": ["reduce.txt"],
+    "collective.replays": ["reduce-calls.replay"],
+    "collective.skews": ["100 us"],
     "processes.nodes": [2, 4],
     "processes.ppn": [32],
     "patterns.files": ["application.txt"],
