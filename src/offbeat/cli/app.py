@@ -26,6 +26,7 @@ VERBS = {
     "clock": "Check how well processes start together on this machine.",
     "trace": "Record a program's collectives; see where the time goes.",
     "async": "See what processes gain or lose by running out of step.",
+    "tune": "Make a program faster: trace, measure, tune and try it.",
     "run": "Measure or simulate a study, or resume it.",
     "status": "Show the progress of a study.",
     "results": "Exchange results with other tools.",

@@ -107,6 +107,20 @@ def _is_stale(name: str, value: str, installation: Installation) -> bool:
     return name.startswith(_SET_BY_LAUNCHES) and not name.startswith(_KEPT)
 
 
+def is_srun(command: Sequence[str]) -> bool:
+    """Whether a command begins with Slurm's launcher."""
+    return Path(command[0]).name == "srun"
+
+
+def count_option(argument: str, *, by_srun: bool) -> int:
+    """How many words the option for the number of processes takes that begins with this one: 1 if its value
+    is joined to it, 2 otherwise; 0 for other arguments.
+    """
+    if argument in _COUNT_OPTIONS and not (by_srun and argument == "-c"):  # srun's -c: cores of a process
+        return 2
+    return 1 if _JOINED_COUNT.fullmatch(argument) else 0
+
+
 def is_launcher(command: Sequence[str]) -> bool:
     """Whether a command begins with a launcher that forwards only the variables it is told to."""
     return Path(command[0]).name.startswith(LAUNCHERS)
@@ -134,13 +148,15 @@ def process_count(command: Sequence[str], environ: Mapping[str, str] = os.enviro
 
     The first count of each program is used: later arguments may belong to the program itself.
     """
-    if not (is_launcher(command) or Path(command[0]).name == "srun"):
+    by_srun = is_srun(command)
+    if not (is_launcher(command) or by_srun):
         return None  # for example a script, which may start anything
     counts: list[int] = []
     needs_count = True
     for argument, following in zip(command[1:], [*command[2:], ""], strict=True):
         joined = _JOINED_COUNT.fullmatch(argument)
-        count = joined[1] if joined else following if argument in _COUNT_OPTIONS else ""
+        words = count_option(argument, by_srun=by_srun)
+        count = joined[1] if joined else following if words == 2 else ""
         if argument == ":":
             needs_count = True
         elif needs_count and count.isdigit():

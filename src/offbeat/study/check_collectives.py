@@ -186,7 +186,7 @@ def _gib(size_bytes: int) -> str:
 def _check_overlaps(sections: list[tuple[int, Tree]], processes: Any, faults: Faults) -> None:
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
-        places = placements_of(section, processes)
+        places: list[Placement | None] = [*placements_of(section, processes)]
         for position, name in valid_items(section["names"]):
             sizes = [0] if name == "barrier" else [size for _, size in valid_items(section["sizes"])]
             for size, place in product(sizes, places or [None]):

@@ -73,8 +73,10 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
 
     def _pattern_files(self) -> list[str]:
         """The pattern files and replays, of all collectives and of single ones."""
-        sections = [self.study.patterns, *self.study.collective]
-        return list(dict.fromkeys(name for one in sections for name in (*one.files, *one.replays)))
+        names = [*self.study.patterns.files, *self.study.patterns.replays]
+        for section in self.study.collective:
+            names += [*section.files, *section.replays]
+        return list(dict.fromkeys(names))
 
     def platform(self) -> Platform:
         """The simulated machine; raises BadInput if its file can no longer be read."""

@@ -152,14 +152,20 @@ def prepare(
     does, and for a folder that cannot be created.
     """
     check_options(folder, options, environ)
-    requested = tracer_variables(options, environ)
-    requested[DIR] = str(folder.absolute())
     create(folder)
-    variables = requested | preload(library, environ)
+    variables = variables_for(folder, options, library, environ)
+    requested = {name: value for name, value in variables.items() if name.startswith(PREFIX)}
     if not is_launcher(arguments):  # srun and a program without launcher use the environment
         return PreparedCommand(argv=list(arguments), environment=dict(environ) | variables, folder=folder)
     argv = forward_variables(arguments, variables, installation)
     return PreparedCommand(argv=argv, environment=dict(environ) | requested, folder=folder)
+
+
+def variables_for(
+    folder: Path, options: Mapping[str, str], library: Path, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The variables with which a program writes its trace to a folder."""
+    return tracer_variables(options, environ) | {DIR: str(folder.absolute())} | preload(library, environ)
 
 
 def preload(library: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:

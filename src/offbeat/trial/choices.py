@@ -81,7 +81,7 @@ def planned_choices(
     """The library's own decisions, the predicted fastest choices by their condition, the no-delay choice, and
     that of ``rule``. Raises :class:`BadInput` for results without selectable algorithms.
     """
-    planned = [TrialChoice(name=DEFAULT)]
+    all_choices = [TrialChoice(name=DEFAULT)]
     chosen = dict(predicted or {})
     for name in dict.fromkeys((NO_DELAY, rule)):
         if name not in chosen:
@@ -89,12 +89,12 @@ def planned_choices(
                 results, name, bootstrap=0, include_scenarios=include_scenarios and name != NO_DELAY
             )
     for name, choices in chosen.items():
-        planned_choice = _plan(results, installation, name, choices)
+        planned_choice = planned(results, installation, name, choices)
         equal_choice = next(
-            (one.name for one in planned if not one.same_as and one.rules == planned_choice.rules), ""
+            (one.name for one in all_choices if not one.same_as and one.rules == planned_choice.rules), ""
         )
-        planned.append(msgspec.structs.replace(planned_choice, same_as=equal_choice))
-    return planned
+        all_choices.append(msgspec.structs.replace(planned_choice, same_as=equal_choice))
+    return all_choices
 
 
 def write_tuning_files(
@@ -125,8 +125,11 @@ def check_processes(choices: Sequence[TrialChoice], p: int | None) -> None:
     )
 
 
-def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> TrialChoice:
-    """The choice of one rule; without a plan if all decisions are left to the library."""
+def planned(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> TrialChoice:
+    """The choice of one rule; without a plan if all decisions are left to the library.
+
+    Raises :class:`BadInput` if nothing was chosen.
+    """
     if not chosen:
         raise BadInput(
             f"no algorithm can be selected by {rule} from {results.directory}; see 'offbeat select"

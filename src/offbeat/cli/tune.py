@@ -1,0 +1,153 @@
+"""``offbeat tune``: from a program to a faster program, in one command."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
+from offbeat.cli.trace_run import CONTEXT as CONTEXT
+from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
+from offbeat.errors import BadInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from offbeat.tune.stages import Outcome
+
+
+def command(
+    arguments: ProgramCommand,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for everything.", metavar="DIR")
+    ] = Path("offbeat-tune"),
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="A trace of this program; without it, the program runs once with the tracer."),
+    ] = None,
+    budget: Annotated[
+        str,
+        typer.Option(help="The time for everything; what matters most is measured first.", metavar="TIME"),
+    ] = "15min",
+    share: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            max=1.0,
+            help="Measure the heaviest calls that together take this share of the time that another algorithm"
+            " can change.",
+        ),
+    ] = 0.95,
+    time: Annotated[
+        str,
+        typer.Option(
+            help="Compare, instead of the wall time, the last number that this regular expression matches in"
+            " the output: its first group, or the whole match.",
+            metavar="REGEX",
+        ),
+    ] = "",
+    mpi: ProgramMpi = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of runs in the trial.")] = 1,
+    json: Json = "",
+) -> None:
+    """Find the algorithms of collectives with which a program is faster, and prove that it is.
+
+    Traces the program, measures the collectives that matter with all algorithms under the program's own
+    arrivals, writes tuning files for the library, verifies that it obeys them, and runs the program with and
+    without them in turn. Recommended is only what is significantly faster.
+
+    If interrupted, the same command resumes and repeats nothing that is done.
+    """
+    from offbeat.mpi.environment import process_count
+    from offbeat.mpi.user_command import user_command
+    from offbeat.trace.run import check_command, find_installation
+    from offbeat.trial import trial
+    from offbeat.tune.directory import FORMAT, TuneDirectory, TuneSettings
+    from offbeat.tune.stages import Tuning, tune
+    from offbeat.units import parse_time
+
+    began_s = clock.monotonic()
+    check_outputs(json)
+    trial.check_command(arguments)
+    check_command(arguments)
+    trial.parse_pattern(time)
+    parts = user_command(arguments)
+    if process_count(arguments) == 1:
+        raise BadInput("the command starts one process, which has no other to communicate with")
+    budget_s = _budget_s(budget, parse_time)
+    installation = find_installation(mpi, arguments)
+    settings = TuneSettings(
+        command=arguments,
+        library=f"{installation.version_text} ({installation.library})",
+        folder=os.getcwd(),  # noqa: PTH109 - must not resolve symbolic links
+        trace=str(trace.absolute()) if trace is not None else "",
+        share=share,
+        time=time,
+        seed=seed,
+    )
+    console = stdout()
+    with TuneDirectory(FORMAT, output, settings) as opened:
+        listener = _Lines(console if prints_text(json) else None)
+        outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
+    if prints_text(json):
+        _report(console, outcome)
+    write_json(json, lambda: encoded(_document(settings, outcome)))
+
+
+def _budget_s(text: str, parse: Any) -> float:
+    try:
+        budget_s = float(parse(text))
+    except BadInput as error:
+        raise BadInput(f"--budget: {error}") from None
+    if budget_s <= 0:
+        raise BadInput(f"--budget {text}: write a time of more than 0, such as 15min")
+    return budget_s
+
+
+class _Lines:
+    """Prints the stages and what they found; prints nothing without a console."""
+
+    def __init__(self, console: Console | None) -> None:
+        self._console = console
+        self._began_s = clock.monotonic()
+
+    def begin(self, stage: str, what: str) -> None:
+        """A stage begins."""
+        minutes, seconds = divmod(int(clock.monotonic() - self._began_s), 60)
+        self.say(f"[{minutes}:{seconds:02}] {stage}: {what}")
+
+    def say(self, sentence: str) -> None:
+        """Something was found."""
+        if self._console is not None:
+            self._console.print(sentence, markup=False)
+
+
+def _report(console: Console, outcome: Outcome) -> None:
+    from offbeat.trial.wording import time_table
+
+    if outcome.times_s:
+        console.print()
+        console.print(time_table(outcome.times_s, {}).fitted(console.width))
+    console.print()
+    console.print(outcome.conclusion.sentence, markup=False)
+    if outcome.usage:
+        console.print("Use it like this, with one of", markup=False)
+        for line in outcome.usage:
+            console.print(f"  {line}", markup=False)
+
+
+def _document(settings: Any, outcome: Outcome) -> dict[str, Any]:
+    """The outcome as JSON; times in seconds."""
+    return {
+        "schema_version": 1,
+        "settings": settings,
+        "verdict": outcome.conclusion,
+        "expected": outcome.gains,
+        "times_s": outcome.times_s,
+        "tuning": str(outcome.tuning) if outcome.tuning else None,
+        "usage": outcome.usage,
+    }

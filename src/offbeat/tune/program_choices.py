@@ -1,0 +1,121 @@
+"""The choices that a trial of the program compares: where another algorithm is expected to be faster.
+
+For each of the measured calls, the algorithm with the shortest expected time under the program's own arrivals
+is compared with the library's default. It is used if the interval of the difference excludes zero; all other
+calls are left to the library. ``tuned`` has all of these algorithms; ``heaviest`` that of the calls with the
+largest expected gain only, so that the trial shows whether choices disturb each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from offbeat.mpi.installation import Installation
+from offbeat.predict.measured_configuration import Estimate
+from offbeat.predict.predict import TracedProgram
+from offbeat.predict.prediction import Part, changes
+from offbeat.results.read import Results
+from offbeat.select.choose import Choice
+from offbeat.select.table import Configuration
+from offbeat.study.algorithm import DEFAULT
+from offbeat.trial.choices import TrialChoice, planned
+from offbeat.units import format_size
+
+TUNED, HEAVIEST = "tuned", "heaviest"
+
+
+class ExpectedGain(Struct, frozen=True, kw_only=True):
+    """What the best measured algorithm is expected to change in the calls of one configuration.
+
+    ``change`` is the difference from the library's default in seconds of the run time, summed over call sites
+    (negative: a gain); None if the default was not measured. ``share`` is its share of the run time.
+    """
+
+    configuration: Configuration
+    algorithm: str
+    change: Estimate | None
+    share: float
+    calls: list[str]
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the algorithm is expected to be faster than the default with 95% confidence."""
+        return self.algorithm != DEFAULT and self.change is not None and self.change.high_s < 0
+
+    @property
+    def sentence(self) -> str:
+        """``alltoall of 32 KiB on p=64: linear, expected to save 3.1% (2.0% to 4.2%)``."""
+        cell = self.configuration
+        of = f"{cell.collective} of {format_size(cell.bytes)} on p={cell.p}"
+        if self.algorithm == DEFAULT or self.change is None:
+            return f"{of}: the library's own decision"
+        if not self.is_used:
+            return f"{of}: no algorithm is surely faster than the library's own decision ({self.algorithm})"
+        ends = [self.share / self.change.time_s * end for end in (self.change.high_s, self.change.low_s)]
+        return (
+            f"{of}: {self.algorithm}, expected to save {-self.share:.1%} of the run time"
+            f" ({-ends[0]:.1%} to {-ends[1]:.1%})"
+        )
+
+
+def expected_gains(traced: TracedProgram) -> list[ExpectedGain]:
+    """The best algorithm of each measured configuration of the program's calls; the largest gain first."""
+    if traced.run is None:
+        return []
+    chosen = {
+        choice.configuration: choice
+        for choices in traced.predicted().values()
+        for choice in choices
+        if not choice.not_measured
+    }
+    parts: dict[Configuration, list[Part]] = {}
+    for part in traced.parts:
+        parts.setdefault(part.table.configuration, []).append(part)
+    gains = [
+        _gain(cell, own, chosen[cell], traced.run.run_s) for cell, own in parts.items() if cell in chosen
+    ]
+    return sorted(gains, key=lambda one: one.share)
+
+
+def _gain(cell: Configuration, parts: Sequence[Part], choice: Choice, run_s: float) -> ExpectedGain:
+    algorithms, ran = [choice.algorithm] * len(parts), [DEFAULT] * len(parts)
+    by_condition = changes(parts, algorithms, ran)
+    change = by_condition[list(by_condition)[-1]] if by_condition else None
+    return ExpectedGain(
+        configuration=cell,
+        algorithm=choice.algorithm,
+        change=change,
+        share=change.time_s / run_s if change is not None else 0.0,
+        calls=[part.calls.description for part in parts],
+    )
+
+
+def program_choices(
+    results: Results, installation: Installation, traced: TracedProgram, gains: Sequence[ExpectedGain]
+) -> list[TrialChoice]:
+    """The library's own decisions, ``tuned``, and ``heaviest`` if it differs; the first without gains."""
+    used = {one.configuration for one in gains if one.is_used}
+    choices = [TrialChoice(name=DEFAULT)]
+    if not used:
+        return choices
+    chosen = [
+        choice
+        for of_condition in traced.predicted().values()
+        for choice in of_condition
+        if not choice.not_measured
+    ]
+    choices.append(planned(results, installation, TUNED, _only(chosen, used)))
+    heaviest = planned(results, installation, HEAVIEST, _only(chosen, {gains[0].configuration}))
+    if heaviest.rules and heaviest.rules != choices[-1].rules:
+        choices.append(heaviest)
+    return choices if choices[1].rules else choices[:1]
+
+
+def _only(chosen: Sequence[Choice], used: set[Configuration]) -> list[Choice]:
+    """The choices, with the library's own decision in configurations that are not ``used``."""
+    return [
+        choice if choice.configuration in used else structs.replace(choice, algorithm=DEFAULT)
+        for choice in chosen
+    ]

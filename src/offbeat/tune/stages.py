@@ -1,0 +1,356 @@
+"""The stages of tuning a program: trace, measure, choose, verify, try.
+
+Each stage continues where it was interrupted: a finished one is recorded in the directory, measurements and
+runs of the trial are recorded one by one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from offbeat.engines.open import installation_of, open_engine_of
+from offbeat.engines.progress import RunProgress
+from offbeat.engines.resume import has_results, open_store
+from offbeat.engines.run import run
+from offbeat.errors import RunFailed
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import UserCommand
+from offbeat.predict.measured_configuration import measurements
+from offbeat.predict.predict import TracedProgram, traced_program
+from offbeat.results import layout
+from offbeat.results.read import Results, read_study, read_study_toml
+from offbeat.study.load import load, read_resolved
+from offbeat.trace.read import ReadProgress, Trace, open_trace
+from offbeat.trace.run import tracer_library, variables_for
+from offbeat.trace.summary import Summary, summarise
+from offbeat.trial import trial
+from offbeat.trial.choices import TrialChoice, write_tuning_files
+from offbeat.tune import directory as place
+from offbeat.tune.conclusion import Conclusion, conclude, nothing
+from offbeat.tune.directory import Stage, TuneDirectory
+from offbeat.tune.program_choices import ExpectedGain, expected_gains, program_choices
+from offbeat.tune.traced_calls import Selected, select_calls
+from offbeat.tune.traced_study import Launch, write_study
+from offbeat.tuning.files import read_manifest
+from offbeat.tuning.proofs import failed_rules, write_proofs
+from offbeat.tuning.prove_files import prove_files
+from offbeat.tuning.verify_legal_calls import write_tried
+from offbeat.units import counted, format_time
+
+FEWEST_ROUNDS, MOST_ROUNDS = 5, 10
+"""Rounds of the trial: as many as the budget allows."""
+
+VERIFY_S = 30.0
+"""The time that is reserved for verifying tuning files."""
+
+
+class Listener(Protocol):
+    """Receives what a stage does and what it found."""
+
+    def begin(self, stage: str, what: str) -> None:
+        """A stage begins."""
+
+    def say(self, sentence: str) -> None:
+        """Something was found."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True, eq=False):
+    """What was found: the selected calls, the expected gains, run times by choice, and the verdict.
+
+    ``tuning`` is the folder of the recommended files, None without; ``usage`` are lines that enable them.
+    """
+
+    conclusion: Conclusion
+    selected: Selected
+    gains: list[ExpectedGain] = []
+    times_s: dict[str, list[float]] = {}
+    tuning: Path | None = None
+    usage: list[str] = []
+
+
+class Tuning:
+    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`."""
+
+    def __init__(
+        self,
+        opened: TuneDirectory,
+        command: UserCommand,
+        installation: Installation,
+        listener: Listener,
+        deadline_s: float,
+    ) -> None:
+        self.opened = opened
+        self.command = command
+        self.installation = installation
+        self.listener = listener
+        self.deadline_s = deadline_s
+
+    @property
+    def argv(self) -> list[str]:
+        """The whole command."""
+        return self.opened.head.command
+
+    def path(self, name: str) -> Path:
+        """A path in the directory."""
+        return self.opened.directory / name
+
+    def left_s(self) -> float:
+        """The time that is left of the budget."""
+        return self.deadline_s - time.monotonic()
+
+    @contextmanager
+    def recorded(self, name: str) -> Iterator[None]:
+        """Record a stage as finished, unless it raises."""
+        began = time.monotonic()
+        yield
+        self.opened.append(Stage(name=name, wall_s=time.monotonic() - began))
+
+
+def tune(tuning: Tuning) -> Outcome:
+    """All stages. Raises :class:`BadInput` and :class:`RunFailed` as they do."""
+    trace = traced_run(tuning)
+    with ReadProgress("reading the trace") as progress:
+        summary = summarise(trace, on_progress=progress.show_records)
+    selected = select_calls(trace, summary, tuning.opened.head.share)
+    _say_selected(tuning, selected)
+    if not selected.calls:
+        return Outcome(conclusion=nothing(_why_no_calls(selected), selected), selected=selected)
+    results = measured(tuning, trace, summary, selected)
+    traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
+    gains = expected_gains(traced)
+    tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
+    for gain in gains:
+        tuning.listener.say(gain.sentence)
+    choices = program_choices(results, tuning.installation, traced, gains)
+    verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
+    if len(verified) < 2:
+        reason = _why_no_choice(traced, gains, choices, len(selected.calls))
+        return Outcome(conclusion=nothing(reason, selected), selected=selected, gains=gains)
+    times_s = tried(tuning, verified)
+    usage = {one.name: one.tuning.usage for one in verified if one.tuning is not None}
+    conclusion = conclude(times_s, selected)
+    return Outcome(
+        conclusion=conclusion,
+        selected=selected,
+        gains=gains,
+        times_s=times_s,
+        tuning=tuning.path(place.TUNING) / conclusion.choice if conclusion.choice else None,
+        usage=list(usage.get(conclusion.choice, [])),
+    )
+
+
+def traced_run(tuning: Tuning) -> Trace:
+    """The trace of the program: a given one, that of an earlier run of the stage, or that of a new run."""
+    given = tuning.opened.head.trace
+    if given:
+        return open_trace(Path(given))
+    folder = tuning.path(place.TRACE)
+    if tuning.opened.stage("trace") is None:
+        tuning.listener.begin("trace", "the program runs once with the tracer")
+        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted run left
+        folder.mkdir()
+        with tuning.recorded("trace"):
+            _run_traced(tuning, folder)
+    return open_trace(folder)
+
+
+def _run_traced(tuning: Tuning, folder: Path) -> None:
+    variables = variables_for(folder, {}, tracer_library(tuning.installation, tuning.listener.say))
+    command = trial.Command(argv=tuning.argv, installation=tuning.installation)
+    output = tuning.path(place.TRACE_OUTPUT)
+    status, wall_s = trial.run(command, variables, output)
+    if status:
+        lines = trial.last_output_lines(output)
+        raise RunFailed(
+            f"the program {trial.exit_text(status)}{f' after printing: {lines}' if lines else ''}; its whole"
+            f" output is in {output}"
+        )
+    if not list(folder.glob("*.trace")):
+        raise RunFailed(
+            f"the program wrote no trace: no process called MPI_Init of {tuning.installation.version_text}."
+            " If the program uses another library, give it with --mpi"
+        )
+    tuning.listener.say(f"it took {format_time(wall_s)}")
+
+
+def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> Results:
+    """The results of the study of the selected calls: the heaviest first, as many as the budget allows."""
+    folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
+    launch = Launch(mpi=str(tuning.installation.mpirun), command=tuning.command)
+    if tuning.opened.stage("measure") is None:
+        began = _sections_of(results)
+        with tuning.recorded("measure"):
+            for count in range(max(began, 1), len(selected.calls) + 1):
+                newest = selected.calls[count - 1]
+                tuning.listener.begin(
+                    "measure",
+                    f"{newest.candidate.name}, {newest.share:.1%} of the run time ({count} of"
+                    f" {len(selected.calls)})",
+                )
+                with ReadProgress("reading arrivals") as progress:
+                    study = write_study(
+                        trace,
+                        summary,
+                        selected.calls[:count],
+                        launch,
+                        folder,
+                        on_progress=progress.show_records,
+                    )
+                if not _measure(tuning, study, results):
+                    tuning.listener.say(
+                        f"the budget is used up: {counted(len(selected.calls) - count, 'further kind')} of"
+                        " calls not measured; a larger --budget in another folder measures them"
+                    )
+                    break
+    return read_study(results)
+
+
+def _sections_of(results: Path) -> int:
+    """How many kinds of calls the study of an interrupted run has; 0 without results."""
+    if not has_results(results):
+        return 0
+    return len(read_resolved(read_study_toml(results / layout.STUDY)).collective)
+
+
+def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
+    """Run the study as far as the budget allows; returns whether it is complete."""
+    loaded = load(study)
+    with open_store(loaded, results) as store:
+        engine = open_engine_of(loaded, results, installation_of(loaded, None))
+        try:
+            with RunProgress() as progress:
+                outcome = run(loaded, store, engine, progress, _out_of_time(tuning))
+        finally:
+            engine.close()
+    return not outcome.stopped
+
+
+def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
+    """Whether a block of a given duration leaves too little time for verification and the trial."""
+    reserved_s = VERIFY_S + FEWEST_ROUNDS * 2 * _run_s(tuning)
+    return lambda longest_s: tuning.left_s() - longest_s < reserved_s
+
+
+def _run_s(tuning: Tuning) -> float:
+    """How long the program runs, as known from the traced run; 0 if the trace was given."""
+    stage = tuning.opened.stage("trace")
+    return stage.wall_s if stage is not None else 0.0
+
+
+def verified_choices(
+    tuning: Tuning, results: Results, choices: Sequence[TrialChoice]
+) -> Iterator[TrialChoice]:
+    """The choices with their tuning files, without those that the library does not obey."""
+    for one in write_tuning_files(choices, tuning.installation, tuning.path(place.TUNING)):
+        if one.tuning is None:
+            yield one
+            continue
+        rules = tuple(one.rule_texts)
+        stage = tuning.opened.stage("verify", one.name, rules)
+        if stage is None:
+            tuning.listener.begin("verify", f"that the library obeys the files of {one.name}")
+            began = time.monotonic()
+            why_not = _why_not_obeyed(results, tuning.path(place.TUNING) / one.name)
+            stage = Stage(
+                name="verify",
+                choice=one.name,
+                rules=list(rules),
+                wall_s=time.monotonic() - began,
+                why_not=why_not,
+            )
+            tuning.opened.append(stage)
+        tuning.listener.say(stage.why_not or f"{one.name}: {'; '.join(rules)}: obeyed")
+        if not stage.why_not:
+            yield one
+
+
+def _why_not_obeyed(results: Results, folder: Path) -> str:
+    """Why the files of a choice are not used; empty if the library obeys them and no legal call breaks."""
+    manifest = read_manifest(folder)
+    with RunProgress(doing="verify") as progress:
+        proofs, legal_calls = prove_files(results, manifest, "", folder, progress)
+    write_proofs(proofs, folder)
+    write_tried(legal_calls, folder)
+    if not proofs.all_obeyed:
+        return f"{folder.name} is not used: {' '.join(failed_rules(proofs))}"
+    if legal_calls.broken:
+        return f"{folder.name} is not used: it breaks {counted(len(legal_calls.broken), 'legal call')}"
+    return ""
+
+
+def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[float]]:
+    """The run times of each choice in seconds, one per round."""
+    head = tuning.opened.head
+    settings = trial.Settings(
+        command=head.command,
+        library=head.library,
+        folder=head.folder,
+        time=head.time,
+        seed=head.seed,
+        choices=[trial.Setting(name=one.name, same_as="", rules=one.rule_texts) for one in choices],
+    )
+    pattern = trial.parse_pattern(head.time)
+    rounds = rounds_within(tuning.left_s(), len(choices) * _run_s(tuning))
+    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, {counted(rounds, 'round')}")
+    with trial.Journal(tuning.path(place.TRIAL), settings) as journal:
+        with trial.TrialProgress() as progress:
+            command = trial.Command(argv=tuning.argv, installation=tuning.installation)
+            trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
+        return trial.times(journal, [one.name for one in choices])
+
+
+def rounds_within(left_s: float, round_s: float) -> int:
+    """How many rounds fit into the time that is left, within FEWEST_ROUNDS and MOST_ROUNDS."""
+    fitting = int(left_s / round_s) if round_s > 0 else MOST_ROUNDS
+    return min(max(fitting, FEWEST_ROUNDS), MOST_ROUNDS)
+
+
+def _say_selected(tuning: Tuning, selected: Selected) -> None:
+    tuning.listener.say(
+        f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
+        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed"
+    )
+    for one in selected.calls:
+        tuning.listener.say(f"{one.candidate.name}: {one.share:.1%}")
+    if selected.calls:
+        tuning.listener.say(f"these are {selected.covered:.0%} of it")
+    for note in selected.notes:
+        tuning.listener.say(note)
+
+
+def _why_no_calls(selected: Selected) -> str:
+    if selected.notes:
+        return f"{'; '.join(selected.notes)}."
+    return (
+        f"another algorithm can change {selected.tunable_share:.2%} of the run time only: the time after the"
+        " last arrival in blocking collectives on two processes or more."
+    )
+
+
+def _why_no_choice(
+    traced: TracedProgram, gains: Sequence[ExpectedGain], choices: Sequence[TrialChoice], calls: int
+) -> str:
+    """Why there was nothing to try."""
+    if traced.why_not:
+        return f"{traced.why_not}."
+    if not gains:
+        return "none of the calls was measured completely within the budget; give a larger --budget."
+    if len(choices) > 1:
+        return "the library does not obey the files of any choice, as said above."
+    better = [one for one in gains if one.is_used]
+    if better:
+        return (
+            "tuning files of this library cannot express the better algorithms:"
+            f" {'; '.join(one.sentence for one in better)}."
+        )
+    return (
+        f"for {counted(calls, 'kind')} of calls, no algorithm of the library is surely faster under the"
+        " program's own arrivals than the library's own decisions."
+    )

@@ -1,0 +1,147 @@
+"""The calls of a traced program that are worth measuring: those in which another algorithm can save time.
+
+Another algorithm changes the time after the last arrival of blocking collectives. It changes neither the
+waiting for late ranks nor nonblocking calls. The heaviest calls are selected until they cover a stated share
+of the time that can change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct, structs
+
+from offbeat.predict.recorded import size_bytes
+from offbeat.study.schema import EXTENTS
+from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
+from offbeat.trace.message_sizes import collective_name
+from offbeat.trace.read import Trace
+from offbeat.trace.recommendation import Candidate, candidates, with_arrivals
+from offbeat.trace.summary import Summary
+
+LEAST_SHARE = 0.001
+"""Calls that take a smaller share of the run time after the last arrival are not worth measuring."""
+
+LEAST_SKEW_S = 1e-6
+"""The skew of shapes for calls at which hardly any rank is late."""
+
+
+class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
+    """Calls of one collective, number of processes and size class, over all call sites.
+
+    ``row`` is the heaviest call site with known arrivals, None without one. ``measured_bytes`` is the size
+    at which they are measured, ``datatype`` the largest one of which it is a multiple; ``nodes`` and ``ppn``
+    are 0 on a single node. ``share`` is that of the run time.
+    """
+
+    candidate: Candidate
+    row: CallSiteStats | None
+    measured_bytes: int
+    datatype: str
+    nodes: int
+    ppn: int
+    skew_s: float
+    share: float
+
+    @property
+    def collective(self) -> str:
+        """The name in studies: ``alltoall``."""
+        return collective_name(self.candidate.collective)
+
+    @property
+    def stem(self) -> str:
+        """The prefix of the names of its pattern files."""
+        return f"{file_stem_of(self.row or self.candidate.rows[0])}-p{self.candidate.processes}"
+
+
+class Selected(Struct, frozen=True, kw_only=True, eq=False):
+    """The calls to measure, the heaviest first, and what is left out.
+
+    ``tunable_share`` is the time that another algorithm can change as a share of the run time, ``covered``
+    the part of it in ``calls``; ``waiting_share`` is the share of waiting for late ranks. ``notes`` are
+    sentences on calls that are left out.
+    """
+
+    calls: list[SelectedCalls]
+    tunable_share: float
+    covered: float
+    waiting_share: float
+    notes: list[str]
+
+
+def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
+    """The heaviest calls that together take ``share`` of the time that another algorithm can change."""
+    run_s = summary.thread_run_s
+    grouped = structs.replace(summary, rows=summary.group_rows)
+    ranked = [one for one in candidates(grouped) if not one.why_not and one.operation_s > 0]
+    tunable_s = sum(one.operation_s for one in ranked)
+    calls: list[SelectedCalls] = []
+    notes: list[str] = []
+    covered_s = 0.0
+    for one in ranked:
+        if run_s <= 0 or one.operation_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
+            break
+        why_not, selected = _selected(trace, one, run_s)
+        if selected is None:
+            notes.append(f"{one.name} is not measured: {why_not}")
+            continue
+        covered_s += one.operation_s
+        calls.append(selected)
+    return Selected(
+        calls=calls,
+        tunable_share=tunable_s / run_s if run_s > 0 else 0.0,
+        covered=covered_s / tunable_s if tunable_s > 0 else 0.0,
+        waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
+        notes=notes,
+    )
+
+
+def _selected(trace: Trace, one: Candidate, run_s: float) -> tuple[str, SelectedCalls | None]:
+    """The calls of a candidate, or why they cannot be measured."""
+    rows = sorted(with_arrivals(one.rows), key=lambda row: -row.operation_s)
+    measured_bytes, datatype = measured_size(one)
+    if not measured_bytes and collective_name(one.collective) != "barrier":
+        return "its messages are empty", None
+    nodes, ppn = _placement(trace, rows[0] if rows else one.rows[0])
+    if nodes and not ppn:
+        return "its nodes have different numbers of processes", None
+    skews = [(row.whole, row.skew.mean_s) for row in rows if row.whole and not math.isnan(row.skew.mean_s)]
+    calls = sum(count for count, _ in skews)
+    return "", SelectedCalls(
+        candidate=one,
+        row=rows[0] if rows else None,
+        measured_bytes=measured_bytes,
+        datatype=datatype,
+        nodes=nodes,
+        ppn=ppn,
+        skew_s=max(sum(count * skew_s for count, skew_s in skews) / calls, LEAST_SKEW_S) if calls else 0.0,
+        share=one.operation_s / run_s,
+    )
+
+
+def measured_size(one: Candidate) -> tuple[int, str]:
+    """The mean size of a candidate's calls in bytes, weighted with their time, and the datatype for it."""
+    rows = [row for row in one.rows if row.operation_s > 0] or one.rows
+    weights = [max(row.operation_s, 1e-12) for row in rows]
+    size = round(float(np.average([size_bytes(row) for row in rows], weights=weights)))
+    if size >= EXTENTS["double"]:
+        size -= size % EXTENTS["double"]
+    name = next(name for name in ("double", "int", "byte") if size % EXTENTS[name] == 0)
+    return size, name
+
+
+def _placement(trace: Trace, row: CallSiteStats) -> tuple[int, int]:
+    """(nodes, processes per node) of a row's communicator; (0, 0) on one node, (nodes, 0) if they differ."""
+    host_of = {file.header.rank: file.header.host for file in trace.files}
+    if len(set(host_of.values())) <= 1:
+        return 0, 0
+    members = trace.communicators.all[row.communicator_index].members
+    counts = counts_of([host_of.get(int(rank), "") for rank in members])
+    return len(counts), counts[0] if len(set(counts)) == 1 else 0
+
+
+def counts_of(hosts: Sequence[str]) -> list[int]:
+    """How many processes each host has."""
+    return [hosts.count(host) for host in dict.fromkeys(hosts)]

@@ -1,0 +1,134 @@
+"""The study of a traced program: its calls, at their sizes and numbers of processes, and as they arrive.
+
+A section of the study for each of the selected calls: it is measured without delays, under two shapes at its
+skew, under its mean arrivals, and under its recorded arrivals call by call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from msgspec import Struct, structs
+
+from offbeat.errors import BadInput
+from offbeat.mpi.user_command import UserCommand
+from offbeat.pattern import file as pattern_file
+from offbeat.pattern import replay as replay_file
+from offbeat.trace import patterns
+from offbeat.trace.arrivals import Arrivals, samples
+from offbeat.trace.read import Progress, Trace
+from offbeat.trace.summary import Summary
+from offbeat.tune.traced_calls import SelectedCalls
+from offbeat.units import format_size
+
+SHAPES = ("no_delay", "last_delayed", "random")
+"""The shapes that are measured beside the recorded arrivals: they show what a choice costs if arrivals
+change."""
+
+REPLAYED_CALLS = 40
+"""The most recorded calls of a replay."""
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """How the study is launched: the MPI installation's prefix or name, and the user's launch command."""
+
+    mpi: str
+    command: UserCommand
+
+
+def write_study(
+    trace: Trace,
+    summary: Summary,
+    calls: Sequence[SelectedCalls],
+    launch: Launch,
+    folder: Path,
+    *,
+    on_progress: Progress | None = None,
+) -> Path:
+    """Write ``study.toml`` and its pattern files to a folder; returns the path of the study.
+
+    Raises :class:`BadInput` for a folder that cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
+    rows = [one.row for one in calls if one.row is not None]
+    arrivals = iter(samples(trace, rows, most_calls=REPLAYED_CALLS, on_progress=on_progress))
+    sections = []
+    for one in calls:
+        own = next(arrivals) if one.row is not None else None
+        sections.append(_section(one, _written_patterns(summary, one, own, folder)))
+    path = folder / "study.toml"
+    pattern_file.write_text(path, "study file", study_text(calls, sections, summary, launch))
+    return path
+
+
+def _written_patterns(
+    summary: Summary, one: SelectedCalls, arrivals: Arrivals | None, folder: Path
+) -> dict[str, list[str]]:
+    """The names of the pattern file and of the replay of some calls, which are written to the folder."""
+    if one.row is None or arrivals is None or not len(arrivals.delays_s):
+        return {}
+    mean = structs.replace(patterns.mean_pattern(summary, one.row), name=f"{one.stem}-mean")
+    replay = patterns.recorded_calls(summary, arrivals, most=REPLAYED_CALLS)
+    pattern_file.write(folder / f"{one.stem}-mean.txt", mean)
+    replay_file.write(folder / f"{one.stem}-calls.replay", structs.replace(replay, name=f"{one.stem}-calls"))
+    return {"files": [f"{one.stem}-mean.txt"], "replays": [f"{one.stem}-calls.replay"]}
+
+
+def _section(one: SelectedCalls, written: dict[str, list[str]]) -> dict[str, Any]:
+    section: dict[str, Any] = {"names": [one.collective]}
+    if one.collective != "barrier":
+        section |= {"sizes": [one.measured_bytes], "datatype": one.datatype}
+    section |= {"p": [one.candidate.processes]} | written
+    if one.skew_s:
+        section["skews"] = [float(f"{one.skew_s:.3g}")]
+    return section
+
+
+def study_text(
+    calls: Sequence[SelectedCalls],
+    sections: Sequence[dict[str, Any]],
+    summary: Summary,
+    launch: Launch,
+) -> str:
+    """The text of the study file; its comments say which share of the run time each section is about."""
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment(f"The collectives of {summary.program} that another algorithm can make faster.")
+    )
+    document.add("name", tomlkit.item(Path(summary.program).name or "program"))
+    tables = tomlkit.aot()
+    for one, section in zip(calls, sections, strict=True):
+        table = tomlkit.table()
+        table.add(tomlkit.comment(f"{one.candidate.name}: {one.share:.1%} of the run time"))
+        for name, value in section.items():
+            table.add(name, tomlkit.item(value))
+        if "sizes" in section:
+            table["sizes"].comment(format_size(one.measured_bytes))
+        tables.append(table)
+    document.add("collective", tables)
+    document.add("processes", tomlkit.item(_processes(calls)))
+    document.add("patterns", tomlkit.item({"shapes": list(SHAPES)}))
+    document.add("skew", tomlkit.item({"policy": "fastest"}))
+    document.add("mpi", tomlkit.item(_mpi(launch)))
+    return tomlkit.dumps(document)
+
+
+def _processes(calls: Sequence[SelectedCalls]) -> dict[str, list[int]]:
+    if all(one.nodes == 0 for one in calls):
+        return {"p": sorted({one.candidate.processes for one in calls})}
+    return {"nodes": sorted({one.nodes for one in calls}), "ppn": sorted({one.ppn for one in calls})}
+
+
+def _mpi(launch: Launch) -> dict[str, Any]:
+    section: dict[str, Any] = {"prefix": launch.mpi}
+    if launch.command.launcher == "srun":
+        section["launcher"] = "srun"
+    if launch.command.options:
+        section["options"] = launch.command.options
+    return section
