@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.mpi.environment import forward_variables, is_launcher, process_count
+from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import forward_variables
 
 KNOWN = Installation(
     name="openmpi-5.0.8",

@@ -101,7 +101,7 @@ class Launches:
             hostfile=self._hostfile,
             launcher=self._section.launcher,
             options=self._section.options,
-            environment=dict(spec.environment) | self._section.environment,
+            environment=self._section.environment | dict(spec.environment),
             allocation=self._allocation,
             steerable=spec.steerable,
             threads=spec.threads,

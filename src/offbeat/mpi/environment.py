@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.libraries import library_of
 
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
 """Prefixes of launchers that forward only the variables they are told to; srun forwards its whole
@@ -124,23 +123,6 @@ def count_option(argument: str, *, by_srun: bool) -> int:
 def is_launcher(command: Sequence[str]) -> bool:
     """Whether a command begins with a launcher that forwards only the variables it is told to."""
     return Path(command[0]).name.startswith(LAUNCHERS)
-
-
-def forward_variables(
-    command: Sequence[str], variables: Mapping[str, str], installation: Installation
-) -> list[str]:
-    """A user's launcher command with options after its name that forward variables to every process.
-
-    Open MPI's options hold for one program of an MPMD command (programs separated by colons), so they are
-    repeated for each program.
-    """
-    library = library_of(installation)
-    options = library.forwarding_options(variables)
-    argv = [command[0], *options]
-    for argument in command[1:]:
-        repeat = argument == ":" and library.forwards_per_program
-        argv += [argument, *options] if repeat else [argument]
-    return argv
 
 
 def process_count(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> int | None:

@@ -85,6 +85,10 @@ class Library(Struct, frozen=True, kw_only=True):
     environment_prefix: str = ""
     """What the name of a variable has before it in the environment, but not in an algorithm's settings."""
 
+    forcing_variable: Callable[[str], tuple[str, str]] = lambda collective: ("", "")
+    """The environment variable with which a user forces an algorithm of a collective, where it overrides a
+    tuning file, and the value that leaves the decision to the file."""
+
     is_limited_to_measured_p: Callable[[Algorithm], bool] = lambda algorithm: False
     """Whether a tuning file may use an algorithm for the measured number of processes only."""
 

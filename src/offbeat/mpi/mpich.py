@@ -233,5 +233,6 @@ LIBRARY = Library(
     steering=MpichSteering,
     setting_prefixes=("MPIR_CVAR_",),
     collective_variables=collective_variables,
+    forcing_variable=lambda collective: (f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM", "auto"),
     guarded_calls=("noncommutative",),
 )

@@ -22,9 +22,10 @@ from msgspec import Struct
 from offbeat.campaign.lock import Lock
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native, driver_path
-from offbeat.mpi.environment import forward_variables, is_launcher
+from offbeat.mpi.environment import is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import forward_variables
 from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.folder import check_unused, create
 from offbeat.trace.format import PAGE_BYTES

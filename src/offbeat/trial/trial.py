@@ -33,8 +33,9 @@ from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 from offbeat.campaign.progress import CampaignProgress
 from offbeat.campaign.steps import StepListener, run_steps
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.environment import forward_variables, is_launcher, process_count
+from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import forward_variables
 from offbeat.trial.variant import Variant, file_name
 from offbeat.units import format_time
 

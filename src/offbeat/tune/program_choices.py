@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from offbeat.mpi.installation import Installation
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.predict import TracedProgram
-from offbeat.predict.prediction import Part, changes
+from offbeat.predict.prediction import Part, changes, part_time
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration
@@ -29,15 +29,20 @@ TUNED, HEAVIEST = "tuned", "heaviest"
 class ExpectedGain(Struct, frozen=True, kw_only=True):
     """What the best measured algorithm is expected to change in the calls of one configuration.
 
-    ``change`` is the difference from the library's default in seconds of the run time, summed over call sites
-    (negative: a gain); None if the default was not measured. ``share`` is its share of the run time.
+    ``change`` is the difference from the library's default as a share of the run time, summed over call sites
+    (negative: a gain); None if the default was not measured. It is the measured difference, relative to the
+    measured time of the default, of the time that these calls took in the trace.
     """
 
     configuration: Configuration
     algorithm: str
     change: Estimate | None
-    share: float
     calls: list[str]
+
+    @property
+    def share(self) -> float:
+        """The expected change as a share of the run time; 0 if it is unknown."""
+        return self.change.time_s if self.change is not None else 0.0
 
     @property
     def is_used(self) -> bool:
@@ -48,15 +53,18 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """``alltoall of 32 KiB on p=64: linear, expected to save 3.1% (2.0% to 4.2%)``."""
         cell = self.configuration
-        of = f"{cell.collective} of {format_size(cell.bytes)} on p={cell.p}"
+        size = f" of {format_size(cell.bytes)}" if cell.bytes else ""
+        of = f"{cell.collective}{size} on p={cell.p}"
         if self.algorithm == DEFAULT or self.change is None:
             return f"{of}: the library's own decision"
         if not self.is_used:
-            return f"{of}: no algorithm is surely faster than the library's own decision ({self.algorithm})"
-        ends = [self.share / self.change.time_s * end for end in (self.change.high_s, self.change.low_s)]
+            return (
+                f"{of}: no algorithm is significantly faster than the library's own decision; the best is"
+                f" {self.algorithm}"
+            )
         return (
             f"{of}: {self.algorithm}, expected to save {-self.share:.1%} of the run time"
-            f" ({-ends[0]:.1%} to {-ends[1]:.1%})"
+            f" ({-self.change.high_s:.1%} to {-self.change.low_s:.1%})"
         )
 
 
@@ -82,12 +90,14 @@ def expected_gains(traced: TracedProgram) -> list[ExpectedGain]:
 def _gain(cell: Configuration, parts: Sequence[Part], choice: Choice, run_s: float) -> ExpectedGain:
     algorithms, ran = [choice.algorithm] * len(parts), [DEFAULT] * len(parts)
     by_condition = changes(parts, algorithms, ran)
-    change = by_condition[list(by_condition)[-1]] if by_condition else None
+    condition = list(by_condition)[-1] if by_condition else ""
+    defaults = [part_time(part, DEFAULT, condition) for part in parts] if condition else []
+    default_s = sum(one.time_s for one in defaults if one is not None)
+    recorded_share = sum(part.calls.total_s for part in parts) / run_s
     return ExpectedGain(
         configuration=cell,
         algorithm=choice.algorithm,
-        change=change,
-        share=change.time_s / run_s if change is not None else 0.0,
+        change=by_condition[condition].times(recorded_share / default_s) if default_s > 0 else None,
         calls=[part.calls.description for part in parts],
     )
 

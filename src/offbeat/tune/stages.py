@@ -6,6 +6,8 @@ runs of the trial are recorded one by one.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,7 @@ from offbeat.engines.resume import has_results, open_store
 from offbeat.engines.run import run
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import TracedProgram, traced_program
@@ -40,6 +43,7 @@ from offbeat.tune.traced_calls import Selected, select_calls
 from offbeat.tune.traced_study import Launch, write_study
 from offbeat.tuning.files import read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
+from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.prove_files import prove_files
 from offbeat.tuning.verify_legal_calls import write_tried
 from offbeat.units import counted, format_time
@@ -47,8 +51,8 @@ from offbeat.units import counted, format_time
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 10
 """Rounds of the trial: as many as the budget allows."""
 
-VERIFY_S = 30.0
-"""The time that is reserved for verifying tuning files."""
+VERIFY_SHARE = 0.1
+"""The share of the remaining budget that is reserved for verifying tuning files."""
 
 
 class Listener(Protocol):
@@ -123,6 +127,8 @@ def tune(tuning: Tuning) -> Outcome:
     if not selected.calls:
         return Outcome(conclusion=nothing(_why_no_calls(selected), selected), selected=selected)
     results = measured(tuning, trace, summary, selected)
+    if results.cases.is_empty():
+        return Outcome(conclusion=nothing(_BUDGET, selected), selected=selected)
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     gains = expected_gains(traced)
     tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
@@ -182,34 +188,34 @@ def _run_traced(tuning: Tuning, folder: Path) -> None:
 
 def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> Results:
     """The results of the study of the selected calls: the heaviest first, as many as the budget allows."""
-    folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
-    launch = Launch(mpi=str(tuning.installation.mpirun), command=tuning.command)
-    if tuning.opened.stage("measure") is None:
-        began = _sections_of(results)
-        with tuning.recorded("measure"):
-            for count in range(max(began, 1), len(selected.calls) + 1):
-                newest = selected.calls[count - 1]
-                tuning.listener.begin(
-                    "measure",
-                    f"{newest.candidate.name}, {newest.share:.1%} of the run time ({count} of"
-                    f" {len(selected.calls)})",
-                )
-                with ReadProgress("reading arrivals") as progress:
-                    study = write_study(
-                        trace,
-                        summary,
-                        selected.calls[:count],
-                        launch,
-                        folder,
-                        on_progress=progress.show_records,
-                    )
-                if not _measure(tuning, study, results):
-                    tuning.listener.say(
-                        f"the budget is used up: {counted(len(selected.calls) - count, 'further kind')} of"
-                        " calls not measured; a larger --budget in another folder measures them"
-                    )
-                    break
+    file, results = tuning.path(place.STUDY) / "study.toml", tuning.path(place.RESULTS)
+    launch = Launch(
+        mpi=str(tuning.installation.mpirun),
+        command=tuning.command,
+        variables=_forcing_variables(tuning.installation, selected),
+    )
+    total = len(selected.calls)
+    for count in range(max(_sections_of(results), 1), total + 1):
+        newest = selected.calls[count - 1]
+        tuning.listener.begin(
+            "measure",
+            f"{newest.candidate.name}, {newest.share:.1%} of the run time ({count} of {total})",
+        )
+        with ReadProgress("reading arrivals") as progress:
+            calls = selected.calls[:count]
+            study = write_study(trace, summary, calls, launch, file, on_progress=progress.show_records)
+        if not _measure(tuning, study, results):
+            tuning.listener.say(
+                f"the budget is used up: {count - 1} of {total} are measured; the same command measures more"
+            )
+            break
     return read_study(results)
+
+
+def _forcing_variables(installation: Installation, selected: Selected) -> dict[str, str]:
+    """The variables of the environment that force an algorithm of the selected collectives."""
+    names = [library_of(installation).forcing_variable(one.collective)[0] for one in selected.calls]
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _sections_of(results: Path) -> int:
@@ -234,7 +240,7 @@ def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
 
 def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
     """Whether a block of a given duration leaves too little time for verification and the trial."""
-    reserved_s = VERIFY_S + FEWEST_ROUNDS * 2 * _run_s(tuning)
+    reserved_s = VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * _run_s(tuning)
     return lambda longest_s: tuning.left_s() - longest_s < reserved_s
 
 
@@ -279,7 +285,8 @@ def _why_not_obeyed(results: Results, folder: Path) -> str:
     write_proofs(proofs, folder)
     write_tried(legal_calls, folder)
     if not proofs.all_obeyed:
-        return f"{folder.name} is not used: {' '.join(failed_rules(proofs))}"
+        why = failed_rules(proofs) or [summary_of(proofs)]
+        return f"{folder.name} is not used: {' '.join(why)}"
     if legal_calls.broken:
         return f"{folder.name} is not used: it breaks {counted(len(legal_calls.broken), 'legal call')}"
     return ""
@@ -299,7 +306,9 @@ def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[floa
     pattern = trial.parse_pattern(head.time)
     rounds = rounds_within(tuning.left_s(), len(choices) * _run_s(tuning))
     tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, {counted(rounds, 'round')}")
-    with trial.Journal(tuning.path(place.TRIAL), settings) as journal:
+    rules = "\n".join(rule for one in choices for rule in (one.name, *one.rule_texts))
+    folder = tuning.path(place.TRIAL) / hashlib.sha256(rules.encode()).hexdigest()[:8]
+    with trial.Journal(folder, settings) as journal:
         with trial.TrialProgress() as progress:
             command = trial.Command(argv=tuning.argv, installation=tuning.installation)
             trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
@@ -310,6 +319,12 @@ def rounds_within(left_s: float, round_s: float) -> int:
     """How many rounds fit into the time that is left, within FEWEST_ROUNDS and MOST_ROUNDS."""
     fitting = int(left_s / round_s) if round_s > 0 else MOST_ROUNDS
     return min(max(fitting, FEWEST_ROUNDS), MOST_ROUNDS)
+
+
+_BUDGET = (
+    "none of the calls was measured completely within the budget; the same command continues, for longer with"
+    " a larger --budget."
+)
 
 
 def _say_selected(tuning: Tuning, selected: Selected) -> None:
@@ -341,7 +356,7 @@ def _why_no_choice(
     if traced.why_not:
         return f"{traced.why_not}."
     if not gains:
-        return "none of the calls was measured completely within the budget; give a larger --budget."
+        return _BUDGET
     if len(choices) > 1:
         return "the library does not obey the files of any choice, as said above."
     better = [one for one in gains if one.is_used]
@@ -351,6 +366,6 @@ def _why_no_choice(
             f" {'; '.join(one.sentence for one in better)}."
         )
     return (
-        f"for {counted(calls, 'kind')} of calls, no algorithm of the library is surely faster under the"
-        " program's own arrivals than the library's own decisions."
+        f"for {counted(calls, 'kind')} of calls, no algorithm of the library is significantly faster than its"
+        " own decisions under the program's own arrivals."
     )

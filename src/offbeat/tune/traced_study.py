@@ -33,10 +33,14 @@ REPLAYED_CALLS = 40
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """How the study is launched: the MPI installation's prefix or name, and the user's launch command."""
+    """How the study is launched: the MPI installation's launcher, prefix or name, and the user's command.
+
+    ``variables`` are those of the environment that force algorithms.
+    """
 
     mpi: str
     command: UserCommand
+    variables: dict[str, str] = {}
 
 
 def write_study(
@@ -44,14 +48,15 @@ def write_study(
     summary: Summary,
     calls: Sequence[SelectedCalls],
     launch: Launch,
-    folder: Path,
+    path: Path,
     *,
     on_progress: Progress | None = None,
 ) -> Path:
-    """Write ``study.toml`` and its pattern files to a folder; returns the path of the study.
+    """Write a study file, and its pattern files beside it; returns its path.
 
     Raises :class:`BadInput` for a folder that cannot be written.
     """
+    folder = path.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -62,7 +67,6 @@ def write_study(
     for one in calls:
         own = next(arrivals) if one.row is not None else None
         sections.append(_section(one, _written_patterns(summary, one, own, folder)))
-    path = folder / "study.toml"
     pattern_file.write_text(path, "study file", study_text(calls, sections, summary, launch))
     return path
 
@@ -131,4 +135,6 @@ def _mpi(launch: Launch) -> dict[str, Any]:
         section["launcher"] = "srun"
     if launch.command.options:
         section["options"] = launch.command.options
+    if variables := launch.variables | launch.command.variables:
+        section["environment"] = variables
     return section

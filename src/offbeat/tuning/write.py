@@ -199,7 +199,12 @@ def write(
             f"the tuning files of {installation.name} cannot express any choice of the selection: "
             + " ".join(files.notes)
         )
-    files = msgspec.structs.replace(files, insisted=tuning_plan.insisted)
+    files = msgspec.structs.replace(
+        files,
+        insisted=tuning_plan.insisted,
+        released=tuning_plan.released,
+        notes=[*files.notes, *_released_notes(tuning_plan)],
+    )
     version = ".".join(str(part) for part in installation.version)
     if tuning_plan.version and tuning_plan.version != version:
         files = msgspec.structs.replace(
@@ -212,6 +217,16 @@ def write(
             ],
         )
     return files
+
+
+def _released_notes(tuning_plan: TuningPlan) -> list[str]:
+    if not tuning_plan.released:
+        return []
+    names = ", ".join(tuning_plan.released)
+    return [
+        f"The study was measured with {names} set, which forces an algorithm for every size. The files take"
+        " that back: the library decides at all sizes and processes without a rule."
+    ]
 
 
 def is_simulated(library: Mapping[str, object]) -> bool:

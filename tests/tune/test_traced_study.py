@@ -1,0 +1,112 @@
+"""The study of a traced program measures its heaviest calls under the arrivals that were recorded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from captured_command import execute
+from hypothesis import given
+from hypothesis import strategies as st
+from trace_factory import files, pattern_trace, summary_of, write
+
+from offbeat.mpi.user_command import user_command
+from offbeat.pattern import file as pattern_file
+from offbeat.pattern import replay as replay_file
+from offbeat.study.cases import groups, pattern_rows
+from offbeat.study.load import LoadedStudy, load
+from offbeat.trace.read import open_trace
+from offbeat.tune.traced_calls import Selected, counts_of, select_calls
+from offbeat.tune.traced_study import Launch, write_study
+
+LAUNCH = Launch(mpi="auto", command=user_command(["mpirun", "--bind-to", "core", "-n", "3", "sh"]))
+DELAYS = [[0, 30, 10], [0, 10, 50]]
+
+
+def selected_from(folder: Path, share: float = 0.95) -> Selected:
+    return select_calls(open_trace(folder), summary_of(folder), share)
+
+
+def study_of(trace: Path, folder: Path) -> LoadedStudy:
+    selected = selected_from(trace)
+    return load(
+        write_study(open_trace(trace), summary_of(trace), selected.calls, LAUNCH, folder / "study.toml")
+    )
+
+
+def test_the_study_has_the_traced_call_its_arrivals_its_skew_and_the_launch(tmp_path: Path) -> None:
+    trace = pattern_trace(tmp_path / "trace", DELAYS, bytes=1000, operation_us=100)
+    loaded = study_of(trace, tmp_path / "study")
+    (group,) = groups(loaded.study)
+    assert (group.collective, group.p, group.bytes, group.datatype) == ("allreduce", 3, 1000, "double")
+    rows = {row.label: (row.policy, row.factor) for row in pattern_rows(loaded.study, group)}
+    assert rows == {
+        "no_delay": ("none", 0.0),
+        "last_delayed": ("fixed", 40e-6),
+        "random": ("fixed", 40e-6),
+        "allreduce-1kB-p3-mean": ("file", 1.0),
+        "allreduce-1kB-p3-calls": ("replay", 1.0),
+    }
+    assert loaded.study.mpi.options == ["--bind-to", "core"]
+
+
+@given(delays=st.lists(st.lists(st.integers(0, 900), min_size=3, max_size=3), min_size=1, max_size=5))
+def test_the_replay_has_the_recorded_delays(
+    tmp_path_factory: pytest.TempPathFactory, delays: list[list[int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("replay")
+    study_of(pattern_trace(folder / "trace", delays, bytes=8, operation_us=50), folder / "study")
+    expected_s = np.array([[delay - min(row) for delay in row] for row in delays]) * 1e-6
+    replay = replay_file.read(folder / "study" / "allreduce-8B-p3-calls.replay")
+    assert replay.delays_s == pytest.approx(expected_s, abs=2e-9)
+    mean_s = pattern_file.read(folder / "study" / "allreduce-8B-p3-mean.txt").delays_s
+    assert mean_s == pytest.approx(expected_s.mean(axis=0) - expected_s.mean(axis=0).min(), abs=2e-9)
+
+
+def test_the_heaviest_calls_that_reach_the_share_are_selected(tmp_path: Path) -> None:
+    trace_files = files(2)
+    for one in trace_files:
+        one.header["ended_ns"] = 10_000_000
+        for sequence, (size, duration_ns) in enumerate([(8, 600_000), (4096, 300_000), (1 << 20, 50_000)]):
+            begin = (1 + sequence) * 1_000_000
+            one.call(begin, begin + duration_ns, sequence=sequence, bytes=size)
+    trace = write(tmp_path / "trace", trace_files)
+    assert [one.measured_bytes for one in selected_from(trace, 0.6).calls] == [8]
+    assert [one.measured_bytes for one in selected_from(trace, 0.9).calls] == [8, 4096]
+    every = selected_from(trace, 1.0)
+    assert [one.measured_bytes for one in every.calls] == [8, 4096, 1 << 20]
+    assert every.covered == pytest.approx(1.0)
+
+
+def test_calls_without_bytes_are_left_out_with_a_reason(tmp_path: Path) -> None:
+    selected = selected_from(pattern_trace(tmp_path / "trace", DELAYS, bytes=0, operation_us=100))
+    assert not selected.calls
+    assert "its messages are empty" in selected.notes[0]
+
+
+def test_hosts_are_counted_in_their_order() -> None:
+    assert counts_of(["b", "a", "b", "b"]) == [3, 1]
+
+
+def test_init_writes_the_study_of_a_trace(tmp_path: Path) -> None:
+    trace = pattern_trace(tmp_path / "trace", DELAYS, bytes=8, operation_us=100)
+    path = tmp_path / "new" / "study.toml"
+    path.parent.mkdir()
+    init = [sys.executable, "-m", "offbeat", "init", path, "--from-trace", trace]
+    done = execute(init)
+    assert done.returncode == 0, done.stderr
+    assert "MPI_Allreduce at 8 B on 3 processes:" in done.stdout
+    assert groups(load(path).study)[0].replays == ["allreduce-8B-p3-calls.replay"]
+    again = execute(init)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+
+
+def test_init_refuses_a_trace_without_calls_to_measure(tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace", files(2))
+    done = execute([sys.executable, "-m", "offbeat", "init", tmp_path / "study.toml", "--from-trace", trace])
+    assert done.returncode == 2
+    assert "no calls to measure" in done.stderr
+    assert not (tmp_path / "study.toml").exists()

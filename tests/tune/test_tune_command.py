@@ -1,0 +1,32 @@
+"""What ``offbeat tune`` refuses before it runs anything."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from captured_command import execute
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("-- mpirun -n 1 sh", "one process, which has no other"),
+        ("--budget 0s -- mpirun -n 2 sh", "--budget"),
+        ("--budget soon -- mpirun -n 2 sh", "--budget"),
+        ("--time ( -- mpirun -n 2 sh", "--time"),
+        ("-- mpirun -n 2 sh : -n 1 sh", "several programs"),
+        ("-- no-such-launcher -n 2", "no such program"),
+    ],
+)
+def test_a_command_that_cannot_be_tuned_is_refused(tmp_path: Path, arguments: str, words: str) -> None:
+    (tmp_path / "mpirun").write_text("#!/bin/sh\n")
+    (tmp_path / "mpirun").chmod(0o755)
+    environment = dict(os.environ) | {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    output = tmp_path / "out"
+    done = execute([sys.executable, "-m", "offbeat", "tune", "-o", output, *arguments.split()], environment)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert not output.exists()

@@ -1,0 +1,124 @@
+"""``offbeat tune`` on real libraries: from a program with a bad default to files that repair it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import LaunchCommand, command
+
+pytestmark = pytest.mark.slow
+
+BRUCK = {
+    "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+    "OMPI_MCA_coll_tuned_alltoall_algorithm": "3",
+}
+"""Makes Open MPI use an algorithm that copies every block for each exchange: slow for large blocks."""
+
+
+def built(mpi: Installation, folder: Path) -> Path:
+    program = folder / "exchanges"
+    source = Path(__file__).with_name("exchanges.c")
+    library = mpi.library
+    lines = ["cc", "-O2", f"-I{mpi.include}", str(source), str(library), f"-Wl,-rpath,{library.parent}"]
+    done = subprocess.run([*lines, "-o", str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def words(launch: LaunchCommand, mpi: Installation, *options: object) -> list[str]:
+    tune = [sys.executable, "-m", "offbeat", "tune", "--mpi", str(mpi.mpirun), "--json", "verdict.json"]
+    return [*tune, *map(str, options), "--", *launch.argv]
+
+
+def tuned(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> dict[str, Any]:
+    done = subprocess.run(
+        words(launch, mpi, *options),
+        cwd=folder,
+        env=launch.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads((folder / "verdict.json").read_text())) | {"printed": done.stdout}
+
+
+@pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5"], indirect=True)
+def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
+    mpi_installation: Installation, tmp_path: Path
+) -> None:
+    program = built(mpi_installation, tmp_path)
+    launch = command(
+        mpi_installation, [str(program), "400", "1048576"], 2, steerable=False, environment=BRUCK
+    )
+    process = subprocess.Popen(
+        words(launch, mpi_installation),
+        cwd=tmp_path,
+        env=launch.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    cases = tmp_path / "offbeat-tune" / "results" / "cases.jsonl"
+    while process.poll() is None and not (cases.exists() and cases.stat().st_size):
+        time.sleep(0.05)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    measured = cases.read_bytes()
+
+    verdict = tuned(launch, mpi_installation, tmp_path)
+    assert cases.read_bytes().startswith(measured.rpartition(b"\n")[0])
+    (gain,) = verdict["expected"]
+    assert gain["algorithm"] not in ("default", "modified_bruck")
+    assert verdict["verdict"]["choice"] == "tuned", verdict["printed"]
+    assert verdict["verdict"]["low"] > 0
+    assert "obeyed" in verdict["printed"]
+    assert any(str(tmp_path / "offbeat-tune" / "tuning" / "tuned") in line for line in verdict["usage"])
+
+    (journal,) = (tmp_path / "offbeat-tune" / "trial").glob("*/runs.jsonl")
+    runs = journal.read_bytes()
+    again = tuned(launch, mpi_installation, tmp_path)
+    assert again["times_s"] == verdict["times_s"]
+    assert journal.read_bytes() == runs
+
+
+@pytest.mark.parametrize("mpi_installation", ["mpich5"], indirect=True)
+def test_a_small_budget_is_kept_and_named(mpi_installation: Installation, tmp_path: Path) -> None:
+    program = built(mpi_installation, tmp_path)
+    launch = command(mpi_installation, [str(program), "400", "65536"], 2, steerable=False)
+    verdict = tuned(launch, mpi_installation, tmp_path, "--budget", "8 s")
+    assert verdict["verdict"]["choice"] == ""
+    assert "budget" in verdict["verdict"]["sentence"]
+    assert not (tmp_path / "offbeat-tune" / "trial").exists()
+
+
+@pytest.mark.parametrize("mpi_installation", ["mpich4"], indirect=True)
+def test_a_program_that_fails_is_named_with_its_output(
+    mpi_installation: Installation, tmp_path: Path
+) -> None:
+    launch = command(mpi_installation, ["sh", "-c", "echo no licence; exit 3"], 2, steerable=False)
+    done = subprocess.run(
+        words(launch, mpi_installation),
+        cwd=tmp_path,
+        env=launch.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "no licence" in done.stderr
+    assert "trace-output.txt" in done.stderr
