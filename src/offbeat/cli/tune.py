@@ -17,6 +17,7 @@ from offbeat.errors import BadInput
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from offbeat.mpi.installation import Installation
     from offbeat.tune.stages import Outcome
 
 
@@ -93,8 +94,10 @@ def command(
     with TuneDirectory(FORMAT, output, settings) as opened:
         listener = _Lines(console if prints_text(json) else None)
         outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
+        page = _write_report(outcome, installation, output)
     if prints_text(json):
         _report(console, outcome)
+        console.print(f"The report: {page}", markup=False)
     write_json(json, lambda: encoded(_document(settings, outcome)))
 
 
@@ -126,6 +129,14 @@ class _Lines:
             self._console.print(sentence, markup=False)
 
 
+def _write_report(outcome: Outcome, installation: Installation, output: Path) -> Path:
+    from offbeat.tune.report import write_report  # importing matplotlib is slow
+
+    path = output / "report.html"
+    write_report(outcome, installation, path)
+    return path
+
+
 def _report(console: Console, outcome: Outcome) -> None:
     from offbeat.trial.wording import time_table
 
@@ -134,9 +145,9 @@ def _report(console: Console, outcome: Outcome) -> None:
         console.print(time_table(outcome.times_s, {}).fitted(console.width))
     console.print()
     console.print(outcome.conclusion.sentence, markup=False)
-    if outcome.usage:
+    if outcome.files is not None:
         console.print("Use it like this, with one of", markup=False)
-        for line in outcome.usage:
+        for line in outcome.files.usage:
             console.print(f"  {line}", markup=False)
 
 
@@ -148,6 +159,6 @@ def _document(settings: Any, outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.conclusion,
         "expected": outcome.gains,
         "times_s": outcome.times_s,
-        "tuning": str(outcome.tuning) if outcome.tuning else None,
-        "usage": outcome.usage,
+        "files": [str(path) for path in outcome.files.files] if outcome.files is not None else [],
+        "usage": outcome.files.usage if outcome.files is not None else [],
     }

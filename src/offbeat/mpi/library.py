@@ -85,6 +85,9 @@ class Library(Struct, frozen=True, kw_only=True):
     environment_prefix: str = ""
     """What the name of a variable has before it in the environment, but not in an algorithm's settings."""
 
+    parameter_file: tuple[str, ...] = ()
+    """The files in which users (below their home) and sites (below the prefix) set variables; or empty."""
+
     forcing_variable: Callable[[str], tuple[str, str]] = lambda collective: ("", "")
     """The environment variable with which a user forces an algorithm of a collective, where it overrides a
     tuning file, and the value that leaves the decision to the file."""

@@ -328,6 +328,7 @@ LIBRARY = Library(
     setting_prefixes=("coll_tuned_", "coll_han_"),
     collective_variables=collective_variables,
     environment_prefix="OMPI_MCA_",
+    parameter_file=(".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf"),
     forcing_variable=lambda collective: (f"OMPI_MCA_coll_tuned_{collective}_algorithm", "0"),
     is_limited_to_measured_p=is_limited_to_measured_p,
 )

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from offbeat.results.statistics import geometric_mean
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
 from offbeat.trial.wording import chance_words
 from offbeat.tune.traced_calls import Selected
-from offbeat.units import counted
+from offbeat.units import counted, format_time
 
 
 class Conclusion(Struct, frozen=True, kw_only=True):
@@ -62,8 +63,9 @@ def conclude(times_s: Mapping[str, Sequence[float]], selected: Selected) -> Conc
         low=low,
         high=high,
         sentence=(
-            f"{gain:.1%} faster (95% interval {low:.1%} to {high:.1%}; {one.won} of"
-            f" {counted(rounds, 'round')}; {chance_words(one.chance)})."
+            f"{gain:.1%} faster: {format_time(geometric_mean(times_s[best]), 4)} instead of"
+            f" {format_time(geometric_mean(times_s[DEFAULT]), 4)} (95% interval {low:.1%} to {high:.1%};"
+            f" {one.won} of {counted(rounds, 'round')}; {chance_words(one.chance)})."
         ),
     )
 

@@ -4,6 +4,7 @@
 - ``stages.jsonl``: one line for each finished stage;
 - ``trace/``: the traced run, and ``trace-output.txt`` what the program printed;
 - ``study/``: the study of its calls, with its pattern files; ``results/``: what was measured;
+- ``report.html``: the report;
 - ``tuning/``: the tuning files of each choice; ``trial/``: the runs, in a folder for each set of choices.
 """
 

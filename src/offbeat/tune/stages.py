@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import TracedProgram, traced_program
+from offbeat.predict.prediction import Prediction
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
@@ -41,7 +43,7 @@ from offbeat.tune.directory import Stage, TuneDirectory
 from offbeat.tune.program_choices import ExpectedGain, expected_gains, program_choices
 from offbeat.tune.traced_calls import Selected, select_calls
 from offbeat.tune.traced_study import Launch, write_study
-from offbeat.tuning.files import read_manifest
+from offbeat.tuning.files import TuningFiles, read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
 from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.prove_files import prove_files
@@ -68,15 +70,17 @@ class Listener(Protocol):
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What was found: the selected calls, the expected gains, run times by choice, and the verdict.
 
-    ``tuning`` is the folder of the recommended files, None without; ``usage`` are lines that enable them.
+    ``files`` are the recommended ones, None without; ``expected`` are the expected run times of the choices.
     """
 
     conclusion: Conclusion
+    trace: Trace
+    summary: Summary
     selected: Selected
     gains: list[ExpectedGain] = []
     times_s: dict[str, list[float]] = {}
-    tuning: Path | None = None
-    usage: list[str] = []
+    files: TuningFiles | None = None
+    expected: Prediction | None = None
 
 
 class Tuning:
@@ -124,11 +128,12 @@ def tune(tuning: Tuning) -> Outcome:
         summary = summarise(trace, on_progress=progress.show_records)
     selected = select_calls(trace, summary, tuning.opened.head.share)
     _say_selected(tuning, selected)
+    found = partial(Outcome, trace=trace, summary=summary, selected=selected)
     if not selected.calls:
-        return Outcome(conclusion=nothing(_why_no_calls(selected), selected), selected=selected)
+        return found(conclusion=nothing(_why_no_calls(selected), selected))
     results = measured(tuning, trace, summary, selected)
     if results.cases.is_empty():
-        return Outcome(conclusion=nothing(_BUDGET, selected), selected=selected)
+        return found(conclusion=nothing(_BUDGET, selected))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     gains = expected_gains(traced)
     tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
@@ -138,17 +143,15 @@ def tune(tuning: Tuning) -> Outcome:
     verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
     if len(verified) < 2:
         reason = _why_no_choice(traced, gains, choices, len(selected.calls))
-        return Outcome(conclusion=nothing(reason, selected), selected=selected, gains=gains)
+        return found(conclusion=nothing(reason, selected), gains=gains)
     times_s = tried(tuning, verified)
-    usage = {one.name: one.tuning.usage for one in verified if one.tuning is not None}
     conclusion = conclude(times_s, selected)
-    return Outcome(
+    return found(
         conclusion=conclusion,
-        selected=selected,
         gains=gains,
         times_s=times_s,
-        tuning=tuning.path(place.TUNING) / conclusion.choice if conclusion.choice else None,
-        usage=list(usage.get(conclusion.choice, [])),
+        files=next((one.tuning for one in verified if one.name == conclusion.choice), None),
+        expected=traced.expected({one.name: one.algorithm for one in verified}),
     )
 
 
