@@ -21,6 +21,7 @@ from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice, planned
+from offbeat.tune.traced_calls import LEAST_GAIN
 from offbeat.units import format_size, format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -106,25 +107,38 @@ def _gain(cell: Configuration, parts: Sequence[Part], choice: Choice, run_s: flo
     )
 
 
+def expected_share(gains: Sequence[ExpectedGain]) -> float:
+    """The share of the run time that all used algorithms together are expected to save."""
+    return -sum(one.share for one in gains if one.is_used)
+
+
+def compared(gains: Sequence[ExpectedGain]) -> dict[str, set[Configuration]]:
+    """The configurations in which each choice of a trial uses another algorithm, by the name of the choice.
+
+    Empty if the expected gain is below :data:`offbeat.tune.traced_calls.LEAST_GAIN`.
+    """
+    used = [one.configuration for one in gains if one.is_used]
+    if expected_share(gains) < LEAST_GAIN:
+        return {}
+    return {TUNED: set(used)} | ({HEAVIEST: set(used[:1])} if len(used) > 1 else {})
+
+
 def program_choices(
     results: Results, installation: Installation, traced: TracedProgram, gains: Sequence[ExpectedGain]
 ) -> list[TrialChoice]:
-    """The library's own decisions, ``tuned``, and ``heaviest`` if it differs; the first without gains."""
-    used = {one.configuration for one in gains if one.is_used}
-    choices = [TrialChoice(name=DEFAULT)]
-    if not used:
-        return choices
+    """The library's own decisions, and those of :func:`compared` that differ from each other."""
     chosen = [
         choice
         for of_condition in traced.predicted().values()
         for choice in of_condition
         if not choice.not_measured
     ]
-    choices.append(planned(results, installation, TUNED, _only(chosen, used)))
-    heaviest = planned(results, installation, HEAVIEST, _only(chosen, {gains[0].configuration}))
-    if heaviest.rules and heaviest.rules != choices[-1].rules:
-        choices.append(heaviest)
-    return choices if choices[1].rules else choices[:1]
+    choices = [TrialChoice(name=DEFAULT)]
+    for name, used in compared(gains).items():
+        one = planned(results, installation, name, _only(chosen, used))
+        if one.rules and all(one.rules != other.rules for other in choices):
+            choices.append(one)
+    return choices
 
 
 def _only(chosen: Sequence[Choice], used: set[Configuration]) -> list[Choice]:

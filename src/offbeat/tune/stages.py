@@ -40,8 +40,13 @@ from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tune import directory as place
 from offbeat.tune.conclusion import Conclusion, conclude, nothing
 from offbeat.tune.directory import Stage, TuneDirectory
-from offbeat.tune.program_choices import ExpectedGain, expected_gains, program_choices
-from offbeat.tune.traced_calls import Selected, select_calls
+from offbeat.tune.program_choices import (
+    ExpectedGain,
+    expected_gains,
+    expected_share,
+    program_choices,
+)
+from offbeat.tune.traced_calls import LEAST_GAIN, Selected, select_calls
 from offbeat.tune.traced_study import Launch, write_study
 from offbeat.tuning.files import TuningFiles, read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
@@ -363,6 +368,11 @@ def _why_no_choice(
     if len(choices) > 1:
         return "the library does not obey the files of any choice, as said above."
     better = [one for one in gains if one.is_used]
+    if better and expected_share(gains) < LEAST_GAIN:
+        return (
+            f"the better algorithms together are expected to save {expected_share(gains):.2%} of the time"
+            " after MPI_Init, which is too little to be shown."
+        )
     if better:
         return (
             "tuning files of this library cannot express the better algorithms:"

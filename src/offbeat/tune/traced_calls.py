@@ -24,6 +24,9 @@ from offbeat.trace.summary import Summary
 LEAST_SHARE = 0.001
 """Calls that take a smaller share of the run time after the last arrival are not worth measuring."""
 
+LEAST_GAIN = 0.005
+"""A smaller share of the run time cannot be shown by a trial: then nothing is measured or tried."""
+
 LEAST_SKEW_S = 1e-6
 """The skew of shapes for calls at which hardly any rank is late."""
 
@@ -80,7 +83,7 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    for one in ranked:
+    for one in ranked if tunable_s >= LEAST_GAIN * run_s else []:
         if run_s <= 0 or one.operation_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
             break
         why_not, selected = _selected(trace, one, run_s)
