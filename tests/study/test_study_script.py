@@ -19,6 +19,8 @@ from offbeat.study.script import (
     JobOptions,
     job_end_s,
     job_name,
+    job_of,
+    job_of_command,
     job_size,
     parse_time_limit,
     pbs_script,
@@ -37,6 +39,10 @@ FREE = CELLS + "[processes]\np = [16, 100]\n"
 NAMED = JobOptions(time_limit_s=5400, account="proj-7", partition="batch")
 
 
+def script(write, text, options=JobOptions()):
+    return write(job_of(loaded(text), options), options)
+
+
 def loaded(text: str, path: str = "/home/ada/my studies/study.toml"):
     return loads(text, path, other_machine=True)
 
@@ -51,12 +57,12 @@ def loaded(text: str, path: str = "/home/ada/my studies/study.toml"):
     ],
 )
 def test_job_scripts_are_the_golden_ones(golden, write, text, options):
-    assert write(loaded(text), options) == (GOLDEN / golden).read_text(encoding="utf-8")
+    assert write(job_of(loaded(text), options), options) == (GOLDEN / golden).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_job_scripts_are_valid_shell(scheduler):
-    text = SCHEDULERS[scheduler](loaded(NODES, "/tmp/o'brien $(date)/st;udy.toml"), NAMED)
+    text = SCHEDULERS[scheduler](job_of(loaded(NODES, "/tmp/o'brien $(date)/st;udy.toml"), NAMED), NAMED)
     assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=True).stderr == ""
 
 
@@ -68,7 +74,7 @@ def test_a_job_script_runs_the_study_where_it_is_and_says_when_to_stop(tmp_path,
     spy.parent.mkdir()
     spy.write_text('#!/bin/bash\necho "$PWD|$*|${OFFBEAT_JOB_END:+known}"\n')
     spy.chmod(0o755)
-    text = SCHEDULERS[scheduler](loaded(NODES, str(folder / "st udy.toml")), NAMED)
+    text = SCHEDULERS[scheduler](job_of(loaded(NODES, str(folder / "st udy.toml")), NAMED), NAMED)
     path = {"PATH": f"{spy.parent}:/usr/bin:/bin"}
     output = subprocess.run(["bash"], input=text, text=True, capture_output=True, check=True, env=path).stdout
     known = "known" if scheduler == "pbs" else ""  # Slurm reports the remaining time
@@ -77,7 +83,7 @@ def test_a_job_script_runs_the_study_where_it_is_and_says_when_to_stop(tmp_path,
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_a_job_without_offbeat_says_what_is_missing(scheduler):
-    text = SCHEDULERS[scheduler](loaded(NODES), NAMED)
+    text = SCHEDULERS[scheduler](job_of(loaded(NODES), NAMED), NAMED)
     done = subprocess.run(["/bin/bash"], input=text, text=True, capture_output=True, env={"PATH": "/nowhere"})
     assert done.returncode == 2
     assert "offbeat is not on the PATH" in done.stderr
@@ -104,7 +110,7 @@ def test_a_job_may_be_given_more_than_the_study_needs():
     [
         (NODES, 3, 0, "--nodes 3: the study goes up to nodes = 4; give --nodes 4"),
         (NODES, 0, 16, "--ppn 16: the study goes up to ppn = 32"),
-        (FREE, 3, 32, "3 nodes × 32 hold 96 processes, but the study goes up to p = 100; give --nodes 4"),
+        (FREE, 3, 32, "3 nodes × 32 hold 96 processes, but launches have up to 100; give --nodes 4"),
         (FREE, -1, 0, "--nodes -1: it must be 1 or more"),
     ],
 )
@@ -143,7 +149,7 @@ def test_a_limit_too_short_to_measure_anything_is_refused():
 
 
 def test_days_become_hours_in_the_script():
-    text = slurm_script(loaded(NODES), JobOptions(time_limit_s=2 * 86400 + 61))
+    text = script(slurm_script, NODES, JobOptions(time_limit_s=2 * 86400 + 61))
     assert "#SBATCH --time=48:01:01\n" in text
 
 
@@ -152,7 +158,7 @@ def test_names_that_would_alter_the_script_are_refused(name):
     for options in (JobOptions(account=name), JobOptions(partition=name)):
         for write in SCHEDULERS.values():
             with pytest.raises(BadInput, match="write one word"):
-                write(loaded(NODES), options)
+                script(write, NODES, options)
 
 
 @pytest.mark.parametrize(
@@ -161,19 +167,19 @@ def test_names_that_would_alter_the_script_are_refused(name):
 )
 def test_job_names_are_what_schedulers_accept(name, expected):
     text = NODES.replace('"nightly tuning"', f'"{name}"')
-    assert job_name(loaded(text).study) == expected
+    assert job_name(loaded(text).study.name) == expected
 
 
 @pytest.mark.parametrize("engine", ["sim", "smpi"])
 def test_a_simulated_study_requests_one_task_for_any_p(engine):
     text = f"engine = '{engine}'\n" + CELLS + "[processes]\np = [1024]\n"
-    slurm, pbs = slurm_script(loaded(text), JobOptions()), pbs_script(loaded(text), JobOptions())
+    slurm, pbs = script(slurm_script, text), script(pbs_script, text)
     assert "#SBATCH --ntasks=1\n" in slurm
     assert "select=1:ncpus=1" in pbs
     assert "1024" not in slurm + pbs
-    assert "ncpus=48" in pbs_script(loaded(text), JobOptions(ppn=48))
+    assert "ncpus=48" in script(pbs_script, text, JobOptions(ppn=48))
     with pytest.raises(BadInput, match="simulated on the cores of one node"):
-        slurm_script(loaded(text), JobOptions(nodes=4))
+        script(slurm_script, text, JobOptions(nodes=4))
 
 
 def test_the_end_of_a_job_is_read_from_its_environment():
@@ -227,3 +233,24 @@ def test_bad_options_write_nothing(study, tmp_path):
 def test_a_faulty_study_gets_no_script(study):
     study.write_text(NODES.replace("reduce", "reducee"))
     assert isinstance(run(str(study)).exception, BadInput)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_set_up_lines_come_before_offbeat_is_looked_for(scheduler):
+    text = script(
+        SCHEDULERS[scheduler], NODES, JobOptions(setup=["module load openmpi", "source v/bin/activate"])
+    )
+    assert text.index("module load openmpi\nsource v/bin/activate\n") < text.index("command -v offbeat")
+    assert "Nothing is loaded automatically" not in text
+
+
+def test_a_job_can_run_another_command_of_offbeat():
+    options = JobOptions(nodes=2)
+    words = ["tune", "--budget", "20 min", "--", "mpirun", "-n", "64", "./app"]
+    text = slurm_script(job_of_command(words, Path("/home/ada/my app"), 64, options), options)
+    assert "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=32\n" in text
+    assert text.endswith(
+        "cd '/home/ada/my app' || exit 2\noffbeat tune --budget '20 min' -- mpirun -n 64 ./app\n"
+    )
+    with pytest.raises(BadInput, match="hold 8 processes"):
+        job_of_command(words, Path("/"), 64, JobOptions(nodes=2, ppn=4))

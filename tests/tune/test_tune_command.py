@@ -30,3 +30,16 @@ def test_a_command_that_cannot_be_tuned_is_refused(tmp_path: Path, arguments: st
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert not output.exists()
+
+
+def test_a_job_script_runs_the_same_command() -> None:
+    tune = [sys.executable, "-m", "offbeat", "tune", "--script"]
+    words = ["slurm", "--setup=module load mpi", "--share", "0.5", "--", "mpirun", "-n", "64", "./app"]
+    done = execute([*tune, *words])
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --ntasks=64\n" in done.stdout
+    assert "module load mpi\n" in done.stdout
+    assert done.stdout.endswith("offbeat tune --share 0.5 -- mpirun -n 64 ./app\n")
+    unknown = execute([*tune, "pbs", "--", "./run.sh"])
+    assert unknown.returncode == 2
+    assert "number of processes" in unknown.stderr

@@ -40,7 +40,7 @@ def words(launch: LaunchCommand, mpi: Installation, *options: object) -> list[st
     return [*tune, *map(str, options), "--", *launch.argv]
 
 
-def tuned(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> dict[str, Any]:
+def printed(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> str:
     done = subprocess.run(
         words(launch, mpi, *options),
         cwd=folder,
@@ -52,7 +52,12 @@ def tuned(launch: LaunchCommand, mpi: Installation, folder: Path, *options: obje
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return dict(json.loads((folder / "verdict.json").read_text())) | {"printed": done.stdout}
+    return done.stdout
+
+
+def tuned(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> dict[str, Any]:
+    text = printed(launch, mpi, folder, *options)
+    return dict(json.loads((folder / "verdict.json").read_text())) | {"printed": text}
 
 
 @pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5"], indirect=True)
@@ -63,6 +68,8 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     launch = command(
         mpi_installation, [str(program), "400", "1048576"], 2, steerable=False, environment=BRUCK
     )
+    assert "program runs once with the tracer" in printed(launch, mpi_installation, tmp_path, "--dry-run")
+    assert not (tmp_path / "offbeat-tune").exists()
     process = subprocess.Popen(
         words(launch, mpi_installation),
         cwd=tmp_path,
@@ -90,6 +97,8 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
 
     (journal,) = (tmp_path / "offbeat-tune" / "trial").glob("*/runs.jsonl")
     runs = journal.read_bytes()
+    dry = printed(launch, mpi_installation, tmp_path, "--dry-run")
+    assert all(word in dry for word in ("MPI_Alltoall at 1 MiB", "launch command", "estimate:", "rounds"))
     again = tuned(launch, mpi_installation, tmp_path)
     assert again["times_s"] == verdict["times_s"]
     assert journal.read_bytes() == runs

@@ -19,6 +19,21 @@ class Scheduler(StrEnum):
     pbs = "pbs"
 
 
+Account = Annotated[str, typer.Option("--account", help="Account or project that the job is charged to.")]
+Partition = Annotated[
+    str, typer.Option("--partition", "--queue", help="Partition (Slurm) or queue (PBS) of the job.")
+]
+Setup = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--setup",
+        help="A line of the job script that makes MPI or offbeat available, such as 'module load openmpi';"
+        " may be given several times.",
+        metavar="LINE",
+    ),
+]
+
+
 def command(
     study: Annotated[Path, typer.Argument(help="The study file.", metavar="STUDY")],
     scheduler: Annotated[
@@ -31,12 +46,9 @@ def command(
     time: Annotated[
         str, typer.Option("--time", help="Time limit of the job, as HH:MM:SS or D-HH:MM:SS.")
     ] = "01:00:00",
-    account: Annotated[
-        str, typer.Option("--account", help="Account or project that the job is charged to.")
-    ] = "",
-    partition: Annotated[
-        str, typer.Option("--partition", "--queue", help="Partition (Slurm) or queue (PBS) of the job.")
-    ] = "",
+    account: Account = "",
+    partition: Partition = "",
+    setup: Setup = None,
     nodes: Annotated[
         int, typer.Option("--nodes", help="Number of nodes of the job; as the study requires if not given.")
     ] = 0,
@@ -46,12 +58,17 @@ def command(
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
     from offbeat.study.load import load
-    from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
+    from offbeat.study.script import SCHEDULERS, JobOptions, job_of, parse_time_limit
 
     options = JobOptions(
-        time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
+        time_limit_s=parse_time_limit(time),
+        account=account,
+        partition=partition,
+        nodes=nodes,
+        ppn=ppn,
+        setup=setup or [],
     )
-    text = SCHEDULERS[scheduler.value](load(study, other_machine=True), options)
+    text = SCHEDULERS[scheduler.value](job_of(load(study, other_machine=True), options), options)
     if write_or_print(output, text, "the job script", force=force):
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"
         print(f"wrote {output}; submit it with '{submit} {shlex.quote(str(output))}'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
+from offbeat.cli.script import Account, Partition, Scheduler, Setup
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from offbeat.mpi.installation import Installation
+    from offbeat.mpi.user_command import UserCommand
+    from offbeat.study.script import JobOptions
+    from offbeat.tune.directory import TuneSettings
     from offbeat.tune.stages import Outcome
 
 
@@ -53,6 +58,21 @@ def command(
     ] = "",
     mpi: ProgramMpi = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of runs in the trial.")] = 1,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the launches of each stage and estimates of the time."),
+    ] = False,
+    script: Annotated[
+        Scheduler | None,
+        typer.Option(help="Print a job script for this batch system that runs this command."),
+    ] = None,
+    job_time: Annotated[
+        str, typer.Option(help="With --script: time limit of the job, as HH:MM:SS or D-HH:MM:SS.")
+    ] = "01:00:00",
+    nodes: Annotated[int, typer.Option(min=0, help="With --script: number of nodes of the job.")] = 0,
+    account: Account = "",
+    partition: Partition = "",
+    setup: Setup = None,
     json: Json = "",
 ) -> None:
     """Find the algorithms of collectives with which a program is faster, and prove that it is.
@@ -71,9 +91,13 @@ def command(
     from offbeat.tune.stages import Tuning, tune
     from offbeat.units import parse_time
 
+    trial.check_command(arguments)
+    if script is not None:
+        options = _job_options(job_time, account, partition, nodes, setup)
+        print(_job_script(script.value, arguments, options), end="")
+        return
     began_s = clock.monotonic()
     check_outputs(json)
-    trial.check_command(arguments)
     check_command(arguments)
     trial.parse_pattern(time)
     parts = user_command(arguments)
@@ -91,6 +115,9 @@ def command(
         seed=seed,
     )
     console = stdout()
+    if dry_run:
+        _describe(console, settings, parts, installation, output)
+        return
     with TuneDirectory(FORMAT, output, settings) as opened:
         listener = _Lines(console if prints_text(json) else None)
         outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
@@ -99,6 +126,67 @@ def command(
         _report(console, outcome)
         console.print(f"The report: {page}", markup=False)
     write_json(json, lambda: encoded(_document(settings, outcome)))
+
+
+def _job_options(time: str, account: str, partition: str, nodes: int, setup: list[str] | None) -> JobOptions:
+    from offbeat.study.script import JobOptions, parse_time_limit
+
+    return JobOptions(
+        time_limit_s=parse_time_limit(time),
+        account=account,
+        partition=partition,
+        nodes=nodes,
+        setup=setup or [],
+    )
+
+
+_OF_SCRIPT = ("--script", "--job-time", "--nodes", "--account", "--partition", "--queue", "--setup")
+
+
+def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> str:
+    """The job script that runs this command line without the options of the script."""
+    from offbeat.mpi.environment import process_count
+    from offbeat.study.script import SCHEDULERS, job_of_command
+
+    p = process_count(arguments)
+    if p is None:
+        raise BadInput(
+            "the number of processes of the command is unknown, and a job needs it: start it with -n"
+        )
+    own = sys.argv[1 : len(sys.argv) - len(arguments)]
+    kept, place = [], 0
+    while place < len(own):
+        name, _, value = own[place].partition("=")
+        is_of_script = name in _OF_SCRIPT
+        kept += [] if is_of_script else [own[place]]
+        place += 2 if is_of_script and not value else 1
+    folder = Path(os.getcwd())  # noqa: PTH109 - must not resolve symbolic links
+    job = job_of_command([*kept, *arguments], folder, p, options)
+    return SCHEDULERS[scheduler](job, options)
+
+
+def _describe(
+    console: Console,
+    settings: TuneSettings,
+    parts: UserCommand,
+    installation: Installation,
+    output: Path,
+) -> None:
+    """Print the launches; those after the trace if there is one."""
+    from offbeat.cli.trace_options import summary_of_trace
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.run import tracer_library, variables_for
+    from offbeat.trial.trial import Command
+    from offbeat.tune.directory import TRACE
+    from offbeat.tune.dry_run import describe_rest, describe_trace
+
+    folder = Path(settings.trace) if settings.trace else output / TRACE
+    if not settings.trace and not any(folder.glob("*.trace")):
+        command = Command(argv=settings.command, installation=installation)
+        describe_trace(command, variables_for(folder, {}, tracer_library(installation)), console)
+        return
+    trace = open_trace(folder)
+    describe_rest(trace, summary_of_trace(trace), settings.share, parts, installation, console)
 
 
 def _budget_s(text: str, parse: Any) -> float:
@@ -147,7 +235,7 @@ def _report(console: Console, outcome: Outcome) -> None:
     console.print(outcome.conclusion.sentence, markup=False)
     if outcome.files is not None:
         console.print("Use it like this, with one of", markup=False)
-        for line in outcome.files.usage:
+        for line in outcome.usage:
             console.print(f"  {line}", markup=False)
 
 
@@ -160,5 +248,5 @@ def _document(settings: Any, outcome: Outcome) -> dict[str, Any]:
         "expected": outcome.gains,
         "times_s": outcome.times_s,
         "files": [str(path) for path in outcome.files.files] if outcome.files is not None else [],
-        "usage": outcome.files.usage if outcome.files is not None else [],
+        "usage": outcome.usage,
     }

@@ -1,11 +1,12 @@
-"""Job scripts that run a study under Slurm or PBS."""
+"""Job scripts that run a study, or another command of offbeat, under Slurm or PBS."""
 
 from __future__ import annotations
 
 import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -32,13 +33,28 @@ class JobSize(Struct, frozen=True, kw_only=True):
 
 
 class JobOptions(Struct, frozen=True, kw_only=True):
-    """The user's options for the job: time limit in seconds, and names that are omitted if empty."""
+    """The user's options for the job: time limit in seconds, and names that are omitted if empty.
+
+    ``setup`` are lines of the script that make MPI and offbeat available.
+    """
 
     time_limit_s: int = 3600
     account: str = ""
     partition: str = ""
     nodes: int = 0
     ppn: int = 0
+    setup: list[str] = []
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """What a job runs: a command line for a shell, in a folder. ``purpose`` and ``resumed`` are comments."""
+
+    name: str
+    size: JobSize
+    purpose: str
+    folder: Path
+    resumed: list[str]
+    command: str
 
 
 def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
@@ -89,14 +105,49 @@ def parse_time_limit(text: str) -> int:
     return limit_s
 
 
-def slurm_script(loaded: LoadedStudy, options: JobOptions) -> str:
-    """The job script for ``sbatch``."""
+def job_of(loaded: LoadedStudy, options: JobOptions) -> Job:
+    """The job that runs a study. Raises :class:`BadInput` if the study does not fit into ``options``."""
     size = job_size(loaded.study, options.nodes, options.ppn)
+    place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
+    path = loaded.path.resolve()
+    purpose = f"Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
+    if loaded.study.engine in SIMULATING:
+        purpose = "Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
+    return Job(
+        name=job_name(loaded.study.name),
+        size=size,
+        purpose=purpose,
+        folder=path.parent,
+        resumed=[
+            f"Stops {STOP_BEFORE_LIMIT_MIN} minutes before the time limit;"
+            " what was measured by then is kept.",
+            "Submit this script again to resume: nothing is measured twice.",
+        ],
+        command=f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}",
+    )
+
+
+def job_of_command(arguments: Sequence[str], folder: Path, p: int, options: JobOptions) -> Job:
+    """The job that runs a command of offbeat, whose launches have up to ``p`` processes."""
+    size = _freely_placed(p, options.nodes, options.ppn)
+    return Job(
+        name=job_name(f"offbeat-{arguments[0]}"),
+        size=size,
+        purpose=f"Runs 'offbeat {arguments[0]}' on {p} processes, with the nodes to itself.",
+        folder=folder,
+        resumed=["Submit this script again to resume: nothing that is done is repeated."],
+        command=f"offbeat {shlex.join(arguments)}",
+    )
+
+
+def slurm_script(job: Job, options: JobOptions) -> str:
+    """The job script for ``sbatch``."""
+    size = job.size
     tasks = (
         [f"--nodes={size.nodes}", f"--ntasks-per-node={size.ppn}"] if size.nodes else [f"--ntasks={size.p}"]
     )
     directives = [
-        f"--job-name={job_name(loaded.study)}",
+        f"--job-name={job.name}",
         *tasks,
         "--exclusive",
         f"--time={_clock(options.time_limit_s)}",
@@ -104,15 +155,15 @@ def slurm_script(loaded: LoadedStudy, options: JobOptions) -> str:
         *_named("--partition=", options.partition),
         "--output=%x-%j.log",
     ]
-    return _script([f"#SBATCH {line}" for line in directives], size, loaded, [])
+    return _script([f"#SBATCH {line}" for line in directives], job, options, [])
 
 
-def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
+def pbs_script(job: Job, options: JobOptions) -> str:
     """The job script for ``qsub`` of OpenPBS and PBS Professional."""
-    size = job_size(loaded.study, options.nodes, options.ppn)
+    size = job.size
     chunks, each, place = (size.nodes, size.ppn, "scatter") if size.nodes else (size.p, 1, "free")
     directives = [
-        f"-N {job_name(loaded.study)}",
+        f"-N {job.name}",
         f"-l select={chunks}:ncpus={each}:mpiprocs={each}",
         f"-l place={place}:excl",
         f"-l walltime={_clock(options.time_limit_s)}",
@@ -125,16 +176,16 @@ def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
         f"export {JOB_END}=$(($(date +%s) + {options.time_limit_s}))",
         "",
     ]
-    return _script([f"#PBS {line}" for line in directives], size, loaded, end)
+    return _script([f"#PBS {line}" for line in directives], job, options, end)
 
 
 SCHEDULERS = {"slurm": slurm_script, "pbs": pbs_script}
 """Scheduler → the function that writes its job script."""
 
 
-def job_name(study: Study) -> str:
-    """The study's name as schedulers allow it: at most 15 letters, digits, dots, dashes and underlines."""
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", study.name).strip("-.")
+def job_name(name: str) -> str:
+    """A name as schedulers allow it: at most 15 letters, digits, dots, dashes and underlines."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")
     return (name if name[:1].isalpha() else f"offbeat-{name}".rstrip("-"))[:15]
 
 
@@ -158,25 +209,25 @@ def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
     if nodes * ppn < p:
         remedy = f"give --nodes {math.ceil(p / ppn)}, or measure fewer processes"
         raise BadInput(
-            f"{nodes} nodes × {ppn} hold {nodes * ppn} processes, but the study goes up to p = {p}; {remedy}"
+            f"{nodes} nodes × {ppn} hold {nodes * ppn} processes, but launches have up to {p}; {remedy}"
         )
     return JobSize(p=p, nodes=nodes, ppn=ppn)
 
 
-def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: list[str]) -> str:
-    place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
-    path = loaded.path.resolve()
-    purpose = f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
-    if loaded.study.engine in SIMULATING:
-        purpose = "# Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
+_NO_SETUP = [
+    "# Nothing is loaded automatically: add the commands that make MPI and offbeat available, such as",
+    "#   module load openmpi",
+    "#   source ~/offbeat/bin/activate",
+]
+
+
+def _script(directives: list[str], job: Job, options: JobOptions, before: list[str]) -> str:
     lines = [
         "#!/bin/bash",
         *directives,
         "",
-        purpose,
-        "# Nothing is loaded automatically: add the commands that make MPI and offbeat available, such as",
-        "#   module load openmpi",
-        "#   source ~/offbeat/bin/activate",
+        f"# {job.purpose}",
+        *(options.setup or _NO_SETUP),
         "",
         "if ! command -v offbeat > /dev/null; then",
         "    echo 'offbeat is not on the PATH of this job: activate it in the job script' >&2",
@@ -184,10 +235,9 @@ def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: l
         "fi",
         "",
         *before,
-        f"# Stops {STOP_BEFORE_LIMIT_MIN} minutes before the time limit; what was measured by then is kept.",
-        "# Submit this script again to resume: nothing is measured twice.",
-        f"cd {shlex.quote(str(path.parent))} || exit 2",
-        f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}",
+        *(f"# {line}" for line in job.resumed),
+        f"cd {shlex.quote(str(job.folder))} || exit 2",
+        job.command,
     ]
     return "\n".join(lines) + "\n"
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,17 +22,19 @@ from msgspec import Struct
 from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.resume import has_results, open_store
-from offbeat.engines.run import run
+from offbeat.engines.run import run, time_limit
 from offbeat.errors import RunFailed
+from offbeat.mpi.environment import is_launcher
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
-from offbeat.mpi.user_command import UserCommand
+from offbeat.mpi.user_command import UserCommand, forward_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import TracedProgram, traced_program
 from offbeat.predict.prediction import Prediction
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
+from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
 from offbeat.trace.read import ReadProgress, Trace, open_trace
 from offbeat.trace.run import tracer_library, variables_for
 from offbeat.trace.summary import Summary, summarise
@@ -75,7 +78,8 @@ class Listener(Protocol):
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What was found: the selected calls, the expected gains, run times by choice, and the verdict.
 
-    ``files`` are the recommended ones, None without; ``expected`` are the expected run times of the choices.
+    ``files`` are the recommended ones, None without, and ``usage`` lines that enable them: the user's command
+    with them, and the variables. ``expected`` are the expected run times of the choices.
     """
 
     conclusion: Conclusion
@@ -85,6 +89,7 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     gains: list[ExpectedGain] = []
     times_s: dict[str, list[float]] = {}
     files: TuningFiles | None = None
+    usage: list[str] = []
     expected: Prediction | None = None
 
 
@@ -132,7 +137,8 @@ def tune(tuning: Tuning) -> Outcome:
     with ReadProgress("reading the trace") as progress:
         summary = summarise(trace, on_progress=progress.show_records)
     selected = select_calls(trace, summary, tuning.opened.head.share)
-    _say_selected(tuning, selected)
+    for line in selected_lines(selected):
+        tuning.listener.say(line)
     found = partial(Outcome, trace=trace, summary=summary, selected=selected)
     if not selected.calls:
         return found(conclusion=nothing(_why_no_calls(selected), selected))
@@ -151,13 +157,26 @@ def tune(tuning: Tuning) -> Outcome:
         return found(conclusion=nothing(reason, selected), gains=gains)
     times_s = tried(tuning, verified)
     conclusion = conclude(times_s, selected)
+    files = next((one.tuning for one in verified if one.name == conclusion.choice), None)
     return found(
         conclusion=conclusion,
         gains=gains,
         times_s=times_s,
-        files=next((one.tuning for one in verified if one.name == conclusion.choice), None),
+        files=files,
+        usage=usage_lines(tuning, files.environment_for(summary.processes)) if files is not None else [],
         expected=traced.expected({one.name: one.algorithm for one in verified}),
     )
+
+
+def usage_lines(tuning: Tuning, variables: Mapping[str, str]) -> list[str]:
+    """The user's command with variables for all processes, if it has a launcher; and their exports."""
+    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    if not is_launcher(tuning.argv):
+        return [f"export {exports}"]
+    return [
+        shlex.join(forward_variables(tuning.argv, variables, tuning.installation)),
+        f"export {exports}",
+    ]
 
 
 def traced_run(tuning: Tuning) -> Trace:
@@ -200,7 +219,7 @@ def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected)
     launch = Launch(
         mpi=str(tuning.installation.mpirun),
         command=tuning.command,
-        variables=_forcing_variables(tuning.installation, selected),
+        variables=forcing_variables(tuning.installation, selected),
     )
     total = len(selected.calls)
     for count in range(max(_sections_of(results), 1), total + 1):
@@ -220,7 +239,7 @@ def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected)
     return read_study(results)
 
 
-def _forcing_variables(installation: Installation, selected: Selected) -> dict[str, str]:
+def forcing_variables(installation: Installation, selected: Selected) -> dict[str, str]:
     """The variables of the environment that force an algorithm of the selected collectives."""
     names = [library_of(installation).forcing_variable(one.collective)[0] for one in selected.calls]
     return {name: os.environ[name] for name in names if name in os.environ}
@@ -247,9 +266,12 @@ def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
 
 
 def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
-    """Whether a block of a given duration leaves too little time for verification and the trial."""
+    """Whether a block of a given duration leaves too little time for verification and the trial, in the
+    budget or in the batch job.
+    """
     reserved_s = VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * _run_s(tuning)
-    return lambda longest_s: tuning.left_s() - longest_s < reserved_s
+    job_ends = time_limit(STOP_BEFORE_LIMIT_MIN)
+    return lambda longest_s: tuning.left_s() - longest_s < reserved_s or job_ends(longest_s + reserved_s)
 
 
 def _run_s(tuning: Tuning) -> float:
@@ -335,17 +357,15 @@ _BUDGET = (
 )
 
 
-def _say_selected(tuning: Tuning, selected: Selected) -> None:
-    tuning.listener.say(
+def selected_lines(selected: Selected) -> list[str]:
+    """What is measured, and what cannot be changed."""
+    lines = [
         f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
-        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed"
-    )
-    for one in selected.calls:
-        tuning.listener.say(f"{one.candidate.name}: {one.share:.1%}")
-    if selected.calls:
-        tuning.listener.say(f"these are {selected.covered:.0%} of it")
-    for note in selected.notes:
-        tuning.listener.say(note)
+        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed",
+        *(f"{one.candidate.name}: {one.share:.1%}" for one in selected.calls),
+    ]
+    covered = [f"these are {selected.covered:.0%} of it"] if selected.calls else []
+    return [*lines, *covered, *selected.notes]
 
 
 def _why_no_calls(selected: Selected) -> str:

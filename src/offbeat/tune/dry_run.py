@@ -1,0 +1,64 @@
+"""A dry run of tuning: the launch of each stage, and an estimate of its time; nothing is run."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from offbeat.engines.dry_run import describe as describe_study
+from offbeat.engines.open import installation_of, open_engine_of
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import UserCommand
+from offbeat.study.load import load
+from offbeat.trace.read import Trace
+from offbeat.trace.summary import Summary
+from offbeat.trial.trial import Command
+from offbeat.tune.stages import FEWEST_ROUNDS, MOST_ROUNDS, forcing_variables, selected_lines
+from offbeat.tune.traced_calls import select_calls
+from offbeat.tune.traced_study import Launch, write_study
+from offbeat.units import counted, format_time
+
+
+def describe_trace(command: Command, variables: dict[str, str], console: Console) -> None:
+    """Print the launch of the traced run; what follows depends on it."""
+    argv, _ = command.with_variables(variables)
+    console.print("trace: the program runs once with the tracer:", markup=False)
+    console.print(f"  {shlex.join(argv)}", markup=False)
+    console.print(
+        "What is measured then depends on the trace. To see it before, trace the program with 'offbeat trace"
+        " run', and give the trace to this command with --trace.",
+        markup=False,
+    )
+
+
+def describe_rest(
+    trace: Trace,
+    summary: Summary,
+    share: float,
+    command: UserCommand,
+    installation: Installation,
+    console: Console,
+) -> None:
+    """Print what is measured and tried after the trace, with the launches and estimates of the time."""
+    selected = select_calls(trace, summary, share)
+    console.print(*selected_lines(selected), sep="\n", markup=False)
+    if not selected.calls:
+        console.print("There is nothing to measure.", markup=False)
+        return
+    launch = Launch(
+        mpi=str(installation.mpirun),
+        command=command,
+        variables=forcing_variables(installation, selected),
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        study = load(write_study(trace, summary, selected.calls, launch, Path(scratch) / "study.toml"))
+        describe_study(study, open_engine_of(study, Path(scratch), installation_of(study, None)), console)
+    run_s = summary.run_s / max(summary.traced, 1)
+    console.print(
+        f"try: {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds of {counted(2, 'run')} or 3, each of"
+        f" {format_time(run_s)} or more (the time from MPI_Init to the end in the trace)",
+        markup=False,
+    )
