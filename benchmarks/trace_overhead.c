@@ -3,7 +3,7 @@
  * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
  * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS [messages]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or
+ * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or
  * "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
  */
 #define _GNU_SOURCE
@@ -50,6 +50,24 @@ static void find_unrecorded(void) {
 static void reduce(const functions *by, MPI_Comm comm) {
     double value = 1.0, sum;
     by->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+/* The same from 64 functions in turn: each call has another call path than the ones before it. */
+#define SITE(n)                                                                                              \
+    static __attribute__((noinline)) void site_##n(const functions *by, MPI_Comm comm) {                    \
+        reduce(by, comm);                                                                                    \
+        __asm__ volatile("");                                                                                \
+    }
+#define EIGHT(do, n) do(n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7)
+#define ALL(do)                                                                                              \
+    EIGHT(do, 0) EIGHT(do, 1) EIGHT(do, 2) EIGHT(do, 3) EIGHT(do, 4) EIGHT(do, 5) EIGHT(do, 6) EIGHT(do, 7)
+ALL(SITE)
+#define ADDRESS(n) site_##n,
+static void (*const sites[])(const functions *, MPI_Comm) = {ALL(ADDRESS)};
+
+static void reduce_in_turn(const functions *by, MPI_Comm comm) {
+    static unsigned next;
+    sites[next++ % (sizeof sites / sizeof *sites)](by, comm);
 }
 
 /* Between two ranks a message there and one back; of one process alone a message to itself by requests. */
@@ -105,6 +123,8 @@ int main(int argc, char **argv) {
     int batches = argc > 1 ? atoi(argv[1]) : 200, calls = argc > 2 ? atoi(argv[2]) : 1000;
     if (argc > 3 && strcmp(argv[3], "messages") == 0)
         work = pass;
+    if (argc > 3 && strcmp(argv[3], "sites") == 0)
+        work = reduce_in_turn;
     measure("pair", batches, calls, MPI_COMM_WORLD, rank == 0);
     measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
     MPI_Finalize();

@@ -1,10 +1,11 @@
 """The overhead of tracing a call: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
 
-Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS] [messages]
+Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS] [messages|sites]
 
 With ``messages``, point-to-point calls instead: a message of 8 bytes there and one back (MPI_Send and
 MPI_Recv) between two ranks; on one process alone MPI_Irecv, MPI_Isend and MPI_Waitall, which are four
-records.
+records. With ``sites``, the allreduces are called from 64 functions in turn: then each call has another call
+path than the ones before it, and a record should cost about the same.
 
 Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
 not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the

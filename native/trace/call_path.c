@@ -121,13 +121,15 @@ void offbeat_tracer_find_mapping(offbeat_tracer_thread *thread, uint64_t address
 
 /* --- call paths --- */
 
-/* Sizes of a thread's caches, powers of two, and the limit of paths in a file. */
-enum { CACHED_FRAMES = 1024, CACHED_PATHS = 1024, CACHED_CALLS = 64, MAX_PATHS = 1 << 18 };
+/* Sizes of a thread's caches, powers of two, and the limit of paths in a file. Frames and paths are cached in
+ * sets of WAYS entries: with one entry for each hash, two call sites in turn would evict each other, and each
+ * call would unwind the stack. */
+enum { CACHED_FRAMES = 4096, CACHED_PATHS = 1024, WAYS = 4, CACHED_CALLS = 64, MAX_PATHS = 1 << 18 };
 
 /* A frame that was unwound. `caller` is where its return address is on the stack; NULL: it is the outermost
  * one. */
 typedef struct cached_frame {
-    uint64_t address, stack;
+    uint64_t address, stack; /* address 0: an empty entry */
     const uint64_t *caller;
     uint64_t caller_stack;
 } cached_frame;
@@ -149,8 +151,9 @@ typedef struct cached_call {
 
 typedef struct offbeat_tracer_path_cache {
     cached_call calls[CACHED_CALLS];
-    cached_frame frames[CACHED_FRAMES];
-    known_path paths[CACHED_PATHS];
+    cached_frame frames[CACHED_FRAMES / WAYS][WAYS];
+    known_path paths[CACHED_PATHS / WAYS][WAYS];
+    unsigned evicted; /* counts evictions: the entry of the next one */
 } offbeat_tracer_path_cache;
 
 /* The addresses of a path, and the stack pointers there, innermost first. */
@@ -171,8 +174,40 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* --- the thread's caches --- */
 
-static cached_frame *frame_slot(offbeat_tracer_path_cache *cache, uint64_t address, uint64_t stack) {
-    return &cache->frames[mix(address, stack) & (CACHED_FRAMES - 1)];
+/* The entry of a frame; NULL if it is not cached. */
+static cached_frame *find_frame(offbeat_tracer_path_cache *cache, uint64_t address, uint64_t stack) {
+    cached_frame *set = cache->frames[mix(address, stack) & (CACHED_FRAMES / WAYS - 1)];
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].address == address && set[i].stack == stack)
+            return &set[i];
+    return NULL;
+}
+
+static void insert_frame(offbeat_tracer_path_cache *cache, cached_frame frame) {
+    cached_frame *entry = find_frame(cache, frame.address, frame.stack);
+    cached_frame *set = cache->frames[mix(frame.address, frame.stack) & (CACHED_FRAMES / WAYS - 1)];
+    for (int i = 0; entry == NULL && i < WAYS; i++)
+        if (set[i].address == 0)
+            entry = &set[i];
+    *(entry != NULL ? entry : &set[cache->evicted++ % WAYS]) = frame;
+}
+
+/* The id of a path; 0 if it is not cached. */
+static uint64_t find_path(offbeat_tracer_path_cache *cache, uint64_t hash) {
+    const known_path *set = cache->paths[hash & (CACHED_PATHS / WAYS - 1)];
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].hash == hash && set[i].id != 0)
+            return set[i].id;
+    return 0;
+}
+
+/* Caches a path that is not cached. */
+static void insert_path(offbeat_tracer_path_cache *cache, uint64_t hash, uint64_t id) {
+    known_path *set = cache->paths[hash & (CACHED_PATHS / WAYS - 1)], *entry = NULL;
+    for (int i = 0; entry == NULL && i < WAYS; i++)
+        if (set[i].id == 0 || set[i].hash == hash)
+            entry = &set[i];
+    *(entry != NULL ? entry : &set[cache->evicted++ % WAYS]) = (known_path){hash, id};
 }
 
 /* The hash of the path, from cached frames; fills in @p call. @return whether all frames are cached */
@@ -186,8 +221,8 @@ static int hash_cached(offbeat_tracer_path_cache *cache, offbeat_tracer_caller c
     call->stack = stack;
     call->count = 0;
     while (call->count < depth - 1) {
-        const cached_frame *frame = frame_slot(cache, address, stack);
-        if (frame->address != address || frame->stack != stack)
+        const cached_frame *frame = find_frame(cache, address, stack);
+        if (frame == NULL)
             return 0;
         if (frame->caller == NULL)
             break;
@@ -250,7 +285,7 @@ static void cache_frames(offbeat_tracer_path_cache *cache, const stack_walk *wal
             if (frame.caller == NULL)
                 return;
         }
-        *frame_slot(cache, frame.address, frame.stack) = frame;
+        insert_frame(cache, frame);
     }
 }
 
@@ -317,12 +352,12 @@ static uint64_t cached_site(offbeat_tracer_path_cache *cache, offbeat_tracer_cal
     if (!hash_cached(cache, caller, depth, call, &hash))
         return 0;
     hash = mix(hash, python_hash);
-    const known_path *path = &cache->paths[hash & (CACHED_PATHS - 1)];
-    if (path->hash != hash || path->id == 0)
+    const uint64_t id = find_path(cache, hash);
+    if (id == 0)
         return 0;
     if (python_hash == 0)
-        call->site = path->id | OFFBEAT_TRACE_IS_PATH;
-    return path->id | OFFBEAT_TRACE_IS_PATH;
+        call->site = id | OFFBEAT_TRACE_IS_PATH;
+    return id | OFFBEAT_TRACE_IS_PATH;
 }
 
 /* The site of a call whose path is not cached; the return address if the path cannot be defined. */
@@ -338,7 +373,7 @@ static uint64_t find_site(offbeat_tracer_thread *thread, offbeat_tracer_caller c
         return (uint64_t)(uintptr_t)caller.address;
     if (thread->paths != NULL) {
         cache_frames(thread->paths, &walk);
-        thread->paths->paths[hash & (CACHED_PATHS - 1)] = (known_path){hash, id};
+        insert_path(thread->paths, hash, id);
     }
     return id | OFFBEAT_TRACE_IS_PATH;
 }
