@@ -60,6 +60,23 @@ def tuned(launch: LaunchCommand, mpi: Installation, folder: Path, *options: obje
     return dict(json.loads((folder / "verdict.json").read_text())) | {"printed": text}
 
 
+def refused(launch: LaunchCommand, mpi: Installation, folder: Path) -> str:
+    """What a command with another number of processes than its trace prints."""
+    program = launch.argv[launch.argv.index(str(folder / "exchanges")) :]
+    other = command(mpi, program, 3, steerable=False)
+    done = subprocess.run(
+        words(other, mpi, "-o", "other", "--trace", "offbeat-tune/trace"),
+        cwd=folder,
+        env=other.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    return done.stderr
+
+
 @pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5"], indirect=True)
 def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     mpi_installation: Installation, tmp_path: Path
@@ -84,6 +101,7 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    assert "2 processes, and the command starts 3" in refused(launch, mpi_installation, tmp_path)
     measured = cases.read_bytes()
 
     verdict = tuned(launch, mpi_installation, tmp_path)

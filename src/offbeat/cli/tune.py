@@ -14,7 +14,7 @@ from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout
 from offbeat.cli.script import Account, Partition, Scheduler, Setup
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, SignalExit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,7 +120,11 @@ def command(
         return
     with TuneDirectory(FORMAT, output, settings) as opened:
         listener = _Lines(console if prints_text(json) else None)
-        outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
+        try:
+            outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
+        except SignalExit as interruption:
+            interruption.progress = "; the same command resumes"
+            raise
         page = _write_report(outcome, installation, output)
     if prints_text(json):
         _report(console, outcome)
@@ -174,18 +178,18 @@ def _describe(
 ) -> None:
     """Print the launches; those after the trace if there is one."""
     from offbeat.cli.trace_options import summary_of_trace
-    from offbeat.trace.read import open_trace
     from offbeat.trace.run import tracer_library, variables_for
     from offbeat.trial.trial import Command
     from offbeat.tune.directory import TRACE
     from offbeat.tune.dry_run import describe_rest, describe_trace
+    from offbeat.tune.stages import matching_trace
 
     folder = Path(settings.trace) if settings.trace else output / TRACE
     if not settings.trace and not any(folder.glob("*.trace")):
         command = Command(argv=settings.command, installation=installation)
         describe_trace(command, variables_for(folder, {}, tracer_library(installation)), console)
         return
-    trace = open_trace(folder)
+    trace = matching_trace(folder, settings.command)
     describe_rest(trace, summary_of_trace(trace), settings.share, parts, installation, console)
 
 

@@ -23,8 +23,8 @@ from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.resume import has_results, open_store
 from offbeat.engines.run import run, time_limit
-from offbeat.errors import RunFailed
-from offbeat.mpi.environment import is_launcher
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand, forward_variables
@@ -183,7 +183,7 @@ def traced_run(tuning: Tuning) -> Trace:
     """The trace of the program: a given one, that of an earlier run of the stage, or that of a new run."""
     given = tuning.opened.head.trace
     if given:
-        return open_trace(Path(given))
+        return matching_trace(Path(given), tuning.argv)
     folder = tuning.path(place.TRACE)
     if tuning.opened.stage("trace") is None:
         tuning.listener.begin("trace", "the program runs once with the tracer")
@@ -192,6 +192,17 @@ def traced_run(tuning: Tuning) -> Trace:
         with tuning.recorded("trace"):
             _run_traced(tuning, folder)
     return open_trace(folder)
+
+
+def matching_trace(folder: Path, argv: Sequence[str]) -> Trace:
+    """A trace that exists. Raises :class:`BadInput` if the command starts another number of processes."""
+    trace, p = open_trace(folder), process_count(argv)
+    if p is not None and p != trace.size:
+        raise BadInput(
+            f"--trace {folder}: this trace is of {trace.size} processes, and the command starts {p}; give a"
+            " trace of the same launch, or leave out --trace"
+        )
+    return trace
 
 
 def _run_traced(tuning: Tuning, folder: Path) -> None:
