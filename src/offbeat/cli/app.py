@@ -35,6 +35,7 @@ VERBS = {
     "verify": "Verify that the library obeys its tuning files.",
     "predict": "Predict a traced program's run time with each algorithm.",
     "try": "Run a program with the default and two choices, in turn.",
+    "compare": "Show what changed between two studies or two trials.",
     "report": "Write tables and pictures of a study as one HTML file.",
     "script": "Write a job script for Slurm or PBS.",
     "partitioned": "Predict gains of partitioned messages; check MPI libraries.",

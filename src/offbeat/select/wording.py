@@ -76,8 +76,8 @@ def share_label(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def parse_share(text: str) -> float:
-    """The share that ``5%`` or ``0.05`` means. Raises :class:`BadInput` for anything else."""
+def parse_share(text: str, option: str = "--within") -> float:
+    """The share that ``5%`` or ``0.05`` means. Raises :class:`BadInput`, which names ``option``."""
     number = text.strip()
     percent = number.endswith("%")
     try:
@@ -86,10 +86,10 @@ def parse_share(text: str) -> float:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise BadInput(
-            f"--within '{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'."
+            f"{option} '{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'."
         )
     if value >= 1 and not percent:
-        raise BadInput(f"--within '{text}' would be {value:.0%}; write '{number}%' or '{value:.0%}'.")
+        raise BadInput(f"{option} '{text}' would be {value:.0%}; write '{number}%' or '{value:.0%}'.")
     return value
 
 

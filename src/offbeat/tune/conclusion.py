@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from offbeat.predict.predict import TracedProgram
 from offbeat.results.statistics import geometric_mean
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
 from offbeat.trial.wording import chance_words
-from offbeat.tune.traced_calls import Selected
+from offbeat.tune.program_choices import ExpectedGain, expected_share
+from offbeat.tune.traced_calls import LEAST_GAIN, Selected
 from offbeat.units import counted, format_time
 
 
@@ -83,3 +85,61 @@ def _not_faster(name: str, one: Comparison | None) -> str:
     if one is None:
         return f"{name}: not faster"
     return f"{name}: {one.ratio - 1:+.1%}, {chance_words(one.chance)}, needs p ≤ {SIGNIFICANCE_LEVEL:g}"
+
+
+BUDGET_USED = (
+    "none of the calls was measured completely within the budget; the same command continues, for longer with"
+    " a larger --budget."
+)
+"""Why nothing is faster if no kind of calls is measured."""
+
+
+def selected_lines(selected: Selected) -> list[str]:
+    """What is measured, and what cannot be changed."""
+    lines = [
+        f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
+        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed",
+        *(f"{one.candidate.name}: {one.share:.1%}" for one in selected.calls),
+    ]
+    covered = [f"these are {selected.covered:.0%} of it"] if selected.calls else []
+    return [*lines, *covered, *selected.notes]
+
+
+def why_no_calls(selected: Selected) -> str:
+    """Why there is nothing to measure."""
+    if selected.notes:
+        return f"{'; '.join(selected.notes)}."
+    return (
+        f"another algorithm can change {selected.tunable_share:.2%} of the run time only: the time after the"
+        " last arrival in blocking collectives on two processes or more."
+    )
+
+
+def why_no_choice(traced: TracedProgram, gains: Sequence[ExpectedGain], *, is_disobeyed: bool) -> str:
+    """Why there was nothing to try; ``is_disobeyed``: there were choices that the library did not obey."""
+    if traced.why_not:
+        return f"{traced.why_not}."
+    if not traced.predicted():
+        return (
+            "it is unknown when the processes arrive at some of these calls, because not all of them were"
+            " traced."
+        )
+    if not gains:
+        return BUDGET_USED
+    if is_disobeyed:
+        return "the library does not obey the files of any choice, as said above."
+    better = [one for one in gains if one.is_used]
+    if better and expected_share(gains) < LEAST_GAIN:
+        return (
+            f"the better algorithms together are expected to save {expected_share(gains):.2%} of the time"
+            " after MPI_Init, which is too little to be shown."
+        )
+    if better:
+        return (
+            "tuning files of this library cannot express the better algorithms:"
+            f" {'; '.join(one.sentence for one in better)}."
+        )
+    return (
+        f"for {counted(len(gains), 'kind')} of calls, no algorithm of the library is significantly faster"
+        " than its own decisions under the program's own arrivals."
+    )

@@ -16,7 +16,8 @@ from offbeat.study.load import load
 from offbeat.trace.read import Trace
 from offbeat.trace.summary import Summary
 from offbeat.trial.trial import Command
-from offbeat.tune.stages import FEWEST_ROUNDS, MOST_ROUNDS, forcing_variables, selected_lines
+from offbeat.tune.conclusion import selected_lines
+from offbeat.tune.stages import FEWEST_ROUNDS, MOST_ROUNDS, forcing_variables
 from offbeat.tune.traced_calls import select_calls
 from offbeat.tune.traced_study import Launch, write_study
 from offbeat.units import counted, format_time

@@ -29,7 +29,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand, forward_variables
 from offbeat.predict.measured_configuration import measurements
-from offbeat.predict.predict import TracedProgram, traced_program
+from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
@@ -41,15 +41,18 @@ from offbeat.trace.summary import Summary, summarise
 from offbeat.trial import trial
 from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tune import directory as place
-from offbeat.tune.conclusion import Conclusion, conclude, nothing
-from offbeat.tune.directory import Stage, TuneDirectory
-from offbeat.tune.program_choices import (
-    ExpectedGain,
-    expected_gains,
-    expected_share,
-    program_choices,
+from offbeat.tune.conclusion import (
+    BUDGET_USED,
+    Conclusion,
+    conclude,
+    nothing,
+    selected_lines,
+    why_no_calls,
+    why_no_choice,
 )
-from offbeat.tune.traced_calls import LEAST_GAIN, Selected, select_calls
+from offbeat.tune.directory import Stage, TuneDirectory
+from offbeat.tune.program_choices import ExpectedGain, expected_gains, program_choices
+from offbeat.tune.traced_calls import Selected, select_calls
 from offbeat.tune.traced_study import Launch, write_study
 from offbeat.tuning.files import TuningFiles, read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
@@ -94,7 +97,9 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Tuning:
-    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`."""
+    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`; ``run_s`` is how
+    long the program runs, as far as it is known.
+    """
 
     def __init__(
         self,
@@ -109,6 +114,7 @@ class Tuning:
         self.installation = installation
         self.listener = listener
         self.deadline_s = deadline_s
+        self.run_s = 0.0
 
     @property
     def argv(self) -> list[str]:
@@ -136,15 +142,17 @@ def tune(tuning: Tuning) -> Outcome:
     trace = traced_run(tuning)
     with ReadProgress("reading the trace") as progress:
         summary = summarise(trace, on_progress=progress.show_records)
+    traced_stage = tuning.opened.stage("trace")
+    tuning.run_s = traced_stage.wall_s if traced_stage else summary.run_s / max(summary.traced, 1)
     selected = select_calls(trace, summary, tuning.opened.head.share)
     for line in selected_lines(selected):
         tuning.listener.say(line)
     found = partial(Outcome, trace=trace, summary=summary, selected=selected)
     if not selected.calls:
-        return found(conclusion=nothing(_why_no_calls(selected), selected))
+        return found(conclusion=nothing(why_no_calls(selected), selected))
     results = measured(tuning, trace, summary, selected)
     if results.cases.is_empty():
-        return found(conclusion=nothing(_BUDGET, selected))
+        return found(conclusion=nothing(BUDGET_USED, selected))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     gains = expected_gains(traced)
     tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
@@ -153,7 +161,7 @@ def tune(tuning: Tuning) -> Outcome:
     choices = program_choices(results, tuning.installation, traced, gains)
     verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
     if len(verified) < 2:
-        reason = _why_no_choice(traced, gains, choices, len(selected.calls))
+        reason = why_no_choice(traced, gains, is_disobeyed=len(choices) > 1)
         return found(conclusion=nothing(reason, selected), gains=gains)
     times_s = tried(tuning, verified)
     conclusion = conclude(times_s, selected)
@@ -186,11 +194,12 @@ def traced_run(tuning: Tuning) -> Trace:
         return matching_trace(Path(given), tuning.argv)
     folder = tuning.path(place.TRACE)
     if tuning.opened.stage("trace") is None:
+        library = tracer_library(tuning.installation, tuning.listener.say)
         tuning.listener.begin("trace", "the program runs once with the tracer")
         shutil.rmtree(folder, ignore_errors=True)  # what an interrupted run left
         folder.mkdir()
         with tuning.recorded("trace"):
-            _run_traced(tuning, folder)
+            _run_traced(tuning, folder, library)
     return open_trace(folder)
 
 
@@ -205,8 +214,8 @@ def matching_trace(folder: Path, argv: Sequence[str]) -> Trace:
     return trace
 
 
-def _run_traced(tuning: Tuning, folder: Path) -> None:
-    variables = variables_for(folder, {}, tracer_library(tuning.installation, tuning.listener.say))
+def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
+    variables = variables_for(folder, {}, library)
     command = trial.Command(argv=tuning.argv, installation=tuning.installation)
     output = tuning.path(place.TRACE_OUTPUT)
     status, wall_s = trial.run(command, variables, output)
@@ -280,15 +289,9 @@ def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
     """Whether a block of a given duration leaves too little time for verification and the trial, in the
     budget or in the batch job.
     """
-    reserved_s = VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * _run_s(tuning)
+    reserved_s = VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * tuning.run_s
     job_ends = time_limit(STOP_BEFORE_LIMIT_MIN)
     return lambda longest_s: tuning.left_s() - longest_s < reserved_s or job_ends(longest_s + reserved_s)
-
-
-def _run_s(tuning: Tuning) -> float:
-    """How long the program runs, as known from the traced run; 0 if the trace was given."""
-    stage = tuning.opened.stage("trace")
-    return stage.wall_s if stage is not None else 0.0
 
 
 def verified_choices(
@@ -345,14 +348,17 @@ def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[floa
         choices=[trial.Setting(name=one.name, same_as="", rules=one.rule_texts) for one in choices],
     )
     pattern = trial.parse_pattern(head.time)
-    rounds = rounds_within(tuning.left_s(), len(choices) * _run_s(tuning))
-    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, {counted(rounds, 'round')}")
+    rounds = rounds_within(tuning.left_s(), len(choices) * tuning.run_s)
+    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, up to {MOST_ROUNDS} rounds")
     rules = "\n".join(rule for one in choices for rule in (one.name, *one.rule_texts))
-    folder = tuning.path(place.TRIAL) / hashlib.sha256(rules.encode()).hexdigest()[:8]
-    with trial.Journal(folder, settings) as journal:
-        with trial.TrialProgress() as progress:
-            command = trial.Command(argv=tuning.argv, installation=tuning.installation)
-            trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
+    digest = hashlib.sha256(rules.encode()).hexdigest()[:8]
+    with trial.Journal(tuning.path(place.TRIAL) / digest, settings) as journal:
+        if tuning.opened.stage("try", digest) is None:
+            began = time.monotonic()
+            with trial.TrialProgress() as progress:
+                command = trial.Command(argv=tuning.argv, installation=tuning.installation)
+                trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
+            tuning.opened.append(Stage(name="try", choice=digest, wall_s=time.monotonic() - began))
         return trial.times(journal, [one.name for one in choices])
 
 
@@ -360,56 +366,3 @@ def rounds_within(left_s: float, round_s: float) -> int:
     """How many rounds fit into the time that is left, within FEWEST_ROUNDS and MOST_ROUNDS."""
     fitting = int(left_s / round_s) if round_s > 0 else MOST_ROUNDS
     return min(max(fitting, FEWEST_ROUNDS), MOST_ROUNDS)
-
-
-_BUDGET = (
-    "none of the calls was measured completely within the budget; the same command continues, for longer with"
-    " a larger --budget."
-)
-
-
-def selected_lines(selected: Selected) -> list[str]:
-    """What is measured, and what cannot be changed."""
-    lines = [
-        f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
-        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed",
-        *(f"{one.candidate.name}: {one.share:.1%}" for one in selected.calls),
-    ]
-    covered = [f"these are {selected.covered:.0%} of it"] if selected.calls else []
-    return [*lines, *covered, *selected.notes]
-
-
-def _why_no_calls(selected: Selected) -> str:
-    if selected.notes:
-        return f"{'; '.join(selected.notes)}."
-    return (
-        f"another algorithm can change {selected.tunable_share:.2%} of the run time only: the time after the"
-        " last arrival in blocking collectives on two processes or more."
-    )
-
-
-def _why_no_choice(
-    traced: TracedProgram, gains: Sequence[ExpectedGain], choices: Sequence[TrialChoice], calls: int
-) -> str:
-    """Why there was nothing to try."""
-    if traced.why_not:
-        return f"{traced.why_not}."
-    if not gains:
-        return _BUDGET
-    if len(choices) > 1:
-        return "the library does not obey the files of any choice, as said above."
-    better = [one for one in gains if one.is_used]
-    if better and expected_share(gains) < LEAST_GAIN:
-        return (
-            f"the better algorithms together are expected to save {expected_share(gains):.2%} of the time"
-            " after MPI_Init, which is too little to be shown."
-        )
-    if better:
-        return (
-            "tuning files of this library cannot express the better algorithms:"
-            f" {'; '.join(one.sentence for one in better)}."
-        )
-    return (
-        f"for {counted(calls, 'kind')} of calls, no algorithm of the library is significantly faster than its"
-        " own decisions under the program's own arrivals."
-    )

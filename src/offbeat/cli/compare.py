@@ -1,0 +1,156 @@
+"""``offbeat compare``: what changed between two studies, or between two trials of a program."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.completion import result_directories
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.selection_options import Rule
+from offbeat.errors import BadInput, RunFailed
+
+if TYPE_CHECKING:
+    from offbeat.comparison.differences import Difference
+    from offbeat.comparison.studies import StudyComparison
+    from offbeat.comparison.trials import TrialComparison
+    from offbeat.drawing.tables import Table
+
+Measured = Annotated[
+    Path,
+    typer.Argument(
+        help="A result directory, or a folder of 'offbeat try'.",
+        metavar="DIR",
+        autocompletion=result_directories,
+    ),
+]
+
+
+def command(
+    before: Measured,
+    after: Measured,
+    rule: Rule = "average",
+    fail_above: Annotated[
+        str,
+        typer.Option(
+            help="End with status 1 if anything is significantly slower by more than this share, such as 5%.",
+            metavar="SHARE",
+        ),
+    ] = "",
+    rows: Annotated[int, typer.Option(min=0, help="Limit on the rows of the table; 0: all.")] = 20,
+    json: Json = "",
+    all_notes: AllNotes = False,
+) -> None:
+    """Compare two measurements of the same: before and after an upgrade, two machines, two libraries.
+
+    A difference is significant if it is larger than the errors of both measurements explain; of those called
+    significant, at most 5% are expected to be chance.
+    """
+    from offbeat.comparison.studies import compare_studies
+    from offbeat.comparison.trials import compare_trials
+    from offbeat.results.read import read_study
+    from offbeat.select.wording import parse_share
+    from offbeat.trial.trial import TRIAL
+
+    limit = parse_share(fail_above, "--fail-above") if fail_above else None
+    are_trials = [(folder / TRIAL).is_file() for folder in (before, after)]
+    if are_trials[0] != are_trials[1]:
+        raise BadInput(f"{before} and {after}: one is a trial and the other is not; give two of a kind")
+    found: StudyComparison | TrialComparison
+    if are_trials[0]:
+        found = compare_trials(before, after)
+        named = [(one.choice, one.difference) for one in found.choices]
+        table, sentences = _trial_table(found), []
+    else:
+        found = compare_studies(read_study(before), read_study(after), rule)
+        named = [
+            (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference) for one in found.cases
+        ]
+        table, sentences = _study_table(found, rows), _choice_sentences(found, rule)
+    if prints_text(json):
+        console = stdout()
+        print_notes(console, found.notes, everything=all_notes)
+        if table.rows:
+            console.print(table.fitted(console.width))
+        for sentence in [_summary([one for _, one in named]), *sentences]:
+            console.print(sentence, markup=False)
+    write_json(json, lambda: encoded({"schema_version": 1, "comparison": found}))
+    slower = [
+        (name, one)
+        for name, one in named
+        if limit is not None and one.is_significant and one.ratio - 1 > limit
+    ]
+    if slower:
+        name, worst = max(slower, key=lambda item: item[1].ratio)
+        raise RunFailed(
+            f"{len(slower)} of {len(named)} are significantly slower by more than {fail_above}, most of all"
+            f" {name}: {worst.ratio - 1:+.1%}"
+        )
+
+
+def _summary(all_differences: list[Difference]) -> str:
+    significant = [one for one in all_differences if one.is_significant]
+    slower = sum(one.ratio > 1 for one in significant)
+    return (
+        f"{len(significant)} of {len(all_differences)} differ significantly: {slower} slower,"
+        f" {len(significant) - slower} faster."
+    )
+
+
+def _study_table(found: StudyComparison, most: int) -> Table:
+    """The significant changes, the largest first."""
+    from offbeat.drawing.tables import Table
+
+    changed = sorted(
+        (one for one in found.cases if one.difference.is_significant),
+        key=lambda one: -max(one.difference.ratio, 1 / one.difference.ratio),
+    )
+    shown = changed[:most] if most else changed
+    return Table(
+        title="Last delays that changed",
+        headings=["configuration", "algorithm", "pattern", *_HEADINGS],
+        rows=[[str(one.configuration), one.algorithm, one.pattern, *_cells(one.difference)] for one in shown],
+        texts=(0, 1, 2),
+        spare=(6,),
+    )
+
+
+def _trial_table(found: TrialComparison) -> Table:
+    from offbeat.drawing.tables import Table
+
+    return Table(
+        title="Run times",
+        headings=["choice", "runs", *_HEADINGS],
+        rows=[
+            [one.choice, f"{one.runs[0]}, {one.runs[1]}", *_cells(one.difference)] for one in found.choices
+        ],
+    )
+
+
+_HEADINGS = ("before", "after", "change", "95% interval", "chance")
+
+
+def _cells(one: Difference) -> list[str]:
+    from offbeat.units import format_time
+
+    unknown = math.isnan(one.chance)
+    return [
+        format_time(one.before_s, 3),
+        format_time(one.after_s, 3),
+        f"{one.ratio - 1:+.1%}",
+        "–" if unknown else f"{one.low - 1:+.1%} to {one.high - 1:+.1%}",
+        "–" if unknown else f"{one.chance:.1%}" if one.chance >= 0.001 else "< 0.1%",
+    ]
+
+
+def _choice_sentences(found: StudyComparison, rule: str) -> list[str]:
+    if not found.configurations:
+        return []
+    lines = [
+        f"The rule {rule} chooses another algorithm for {len(found.choices)} of {found.configurations}"
+        " configurations."
+    ]
+    return lines + [f"  {one.configuration}: {one.before} → {one.after}" for one in found.choices]
