@@ -19,6 +19,7 @@ from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.template import TEMPLATE
 from offbeat.tuning import prove_files
+from offbeat.tuning.files import read_manifest
 from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.verify_legal_calls import TriedCalls
 
@@ -286,3 +287,36 @@ def test_empty_files_are_not_written(
         in capsys.readouterr().err
     )
     assert not list((directory / "tuning").iterdir())
+
+
+def test_several_studies_give_one_tuning_file(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = study(tmp_path / "other", [row("way1", 65536, 4e-6), row("way2", 65536, 3e-6)])
+    assert export(measured, other, "-o", tmp_path / "both", monkeypatch=monkeypatch) == 0
+    rules = read_manifest(tmp_path / "both").tuning.rules
+    assert [(rule.bytes, rule.algorithm.name) for rule in rules] == [
+        (64, "way1"),
+        (1024, "way2"),
+        (65536, "way2"),
+    ]
+    assert "3 rules for reduce" in capsys.readouterr().out
+
+
+def test_studies_that_measured_the_same_are_not_combined(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = study(tmp_path / "other", [row("way1", 64, 4e-6), row("way2", 64, 3e-6)])
+    assert export(measured, other, monkeypatch=monkeypatch) == 2
+    assert "both measured reduce of 64 B on p = 4" in capsys.readouterr().err
+
+
+def test_studies_of_two_libraries_are_not_combined(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store.create(
+        tmp_path / "other", study_toml=TEMPLATE, provenance={"library": {"name": "mpich-5.0.2"}}
+    ) as store:
+        store.append_rows([row("way1", 4096, 1e-6)], b"")
+    assert export(measured, tmp_path / "other", monkeypatch=monkeypatch) == 2
+    assert "different libraries, openmpi-5.0.11" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.output import AllNotes, print_notes, stdout
-from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectory, Rule
+from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectories, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
 from offbeat.units import counted
@@ -19,13 +19,13 @@ Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type
 
 
 def command(
-    directory: ResultDirectory,
+    directories: ResultDirectories,
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     include_indistinguishable: IncludeIndistinguishable = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The folder to write into; DIR/tuning if not given."),
+        typer.Option("--output", "-o", help="The folder to write into. [default: 'tuning' in the first DIR]"),
     ] = None,
     format_version: Annotated[
         int | None,
@@ -74,6 +74,7 @@ def command(
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
+    from offbeat.results.merge import merged
     from offbeat.results.read import read_study
     from offbeat.select.choose import select
     from offbeat.select.coverage import BEYOND
@@ -86,7 +87,7 @@ def command(
     from offbeat.tuning.write import environment_notes, plan_for, write
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
-    results = read_study(directory)
+    results = merged([read_study(directory) for directory in directories])
     selection = select(
         with_indistinguishable(results) if include_indistinguishable else results,
         rule,
@@ -101,7 +102,7 @@ def command(
         beyond=beyond or BEYOND,
     )
     plan = with_progress_note(plan, selection, partial=partial)
-    folder = output or directory / "tuning"
+    folder = output or directories[0] / "tuning"
     files = write(plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
     console = stdout()

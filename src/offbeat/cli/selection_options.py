@@ -16,6 +16,16 @@ ResultDirectory = Annotated[
     ),
 ]
 
+ResultDirectories = Annotated[
+    list[Path],
+    typer.Argument(
+        help="The result directories of one study, or of several of the same library with different"
+        " configurations.",
+        metavar="DIR...",
+        autocompletion=result_directories,
+    ),
+]
+
 Rule = Annotated[
     str,
     typer.Option(

@@ -7,23 +7,20 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.selection_options import ResultDirectories
 from offbeat.cli.trace_options import TraceOption
 from offbeat.errors import RunFailed
 from offbeat.units import counted
 
 
 def command(
-    directory: Annotated[
-        Path,
-        typer.Argument(
-            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
-        ),
-    ],
+    directories: ResultDirectories,
     tuning: Annotated[
         Path | None,
-        typer.Option("--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in DIR]"),
+        typer.Option(
+            "--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in the first DIR]"
+        ),
     ] = None,
     mpi: Annotated[
         str,
@@ -39,6 +36,7 @@ def command(
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.engines.progress import RunProgress
     from offbeat.predict.affected_calls import calls_affected_by_files
+    from offbeat.results.merge import merged
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
     from offbeat.tuning.files import read_manifest
@@ -47,11 +45,12 @@ def command(
     from offbeat.tuning.prove_files import prove_files
     from offbeat.tuning.verify_legal_calls import summary_lines, write_tried
 
-    folder = tuning or directory / "tuning"
+    folder = tuning or directories[0] / "tuning"
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="verify") as progress:
         manifest = read_manifest(folder)
-        proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
+        results = merged([read_study(directory) for directory in directories])
+        proofs, tried = prove_files(results, manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
     write_tried(tried, folder)
     if prints_text(json):
