@@ -7,6 +7,7 @@ import pytest
 from debug_engine import NAMES, DebugEngine, Script
 from debug_run import SMALL, Silent
 
+from offbeat.engines.resume import open_store
 from offbeat.errors import RunFailed
 
 pytestmark = pytest.mark.slow
@@ -136,3 +137,54 @@ def test_a_failure_of_the_machine_ends_the_run_and_quarantines_nothing(tmp_path)
     assert len(debug_run.cases(tmp_path / "results")) == 5
     debug_run.go(loaded, tmp_path / "results")
     assert {status for status, _ in debug_run.status_of(tmp_path / "results").values()} == {"measured"}
+
+
+def test_quarantined_cases_can_be_tried_again(tmp_path):
+    run(tmp_path, Script(failures={("slow", "no_delay"): "the node failed", ("odd", "ascending"): "hung"}))
+    measured = debug_run.status_of(tmp_path / "results")
+    loaded = debug_run.study(tmp_path, TEXT)
+    with open_store(loaded, tmp_path / "results") as store:
+        again = store.retry_quarantined()
+    assert again == sum(status == "quarantined" for status, _ in measured.values()) > 0
+    engine = DebugEngine()
+    outcome = debug_run.go(loaded, tmp_path / "results", engine)
+    assert outcome.measured_now == again == len(engine.measured)
+    statuses = debug_run.status_of(tmp_path / "results")
+    assert {status for status, _ in statuses.values()} == {"measured"}
+    assert len(debug_run.cases(tmp_path / "results")) == outcome.total
+
+
+def test_blocks_from_before_the_failure_are_kept(tmp_path):
+    text = TEXT.replace("blocks = 1", "blocks = 3").replace("minimum = 3", "minimum = 9")
+    text = text.replace("maximum = 3", "maximum = 9")
+    script = Script()
+    engine = DebugEngine(script)
+    loaded = debug_run.study(tmp_path, text)
+
+    def fail_later(event):
+        if len(engine.rounds) == 2:
+            script.failures[("slow", "ascending")] = "the node failed"
+
+    engine._before = fail_later
+    debug_run.go(loaded, tmp_path / "results", engine)
+    with open_store(loaded, tmp_path / "results") as store:
+        count = store.retry_quarantined()
+    rows = debug_run.cases(tmp_path / "results").iter_rows(named=True)
+    again = [row for row in rows if row["status"] == "unfinished"]
+    assert [row["blocks"] for row in again] == [1] * count
+    debug_run.go(loaded, tmp_path / "results")
+    rows = debug_run.cases(tmp_path / "results").iter_rows(named=True)
+    assert {(row["status"], row["blocks"]) for row in rows} == {("measured", 3)}
+
+
+def test_an_algorithm_whose_proof_crashed_is_proved_again(tmp_path):
+    _, _, before = run(tmp_path, Script(verdicts={"slow": "quarantined"}))
+    assert not any(key[0] == "slow" for key in before)
+    loaded = debug_run.study(tmp_path, TEXT)
+    with open_store(loaded, tmp_path / "results") as store:
+        assert store.retry_quarantined() > 0
+        assert store.retry_quarantined() == 0
+    debug_run.go(loaded, tmp_path / "results")
+    after = debug_run.status_of(tmp_path / "results")
+    assert any(key[0] == "slow" for key in after)
+    assert {key: after[key] for key in before} == before

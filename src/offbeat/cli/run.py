@@ -12,6 +12,7 @@ import typer
 from offbeat.cli.completion import one_of
 from offbeat.cli.output import AllNotes, Json, encoded, prints_text, write_json
 from offbeat.errors import BadInput, RunFailed
+from offbeat.units import counted
 
 
 def command(
@@ -58,6 +59,10 @@ def command(
         bool,
         typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time."),
     ] = False,
+    retry: Annotated[
+        bool,
+        typer.Option("--retry", help="Measure quarantined cases again, for example after a node failed."),
+    ] = False,
     stop_before_limit: Annotated[
         float,
         typer.Option(help="Minutes before the batch job's time limit at which no further case is begun."),
@@ -100,6 +105,8 @@ def command(
     with resume.open_store(loaded, directory) as store:
         if store.damaged:
             print(f"warning: {moved_damage_note(store.damaged, directory)}", file=sys.stderr)
+        if retry:
+            print(f"{counted(store.retry_quarantined(), 'quarantined case')} to try again", file=sys.stderr)
         used = open_engine_of(loaded, directory, installation)
         try:
             with RunProgress(all_notes=all_notes) as progress:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import ArrayLike, NDArray
 
 from offbeat.results.plausible import MAX_TIME_S
@@ -90,6 +90,12 @@ class Blocks(Struct, frozen=True, eq=False):
             clock_bound_s=max(self.clock_bound_s, samples.clock_bound_s),
             is_exact=samples.is_exact,
         )
+
+    def without_failed(self) -> Blocks:
+        """These blocks without the last one if that has no repetition, because its launch failed."""
+        last = self.blocks[-1:]
+        is_failed = bool(last) and not len(last[0].last_delay_s) and not last[0].invalid
+        return structs.replace(self, blocks=self.blocks[:-1]) if is_failed else self
 
     @property
     def valid(self) -> int:

@@ -25,7 +25,7 @@ from offbeat.results.blocks import Block, Blocks, Samples
 from offbeat.results.layout import UNFINISHED_CASE, DamagedRecord
 from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
-from offbeat.results.read import key, read_study_toml
+from offbeat.results.read import key, read_cases, read_study_toml
 from offbeat.results.recorded import (
     SAMPLES_KEY,
     committed,
@@ -145,6 +145,37 @@ class Store(LockedDirectory):
         """Replace the study by one that has all of its cases; raises RunFailed."""
         self.write(layout.STUDY, study_toml.encode())
         self.study_toml = study_toml
+
+    def retry_quarantined(self) -> int:
+        """Make the quarantined cases unfinished, and forget the quarantined verdicts, so that the next run
+        tries them again; returns their number. Blocks that were measured are kept. Raises RunFailed.
+        """
+        frame = read_cases(self.directory).filter(pl.col("status") == "quarantined")
+        rows = list(frame.iter_rows(named=True))
+        blocks = {case: one.without_failed() for case, one in self._read_blocks(rows).items()}
+        again = [
+            row | blocks[row["case"]].columns() | {"status": UNFINISHED_CASE, "reason": ""} for row in rows
+        ]
+        if again:
+            self._cases.append(
+                encode_lines(
+                    [
+                        columns_of(row) | {SAMPLES_KEY: sums_text(*self._on_disk[row["case"]].sums)}
+                        for row in again
+                    ]
+                )
+            )
+            self.done -= set(blocks)
+            self._unfinished |= blocks
+            self._on_disk |= {
+                case: self._on_disk[case]._replace(blocks=len(one.blocks)) for case, one in blocks.items()
+            }
+        kept = {at: one for at, one in self._verdicts.items() if one.status != "quarantined"}
+        count = len(again) + len(self._verdicts) - len(kept)
+        if len(kept) < len(self._verdicts):
+            self.write(layout.VERDICTS, encode_lines(list(kept.values())))
+            self._verdicts = kept
+        return count
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts to the provenance, or replace some; raises RunFailed."""
