@@ -23,6 +23,13 @@ find.PYTHON_PREFIX = Path("/nonexistent")
 """No test depends on the MPI library that 'make demo' installs as a wheel beside the Python that runs it. Set
 here and not by a fixture, as libraries are looked for while tests are collected."""
 
+OTHER_INTEL_SETTINGS = {"I_MPI_PLATFORM": "zen4", "I_MPI_COLL_INTRANODE": "pt2pt"}
+"""On recent Intel processors, Intel MPI 2021.18 selects collectives that are wrong: MPI_Reduce of a few bytes
+between two nodes hangs (MPIR_Reduce_intra_ring), and reductions of types with gaps through shared memory are
+wrong. With the settings for another processor, the tests see the same library everywhere."""
+for _name, _value in OTHER_INTEL_SETTINGS.items():
+    os.environ.setdefault(_name, _value)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--library NAME``: of the tests that run for each MPI library, only those for this one."""
