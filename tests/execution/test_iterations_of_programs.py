@@ -71,7 +71,7 @@ def test_marks_and_call_sites_give_the_number_of_iterations_of_each_example(
     table, summary = read_table(trace, by_marks), summarise(trace)
     assert (table.times_s() > 0).all()
     within_s = messages_within_s(trace, by_marks)
-    assert 0 < within_s <= summary.messages_spent_s
+    assert 0 < within_s <= summary.messages_spent_s * (1 + 1e-9)  # sums round differently
     assert table.message_s.sum() == pytest.approx(within_s, rel=1e-3)
     assert table.collective_s.sum() <= 1.001 * summary.spent_s
     assert (table.mpi_s() <= table.times_s() * 1.001 + 1e-9).all()
