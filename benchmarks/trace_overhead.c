@@ -3,8 +3,8 @@
  * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
  * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or
- * "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
+ * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD)
+ * or "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -19,7 +19,7 @@ from offbeat.study.cases import groups, pattern_rows
 from offbeat.study.load import LoadedStudy, load
 from offbeat.trace.read import open_trace
 from offbeat.tune.traced_calls import Selected, counts_of, select_calls
-from offbeat.tune.traced_study import Launch, write_study
+from offbeat.tune.traced_study import Launch, write_patterns, write_study
 
 LAUNCH = Launch(mpi="auto", command=user_command(["mpirun", "--bind-to", "core", "-n", "3", "sh"]))
 DELAYS = [[0, 30, 10], [0, 10, 50]]
@@ -31,9 +31,9 @@ def selected_from(folder: Path, share: float = 0.95) -> Selected:
 
 def study_of(trace: Path, folder: Path) -> LoadedStudy:
     selected = selected_from(trace)
-    return load(
-        write_study(open_trace(trace), summary_of(trace), selected.calls, LAUNCH, folder / "study.toml")
-    )
+    summary = summary_of(trace)
+    sections = write_patterns(open_trace(trace), summary, selected.calls, folder)
+    return load(write_study(sections, summary.program, LAUNCH, folder / "study.toml"))
 
 
 def test_the_study_has_the_traced_call_its_arrivals_its_skew_and_the_launch(tmp_path: Path) -> None:

@@ -37,12 +37,14 @@ def built(mpi: Installation, folder: Path) -> Path:
 
 
 def words(launch: LaunchCommand, mpi: Installation, *options: object) -> list[str]:
-    tune = [sys.executable, "-m", "offbeat", "tune", "--mpi", str(mpi.mpirun), "--json", "verdict.json"]
-    return [*tune, *map(str, options), "--", *launch.argv]
+    argv = [sys.executable, "-m", "offbeat", "tune", "--mpi", str(mpi.mpirun), "--json", "verdict.json"]
+    return [*argv, *map(str, options), "--", *launch.argv]
 
 
-def printed(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> str:
-    done = subprocess.run(
+def tune(
+    launch: LaunchCommand, mpi: Installation, folder: Path, *options: object
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         words(launch, mpi, *options),
         cwd=folder,
         env=launch.environment,
@@ -52,6 +54,10 @@ def printed(launch: LaunchCommand, mpi: Installation, folder: Path, *options: ob
         timeout=400,
         check=False,
     )
+
+
+def printed(launch: LaunchCommand, mpi: Installation, folder: Path, *options: object) -> str:
+    done = tune(launch, mpi, folder, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -65,15 +71,7 @@ def refused(launch: LaunchCommand, mpi: Installation, folder: Path) -> str:
     """What a command with another number of processes than its trace prints."""
     program = launch.argv[launch.argv.index(str(folder / "exchanges")) :]
     other = command(mpi, program, 3, steerable=False)
-    done = subprocess.run(
-        words(other, mpi, "-o", "other", "--trace", "offbeat-tune/trace"),
-        cwd=folder,
-        env=other.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = tune(other, mpi, folder, "-o", "other", "--trace", "offbeat-tune/trace")
     assert done.returncode == 2
     return done.stderr
 
@@ -133,7 +131,7 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
 def test_a_small_budget_is_kept_and_named(mpi_installation: Installation, tmp_path: Path) -> None:
     program = built(mpi_installation, tmp_path)
     launch = command(mpi_installation, [str(program), "400", "65536"], 2, steerable=False)
-    verdict = tuned(launch, mpi_installation, tmp_path, "--budget", "8 s")
+    verdict = tuned(launch, mpi_installation, tmp_path, "--budget", "1 s")  # proving takes longer
     assert verdict["verdict"]["choice"] == ""
     assert "budget" in verdict["verdict"]["sentence"]
     assert not (tmp_path / "offbeat-tune" / "trial").exists()
@@ -144,15 +142,7 @@ def test_a_program_that_fails_is_named_with_its_output(
     mpi_installation: Installation, tmp_path: Path
 ) -> None:
     launch = command(mpi_installation, ["sh", "-c", "echo no licence; exit 3"], 2, steerable=False)
-    done = subprocess.run(
-        words(launch, mpi_installation),
-        cwd=tmp_path,
-        env=launch.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = tune(launch, mpi_installation, tmp_path)
     assert done.returncode == 1
     assert "no licence" in done.stderr
     assert "trace-output.txt" in done.stderr

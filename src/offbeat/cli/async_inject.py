@@ -12,7 +12,7 @@ import typer
 
 from offbeat.cli.completion import functions
 from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
-from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
+from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 
 if TYPE_CHECKING:
     from offbeat.mpi.installation import Installation
@@ -70,14 +70,7 @@ def command(
     rounds: Annotated[
         int, typer.Option(min=1, max=10_000, help="Number of runs of each variant; more can be added later.")
     ] = 5,
-    time: Annotated[
-        str,
-        typer.Option(
-            help="Compare, instead of the wall time, the last number (in seconds) that this regular"
-            " expression matches in the output: its first group, or the whole match.",
-            metavar="REGEX",
-        ),
-    ] = "",
+    time: ComparedTime = "",
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and reports.", metavar="DIR")
     ] = Path("offbeat-inject"),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from offbeat.cli.completion import trace_directories
 from offbeat.errors import BadInput
-
-if TYPE_CHECKING:
-    from offbeat.tune.traced_calls import Selected
 
 
 def command(
@@ -57,24 +54,19 @@ def _write_study(directory: Path, path: Path, share: float) -> list[str]:
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.mpi.user_command import UserCommand
     from offbeat.trace.read import open_trace
+    from offbeat.tune.conclusion import why_no_calls
     from offbeat.tune.traced_calls import select_calls
-    from offbeat.tune.traced_study import Launch, write_study
+    from offbeat.tune.traced_study import Launch, write_patterns, write_study
 
     trace = open_trace(directory)
     summary = summary_of_trace(trace)
     selected = select_calls(trace, summary, share)
     if not selected.calls:
-        raise BadInput(f"{directory} has no calls to measure: {_why_none(selected)}")
+        raise BadInput(f"{directory} has no calls to measure: {why_no_calls(selected)}")
     unknown = UserCommand(launcher="", options=[], variables={}, program=[])
-    write_study(trace, summary, selected.calls, Launch(mpi="auto", command=unknown), path)
+    sections = write_patterns(trace, summary, selected.calls, path.parent)
+    write_study(sections, summary.program, Launch(mpi="auto", command=unknown), path)
     return [
         *(f"{one.candidate.name}: {one.share:.1%} of the run time" for one in selected.calls),
         *selected.notes,
     ]
-
-
-def _why_none(selected: Selected) -> str:
-    return "; ".join(selected.notes) or (
-        "blocking collectives on two processes or more take"
-        f" {selected.tunable_share:.2%} of the run time after the last arrival"
-    )

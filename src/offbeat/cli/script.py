@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.cli.output import write_or_print
+
+if TYPE_CHECKING:
+    from offbeat.study.script import JobOptions
 
 
 class Scheduler(StrEnum):
@@ -32,6 +35,22 @@ Setup = Annotated[
         metavar="LINE",
     ),
 ]
+
+
+def job_options(
+    time: str, account: str, partition: str, setup: list[str] | None, nodes: int, ppn: int = 0
+) -> JobOptions:
+    """The options of a job. Raises :class:`BadInput` for a time limit that is none."""
+    from offbeat.study.script import JobOptions, parse_time_limit
+
+    return JobOptions(
+        time_limit_s=parse_time_limit(time),
+        account=account,
+        partition=partition,
+        nodes=nodes,
+        ppn=ppn,
+        setup=setup or [],
+    )
 
 
 def command(
@@ -58,16 +77,9 @@ def command(
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
     from offbeat.study.load import load
-    from offbeat.study.script import SCHEDULERS, JobOptions, job_of, parse_time_limit
+    from offbeat.study.script import SCHEDULERS, job_of
 
-    options = JobOptions(
-        time_limit_s=parse_time_limit(time),
-        account=account,
-        partition=partition,
-        nodes=nodes,
-        ppn=ppn,
-        setup=setup or [],
-    )
+    options = job_options(time, account, partition, setup, nodes, ppn)
     text = SCHEDULERS[scheduler.value](job_of(load(study, other_machine=True), options), options)
     if write_or_print(output, text, "the job script", force=force):
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"

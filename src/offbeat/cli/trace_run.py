@@ -28,6 +28,16 @@ ProgramMpi = Annotated[
     str, typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]")
 ]
 
+ComparedTime = Annotated[
+    str,
+    typer.Option(
+        help="Compare, instead of the wall time, the last number (in seconds) that this regular expression"
+        " matches in the output: its first group, or the whole match.",
+        metavar="REGEX",
+    ),
+]
+"""The option ``--time`` of all commands that run a program several times."""
+
 
 def command(
     arguments: ProgramCommand,

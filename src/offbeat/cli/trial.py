@@ -14,7 +14,7 @@ from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
-from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
+from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
@@ -43,14 +43,7 @@ def command(
     rounds: Annotated[
         int, typer.Option(min=1, max=10_000, help="Number of runs of each choice; more can be added later.")
     ] = 5,
-    time: Annotated[
-        str,
-        typer.Option(
-            help="Compare, instead of the wall time, the last number that this regular expression matches in"
-            " the output: its first group, or the whole match.",
-            metavar="REGEX",
-        ),
-    ] = "",
+    time: ComparedTime = "",
     trace: Annotated[
         Path | None,
         typer.Option(help="A trace of this program: expected run times are compared.", metavar="DIR"),
@@ -246,11 +239,6 @@ def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: 
     from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
     from offbeat.predict.draw import prediction_figure
     from offbeat.predict.measured_configuration import Estimate
-    from offbeat.results.statistics import geometric_interval, geometric_mean
 
-    actual = {}
-    for name, run_times_s in times_s.items():
-        if run_times_s:
-            low, high = geometric_interval(run_times_s)
-            actual[name] = Estimate(time_s=geometric_mean(run_times_s), low_s=low, high_s=high)
+    actual = {name: Estimate.of_runs(run_times_s) for name, run_times_s in times_s.items() if run_times_s}
     write_pictures(prediction_figure(expected, actual), folder, PICTURE)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
-from offbeat.cli.script import Account, Partition, Scheduler, Setup
+from offbeat.cli.script import Account, Partition, Scheduler, Setup, job_options
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
-from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
+from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput, SignalExit
 
 if TYPE_CHECKING:
@@ -48,14 +48,7 @@ def command(
             " can change.",
         ),
     ] = 0.95,
-    time: Annotated[
-        str,
-        typer.Option(
-            help="Compare, instead of the wall time, the last number that this regular expression matches in"
-            " the output: its first group, or the whole match.",
-            metavar="REGEX",
-        ),
-    ] = "",
+    time: ComparedTime = "",
     mpi: ProgramMpi = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of runs in the trial.")] = 1,
     dry_run: Annotated[
@@ -93,7 +86,7 @@ def command(
 
     trial.check_command(arguments)
     if script is not None:
-        options = _job_options(job_time, account, partition, nodes, setup)
+        options = job_options(job_time, account, partition, setup, nodes)
         print(_job_script(script.value, arguments, options), end="")
         return
     began_s = clock.monotonic()
@@ -130,18 +123,6 @@ def command(
         _report(console, outcome)
         console.print(f"The report: {page}", markup=False)
     write_json(json, lambda: encoded(_document(settings, outcome)))
-
-
-def _job_options(time: str, account: str, partition: str, nodes: int, setup: list[str] | None) -> JobOptions:
-    from offbeat.study.script import JobOptions, parse_time_limit
-
-    return JobOptions(
-        time_limit_s=parse_time_limit(time),
-        account=account,
-        partition=partition,
-        nodes=nodes,
-        setup=setup or [],
-    )
 
 
 _OF_SCRIPT = ("--script", "--job-time", "--nodes", "--account", "--partition", "--queue", "--setup")

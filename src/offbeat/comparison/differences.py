@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 SIGNIFICANCE_LEVEL = 0.05
 """The largest adjusted p-value of a significant difference."""
@@ -64,17 +64,7 @@ def differences(pairs: Sequence[tuple[Measured, Measured]]) -> list[Difference]:
         return single
     adjusted = stats.false_discovery_control([single[place].chance for place in known])
     chances = dict(zip(known, adjusted.tolist(), strict=True))
-    return [
-        Difference(
-            before_s=one.before_s,
-            after_s=one.after_s,
-            ratio=one.ratio,
-            low=one.low,
-            high=one.high,
-            chance=chances.get(place, math.nan),
-        )
-        for place, one in enumerate(single)
-    ]
+    return [structs.replace(one, chance=chances.get(place, math.nan)) for place, one in enumerate(single)]
 
 
 def _difference(before: Measured, after: Measured) -> Difference:

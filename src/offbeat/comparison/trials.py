@@ -9,7 +9,7 @@ from msgspec import Struct
 from offbeat.campaign.directory import read_campaign
 from offbeat.comparison.differences import Difference, differences, measured_times
 from offbeat.errors import BadInput
-from offbeat.trial.trial import FORMAT, Run, Settings
+from offbeat.trial.trial import FORMAT, Settings
 
 
 class ChoiceTimes(Struct, frozen=True, kw_only=True):
@@ -49,12 +49,11 @@ def compare_trials(before: Path, after: Path) -> TrialComparison:
 def _times(folder: Path) -> tuple[Settings, dict[str, list[float]]]:
     """The settings of a trial, and the run times of each choice in seconds."""
     settings, runs = read_campaign(folder, FORMAT)
-    last: dict[tuple[int, str], Run] = {
-        (run.round, run.choice): run for run in runs if run.time_s is not None
-    }
+    last = {FORMAT.step_of(run): run for run in runs}
     times_s: dict[str, list[float]] = {}
     for run in last.values():
-        times_s.setdefault(run.choice, []).append(run.time_s or 0.0)
+        if run.time_s is not None:
+            times_s.setdefault(run.choice, []).append(run.time_s)
     return settings, times_s
 
 

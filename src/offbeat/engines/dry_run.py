@@ -93,12 +93,13 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
         group.collective: len(requested_algorithms(group, engine)) for group in placed_groups(loaded, engine)
     }
     paths = loaded.pattern_paths()
-    replays = {
-        row.label: replay_file.read(paths[row.shape])
+    shapes = {
+        row.label: row.shape
         for group in placed_groups(loaded, engine)
         for row in pattern_rows(loaded.study, group)
         if row.policy == REPLAY
     }
+    replays = {label: replay_file.read(paths[shape]) for label, shape in shapes.items()}
     guess = estimate(loaded.study, counts, launches=launches, replays=replays, cores=_cores)
     console.print(
         f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",

@@ -18,7 +18,7 @@ from pathlib import Path
 from offbeat.mpi.installation import Installation
 
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
-"""Prefixes of launchers that forward only the variables they are told to; srun forwards its whole
+"""Prefixes of launchers that forward only the variables that their options name; srun forwards its whole
 environment."""
 
 _COUNT_OPTIONS = ("-n", "--n", "-np", "--np", "-c", "--ntasks")
@@ -121,7 +121,7 @@ def count_option(argument: str, *, by_srun: bool) -> int:
 
 
 def is_launcher(command: Sequence[str]) -> bool:
-    """Whether a command begins with a launcher that forwards only the variables it is told to."""
+    """Whether a command begins with a launcher that forwards only the variables that its options name."""
     return Path(command[0]).name.startswith(LAUNCHERS)
 
 

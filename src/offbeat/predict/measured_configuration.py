@@ -26,6 +26,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.libraries import title_of
 from offbeat.mpi.probe import UnknownLibrary, read_library_version
 from offbeat.predict.recorded import TracedCalls
+from offbeat.results.statistics import geometric_interval, geometric_mean
 from offbeat.select.coverage import covering_size, size_ranges
 from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.trace.summary import library_name
@@ -200,6 +201,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
     def exact(cls, time_s: float) -> Estimate:
         """A time without uncertainty."""
         return cls(time_s=time_s, low_s=time_s, high_s=time_s)
+
+    @classmethod
+    def of_runs(cls, times_s: Sequence[float]) -> Estimate:
+        """The geometric mean of measured run times."""
+        low_s, high_s = geometric_interval(times_s)
+        return cls(time_s=geometric_mean(times_s), low_s=low_s, high_s=high_s)
 
     def times(self, factor: float) -> Estimate:
         """The estimate multiplied by a factor; a negative factor swaps the ends of the interval."""

@@ -94,7 +94,7 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
-        run_s=summary.run_s / max(summary.traced, 1),
+        run_s=summary.mean_run_s,
         calls=[calls_of(row, summary) for row in rows],
         notes=[*summary.notes, *_sampled(rows, trace.every)],
         all_calls=all_calls(summary),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 from msgspec import structs
 
 from offbeat.errors import BadInput
 from offbeat.results.plan import Plan
-from offbeat.results.read import Results, key
+from offbeat.results.read import Results, latest
 from offbeat.study.case import CONFIGURATION
 from offbeat.units import format_size
 
@@ -31,16 +30,12 @@ def merged(studies: Sequence[Results]) -> Results:
         first,
         cases=pl.concat([one.cases for one in studies]),
         repetitions=pl.concat([one.repetitions for one in studies]),
-        algorithms=_by_key(item for one in studies for item in one.algorithms),
-        verdicts=_by_key(item for one in studies for item in one.verdicts),
+        algorithms=latest(item for one in studies for item in one.algorithms),
+        verdicts=latest(item for one in studies for item in one.verdicts),
         notes=[note for one in studies for note in one.notes],
         plan=_plan([one.plan for one in studies]),
         checksums={case: sums for one in studies for case, sums in one.checksums.items()},
     )
-
-
-def _by_key(items: Any) -> list[Any]:
-    return list({key(item): item for item in items}.values())
 
 
 def _plan(plans: Sequence[Plan | None]) -> Plan | None:

@@ -6,6 +6,7 @@ Reading changes nothing and needs no permission to write.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,8 @@ def read_study(path: str | PathLike[str]) -> Results:
         provenance=provenance,
         cases=cases,
         repetitions=committed_rows(recorded.repetitions, committed(rows)),
-        algorithms=_latest(algorithms),
-        verdicts=_latest(verdicts),
+        algorithms=latest(algorithms.items),
+        verdicts=latest(verdicts.items),
         notes=notes,
         plan=read_plan(directory),
         checksums={row["case"]: stated_sums(row) for row in rows},
@@ -139,8 +140,9 @@ def key(item: Algorithm | Verdict) -> tuple[object, ...]:
     return (item.collective, item.algorithm, item.p, item.bytes)
 
 
-def _latest(lines: Lines) -> list[Any]:
-    return list({key(item): item for item in lines.items}.values())
+def latest(items: Iterable[Any]) -> list[Any]:
+    """The last one of each key, in the order in which the keys begin."""
+    return list({key(item): item for item in items}.values())
 
 
 def read_study_toml(path: Path) -> str:

@@ -110,7 +110,7 @@ def _first(one: Candidate, summary: Summary) -> str:
     calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
     subject = "the operation takes" if one.is_compared else "it takes"
     percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
-    mean_s, each = _mean(one, "last_delay"), " each" if calls > 1 else ""
+    mean_s, each = mean_over_calls(one, "last_delay"), " each" if calls > 1 else ""
     after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
     reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
@@ -123,7 +123,7 @@ def _waiting(one: Candidate, summary: Summary) -> str:
     if not one.is_compared:
         return ", on a single traced rank: how much of it is waiting for other ranks is unknown."
     share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
-    skew = _mean(one, "skew")
+    skew = mean_over_calls(one, "skew")
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return ", and hardly any time is spent waiting for late ranks."
     if share < _LITTLE and waited < _LITTLE and not summary.sampling:
@@ -142,7 +142,7 @@ def _waiting(one: Candidate, summary: Summary) -> str:
 def _clock_caveat(one: Candidate) -> str:
     """A caveat if the clock error is too large to separate waiting from the operation."""
     bound_s = max(row.bound_s for row in one.rows)
-    if not bound_s > _mean(one, "last_delay"):  # also false for NaN
+    if not bound_s > mean_over_calls(one, "last_delay"):  # also false for NaN
         return ""
     return (
         f" The clock error of up to {format_time(bound_s)} is longer than a call takes after the last"
@@ -155,7 +155,7 @@ def _larger(one: Candidate, summary: Summary) -> str:
     return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
 
 
-def _mean(one: Candidate, name: str) -> float:
+def mean_over_calls(one: Candidate, name: str) -> float:
     """The mean of a time over all calls for which it is known, in seconds."""
     parts = [(row.whole, getattr(row, name).mean_s) for row in one.rows]
     timed = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]

@@ -64,6 +64,11 @@ class Summary(Struct, kw_only=True, eq=False):
     messages: list[MessageStats] = []
 
     @property
+    def mean_run_s(self) -> float:
+        """The time from MPI_Init to the end, as a mean over the traced ranks."""
+        return self.run_s / max(self.traced, 1)
+
+    @property
     def messages_spent_s(self) -> float:
         """Time in point-to-point calls, summed over ranks."""
         return sum(row.spent_s for row in self.messages)

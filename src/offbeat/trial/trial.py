@@ -221,6 +221,16 @@ def last_output_lines(output: Path) -> str:
     return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
 
 
+def check_status(status: int, output: Path) -> None:
+    """Raise :class:`RunFailed` for a run that failed, with its last output lines."""
+    if status != 0:
+        lines = last_output_lines(output)
+        raise RunFailed(
+            f"the program {exit_text(status)}"
+            f"{f' after printing: {lines}' if lines else ''}; its whole output is in {output}"
+        )
+
+
 def exit_text(status: int) -> str:
     """``ended with status 3``, or ``was ended by SIGKILL``."""
     if status >= 0:
@@ -328,12 +338,7 @@ def complete_runs(journal: Journal, names: Sequence[str]) -> dict[str, list[Run]
 
 def _time(status: int, wall_s: float, output: Path, pattern: re.Pattern[str] | None) -> float:
     """The time of a run. Raises :class:`RunFailed` if there is none."""
-    if status != 0:
-        lines = last_output_lines(output)
-        raise RunFailed(
-            f"the program {exit_text(status)}"
-            f"{f' after printing: {lines}' if lines else ''}; its whole output is in {output}"
-        )
+    check_status(status, output)
     return wall_s if pattern is None else time_in(output, pattern)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from offbeat.predict.predict import TracedProgram
 from offbeat.results.statistics import geometric_mean
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
@@ -115,11 +114,13 @@ def why_no_calls(selected: Selected) -> str:
     )
 
 
-def why_no_choice(traced: TracedProgram, gains: Sequence[ExpectedGain], *, is_disobeyed: bool) -> str:
+def why_no_choice(
+    why_not_predicted: str, gains: Sequence[ExpectedGain], *, knows_arrivals: bool, is_disobeyed: bool
+) -> str:
     """Why there was nothing to try; ``is_disobeyed``: there were choices that the library did not obey."""
-    if traced.why_not:
-        return f"{traced.why_not}."
-    if not traced.predicted():
+    if why_not_predicted:
+        return f"{why_not_predicted}."
+    if not knows_arrivals:
         return (
             "it is unknown when the processes arrive at some of these calls, because not all of them were"
             " traced."

@@ -17,9 +17,9 @@ from offbeat.trace.read import Trace
 from offbeat.trace.summary import Summary
 from offbeat.trial.trial import Command
 from offbeat.tune.conclusion import selected_lines
-from offbeat.tune.stages import FEWEST_ROUNDS, MOST_ROUNDS, forcing_variables
+from offbeat.tune.stages import FEWEST_ROUNDS, MOST_ROUNDS
 from offbeat.tune.traced_calls import select_calls
-from offbeat.tune.traced_study import Launch, write_study
+from offbeat.tune.traced_study import launch_of, write_patterns, write_study
 from offbeat.units import counted, format_time
 
 
@@ -49,17 +49,13 @@ def describe_rest(
     if not selected.calls:
         console.print("There is nothing to measure.", markup=False)
         return
-    launch = Launch(
-        mpi=str(installation.mpirun),
-        command=command,
-        variables=forcing_variables(installation, selected),
-    )
+    launch = launch_of(command, installation, selected.calls)
     with tempfile.TemporaryDirectory() as scratch:
-        study = load(write_study(trace, summary, selected.calls, launch, Path(scratch) / "study.toml"))
+        sections = write_patterns(trace, summary, selected.calls, Path(scratch))
+        study = load(write_study(sections, summary.program, launch, Path(scratch) / "study.toml"))
         describe_study(study, open_engine_of(study, Path(scratch), installation_of(study, None)), console)
-    run_s = summary.run_s / max(summary.traced, 1)
     console.print(
         f"try: {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds of {counted(2, 'run')} or 3, each of"
-        f" {format_time(run_s)} or more (the time from MPI_Init to the end in the trace)",
+        f" {format_time(summary.mean_run_s)} or more (the time from MPI_Init to the end in the trace)",
         markup=False,
     )

@@ -8,7 +8,7 @@ largest expected gain only, so that the trial shows whether choices disturb each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -22,7 +22,7 @@ from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice, planned
 from offbeat.tune.traced_calls import LEAST_GAIN
-from offbeat.units import format_size, format_time
+from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
 
@@ -55,9 +55,7 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """``alltoall of 32 KiB on p=64: linear, expected to save 31 ms, 3.1% of ... (2.0% to 4.2%)``."""
-        cell = self.configuration
-        size = f" of {format_size(cell.bytes)}" if cell.bytes else ""
-        of = f"{cell.collective}{size} on p={cell.p}"
+        of = str(self.configuration)
         if self.algorithm == DEFAULT or self.change is None:
             return f"{of}: the library's own decision"
         if not self.is_used:
@@ -72,16 +70,16 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
         )
 
 
-def expected_gains(traced: TracedProgram) -> list[ExpectedGain]:
-    """The best algorithm of each measured configuration of the program's calls; the largest gain first."""
+def complete(predicted: Mapping[str, Sequence[Choice]]) -> list[Choice]:
+    """The predicted fastest choices of configurations that are measured completely."""
+    return [choice for choices in predicted.values() for choice in choices if not choice.not_measured]
+
+
+def expected_gains(traced: TracedProgram, choices: Sequence[Choice]) -> list[ExpectedGain]:
+    """What each of the choices is expected to change in the program; the largest gain first."""
     if traced.run is None:
         return []
-    chosen = {
-        choice.configuration: choice
-        for choices in traced.predicted().values()
-        for choice in choices
-        if not choice.not_measured
-    }
+    chosen = {choice.configuration: choice for choice in choices}
     parts: dict[Configuration, list[Part]] = {}
     for part in traced.parts:
         parts.setdefault(part.table.configuration, []).append(part)
@@ -124,15 +122,9 @@ def compared(gains: Sequence[ExpectedGain]) -> dict[str, set[Configuration]]:
 
 
 def program_choices(
-    results: Results, installation: Installation, traced: TracedProgram, gains: Sequence[ExpectedGain]
+    results: Results, installation: Installation, chosen: Sequence[Choice], gains: Sequence[ExpectedGain]
 ) -> list[TrialChoice]:
     """The library's own decisions, and those of :func:`compared` that differ from each other."""
-    chosen = [
-        choice
-        for of_condition in traced.predicted().values()
-        for choice in of_condition
-        if not choice.not_measured
-    ]
     choices = [TrialChoice(name=DEFAULT)]
     for name, used in compared(gains).items():
         one = planned(results, installation, name, _only(chosen, used))

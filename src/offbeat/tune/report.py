@@ -14,7 +14,6 @@ from offbeat.drawing.tables import Table
 from offbeat.mpi.installation import Installation
 from offbeat.predict.draw import prediction_figure
 from offbeat.predict.measured_configuration import Estimate
-from offbeat.results.statistics import geometric_interval, geometric_mean
 from offbeat.trace.arrivals import samples
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.page import delay_figure
@@ -99,7 +98,7 @@ def _tried(outcome: Outcome, album: Album) -> list[Part]:
     if outcome.expected is not None and outcome.times_s:
         expected = expectation_table(outcome.expected, outcome.times_s)
         parts.append(structs.replace(expected, title="Expected and measured"))
-        actual = {name: _estimate(times_s) for name, times_s in outcome.times_s.items()}
+        actual = {name: Estimate.of_runs(times_s) for name, times_s in outcome.times_s.items()}
         figure = prediction_figure(outcome.expected, actual)
         parts.append(album.embed(figure, "expected", "Expected and measured run time of each choice"))
         parts.append(
@@ -136,11 +135,6 @@ def _gain_table(outcome: Outcome) -> Table:
             " faster than the library's own decision with 95% confidence."
         ],
     )
-
-
-def _estimate(times_s: Sequence[float]) -> Estimate:
-    low_s, high_s = geometric_interval(times_s)
-    return Estimate(time_s=geometric_mean(times_s), low_s=low_s, high_s=high_s)
 
 
 def _arrivals(outcome: Outcome, rows: Sequence[CallSiteStats], album: Album) -> list[Part]:

@@ -7,7 +7,6 @@ runs of the trial are recorded one by one.
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 import shutil
 import time
@@ -26,7 +25,6 @@ from offbeat.engines.run import run, time_limit
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand, forward_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
@@ -51,10 +49,10 @@ from offbeat.tune.conclusion import (
     why_no_choice,
 )
 from offbeat.tune.directory import Stage, TuneDirectory
-from offbeat.tune.program_choices import ExpectedGain, expected_gains, program_choices
+from offbeat.tune.program_choices import ExpectedGain, complete, expected_gains, program_choices
 from offbeat.tune.traced_calls import Selected, select_calls
-from offbeat.tune.traced_study import Launch, write_study
-from offbeat.tuning.files import TuningFiles, read_manifest
+from offbeat.tune.traced_study import launch_of, write_patterns, write_study
+from offbeat.tuning.files import TuningFiles, export_line, read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
 from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.prove_files import prove_files
@@ -130,11 +128,11 @@ class Tuning:
         return self.deadline_s - time.monotonic()
 
     @contextmanager
-    def recorded(self, name: str) -> Iterator[None]:
+    def recorded(self, name: str, choice: str = "") -> Iterator[None]:
         """Record a stage as finished, unless it raises."""
         began = time.monotonic()
         yield
-        self.opened.append(Stage(name=name, wall_s=time.monotonic() - began))
+        self.opened.append(Stage(name=name, choice=choice, wall_s=time.monotonic() - began))
 
 
 def tune(tuning: Tuning) -> Outcome:
@@ -143,7 +141,7 @@ def tune(tuning: Tuning) -> Outcome:
     with ReadProgress("reading the trace") as progress:
         summary = summarise(trace, on_progress=progress.show_records)
     traced_stage = tuning.opened.stage("trace")
-    tuning.run_s = traced_stage.wall_s if traced_stage else summary.run_s / max(summary.traced, 1)
+    tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
     selected = select_calls(trace, summary, tuning.opened.head.share)
     for line in selected_lines(selected):
         tuning.listener.say(line)
@@ -154,14 +152,18 @@ def tune(tuning: Tuning) -> Outcome:
     if results.cases.is_empty():
         return found(conclusion=nothing(BUDGET_USED, selected))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
-    gains = expected_gains(traced)
+    predicted = traced.predicted()
+    chosen = complete(predicted)
+    gains = expected_gains(traced, chosen)
     tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
     for gain in gains:
         tuning.listener.say(gain.sentence)
-    choices = program_choices(results, tuning.installation, traced, gains)
+    choices = program_choices(results, tuning.installation, chosen, gains)
     verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
     if len(verified) < 2:
-        reason = why_no_choice(traced, gains, is_disobeyed=len(choices) > 1)
+        reason = why_no_choice(
+            traced.why_not, gains, knows_arrivals=bool(predicted), is_disobeyed=len(choices) > 1
+        )
         return found(conclusion=nothing(reason, selected), gains=gains)
     times_s = tried(tuning, verified)
     conclusion = conclude(times_s, selected)
@@ -171,20 +173,17 @@ def tune(tuning: Tuning) -> Outcome:
         gains=gains,
         times_s=times_s,
         files=files,
-        usage=usage_lines(tuning, files.environment_for(summary.processes)) if files is not None else [],
+        usage=own_usage(tuning, files.environment_for(summary.processes)) if files is not None else [],
         expected=traced.expected({one.name: one.algorithm for one in verified}),
     )
 
 
-def usage_lines(tuning: Tuning, variables: Mapping[str, str]) -> list[str]:
+def own_usage(tuning: Tuning, variables: Mapping[str, str]) -> list[str]:
     """The user's command with variables for all processes, if it has a launcher; and their exports."""
-    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    exports = export_line(variables)
     if not is_launcher(tuning.argv):
-        return [f"export {exports}"]
-    return [
-        shlex.join(forward_variables(tuning.argv, variables, tuning.installation)),
-        f"export {exports}",
-    ]
+        return [exports]
+    return [shlex.join(forward_variables(tuning.argv, variables, tuning.installation)), exports]
 
 
 def traced_run(tuning: Tuning) -> Trace:
@@ -219,12 +218,7 @@ def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
     command = trial.Command(argv=tuning.argv, installation=tuning.installation)
     output = tuning.path(place.TRACE_OUTPUT)
     status, wall_s = trial.run(command, variables, output)
-    if status:
-        lines = trial.last_output_lines(output)
-        raise RunFailed(
-            f"the program {trial.exit_text(status)}{f' after printing: {lines}' if lines else ''}; its whole"
-            f" output is in {output}"
-        )
+    trial.check_status(status, output)
     if not list(folder.glob("*.trace")):
         raise RunFailed(
             f"the program wrote no trace: no process called MPI_Init of {tuning.installation.version_text}."
@@ -235,12 +229,10 @@ def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
 
 def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> Results:
     """The results of the study of the selected calls: the heaviest first, as many as the budget allows."""
-    file, results = tuning.path(place.STUDY) / "study.toml", tuning.path(place.RESULTS)
-    launch = Launch(
-        mpi=str(tuning.installation.mpirun),
-        command=tuning.command,
-        variables=forcing_variables(tuning.installation, selected),
-    )
+    folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
+    launch = launch_of(tuning.command, tuning.installation, selected.calls)
+    with ReadProgress("reading arrivals") as progress:
+        sections = write_patterns(trace, summary, selected.calls, folder, on_progress=progress.show_records)
     total = len(selected.calls)
     for count in range(max(_sections_of(results), 1), total + 1):
         newest = selected.calls[count - 1]
@@ -248,21 +240,13 @@ def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected)
             "measure",
             f"{newest.candidate.name}, {newest.share:.1%} of the run time ({count} of {total})",
         )
-        with ReadProgress("reading arrivals") as progress:
-            calls = selected.calls[:count]
-            study = write_study(trace, summary, calls, launch, file, on_progress=progress.show_records)
+        study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
         if not _measure(tuning, study, results):
             tuning.listener.say(
                 f"the budget is used up: {count - 1} of {total} are measured; the same command measures more"
             )
             break
     return read_study(results)
-
-
-def forcing_variables(installation: Installation, selected: Selected) -> dict[str, str]:
-    """The variables of the environment that force an algorithm of the selected collectives."""
-    names = [library_of(installation).forcing_variable(one.collective)[0] for one in selected.calls]
-    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _sections_of(results: Path) -> int:
@@ -354,11 +338,9 @@ def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[floa
     digest = hashlib.sha256(rules.encode()).hexdigest()[:8]
     with trial.Journal(tuning.path(place.TRIAL) / digest, settings) as journal:
         if tuning.opened.stage("try", digest) is None:
-            began = time.monotonic()
-            with trial.TrialProgress() as progress:
+            with tuning.recorded("try", digest), trial.TrialProgress() as progress:
                 command = trial.Command(argv=tuning.argv, installation=tuning.installation)
                 trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
-            tuning.opened.append(Stage(name="try", choice=digest, wall_s=time.monotonic() - began))
         return trial.times(journal, [one.name for one in choices])
 
 

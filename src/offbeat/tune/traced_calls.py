@@ -18,7 +18,7 @@ from offbeat.study.schema import EXTENTS
 from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
-from offbeat.trace.recommendation import Candidate, candidates, with_arrivals
+from offbeat.trace.recommendation import Candidate, candidates, mean_over_calls, with_arrivals
 from offbeat.trace.summary import Summary
 
 LEAST_SHARE = 0.001
@@ -110,8 +110,7 @@ def _selected(trace: Trace, one: Candidate, run_s: float) -> tuple[str, Selected
     nodes, ppn = _placement(trace, rows[0] if rows else one.rows[0])
     if nodes and not ppn:
         return "its nodes have different numbers of processes", None
-    skews = [(row.whole, row.skew.mean_s) for row in rows if row.whole and not math.isnan(row.skew.mean_s)]
-    calls = sum(count for count, _ in skews)
+    skew_s = mean_over_calls(one, "skew")
     return "", SelectedCalls(
         candidate=one,
         row=rows[0] if rows else None,
@@ -119,7 +118,7 @@ def _selected(trace: Trace, one: Candidate, run_s: float) -> tuple[str, Selected
         datatype=datatype,
         nodes=nodes,
         ppn=ppn,
-        skew_s=max(sum(count * skew_s for count, skew_s in skews) / calls, LEAST_SKEW_S) if calls else 0.0,
+        skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
         share=one.operation_s / run_s,
     )
 

@@ -6,6 +6,7 @@ skew, under its mean arrivals, and under its recorded arrivals call by call.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import tomlkit
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
@@ -43,20 +46,33 @@ class Launch(Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
 
 
-def write_study(
+def launch_of(command: UserCommand, installation: Installation, calls: Sequence[SelectedCalls]) -> Launch:
+    """The launch as the user's, with the variables of the environment that force algorithms of the calls."""
+    library = library_of(installation)
+    names = [library.forcing_variable(one.collective)[0] for one in calls]
+    variables = {name: os.environ[name] for name in names if name in os.environ}
+    return Launch(mpi=str(installation.mpirun), command=command, variables=variables)
+
+
+class Section(Struct, frozen=True, kw_only=True, eq=False):
+    """Some calls, and their section of the study; its pattern files are written."""
+
+    calls: SelectedCalls
+    keys: dict[str, Any]
+
+
+def write_patterns(
     trace: Trace,
     summary: Summary,
     calls: Sequence[SelectedCalls],
-    launch: Launch,
-    path: Path,
+    folder: Path,
     *,
     on_progress: Progress | None = None,
-) -> Path:
-    """Write a study file, and its pattern files beside it; returns its path.
+) -> list[Section]:
+    """Write the pattern files of all calls to a folder, and return the sections of the study that use them.
 
-    Raises :class:`BadInput` for a folder that cannot be written.
+    Reads the trace once. Raises :class:`BadInput` for a folder that cannot be written.
     """
-    folder = path.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,8 +82,14 @@ def write_study(
     sections = []
     for one in calls:
         own = next(arrivals) if one.row is not None else None
-        sections.append(_section(one, _written_patterns(summary, one, own, folder)))
-    pattern_file.write_text(path, "study file", study_text(calls, sections, summary, launch))
+        keys = _section(one, _written_patterns(summary, one, own, folder))
+        sections.append(Section(calls=one, keys=keys))
+    return sections
+
+
+def write_study(sections: Sequence[Section], program: str, launch: Launch, path: Path) -> Path:
+    """Write the study file of some sections beside their pattern files; returns its path."""
+    pattern_file.write_text(path, "study file", study_text(sections, program, launch))
     return path
 
 
@@ -94,29 +116,22 @@ def _section(one: SelectedCalls, written: dict[str, list[str]]) -> dict[str, Any
     return section
 
 
-def study_text(
-    calls: Sequence[SelectedCalls],
-    sections: Sequence[dict[str, Any]],
-    summary: Summary,
-    launch: Launch,
-) -> str:
+def study_text(sections: Sequence[Section], program: str, launch: Launch) -> str:
     """The text of the study file; its comments say which share of the run time each section is about."""
     document = tomlkit.document()
-    document.add(
-        tomlkit.comment(f"The collectives of {summary.program} that another algorithm can make faster.")
-    )
-    document.add("name", tomlkit.item(Path(summary.program).name or "program"))
+    document.add(tomlkit.comment(f"The collectives of {program} that another algorithm can make faster."))
+    document.add("name", tomlkit.item(Path(program).name or "program"))
     tables = tomlkit.aot()
-    for one, section in zip(calls, sections, strict=True):
-        table = tomlkit.table()
+    for section in sections:
+        one, table = section.calls, tomlkit.table()
         table.add(tomlkit.comment(f"{one.candidate.name}: {one.share:.1%} of the run time"))
-        for name, value in section.items():
+        for name, value in section.keys.items():
             table.add(name, tomlkit.item(value))
-        if "sizes" in section:
+        if "sizes" in section.keys:
             table["sizes"].comment(format_size(one.measured_bytes))
         tables.append(table)
     document.add("collective", tables)
-    document.add("processes", tomlkit.item(_processes(calls)))
+    document.add("processes", tomlkit.item(_processes([one.calls for one in sections])))
     document.add("patterns", tomlkit.item({"shapes": list(SHAPES)}))
     document.add("skew", tomlkit.item({"policy": "fastest"}))
     document.add("mpi", tomlkit.item(_mpi(launch)))

@@ -111,8 +111,13 @@ def write_file(directory: Path, name: str, text: str) -> Path:
 
 def usage_lines(launcher: str, options: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """Lines for a terminal or job script, each of which makes a launch use the files."""
-    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
-    return [f"{launcher} {shlex.join(options)} -n P ./application", f"export {exports}"]
+    return [f"{launcher} {shlex.join(options)} -n P ./application", export_line(environment)]
+
+
+def export_line(environment: Mapping[str, str]) -> str:
+    """A line for a shell that exports variables."""
+    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
+    return f"export {assignments}"
 
 
 MANIFEST = "tuning.json"
