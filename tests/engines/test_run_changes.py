@@ -24,6 +24,7 @@ CHANGES = {
     "collective[0].algorithms": ('names = ["reduce"]', 'names = ["reduce"]\nalgorithms = ["slow"]'),
     "patterns.shapes": ('"ascending"', '"descending"'),
     "repetitions.minimum": ("minimum = 3", "minimum = 2"),
+    "patterns.seed": ("[repetitions]", "seed = 2\n[repetitions]"),
     "skew.factors": ("[repetitions]", "[skew]\nfactors = [2.0]\n[repetitions]"),
     "mpi.isolate": ("[repetitions]", "[mpi]\nisolate = true\n[repetitions]"),
 }

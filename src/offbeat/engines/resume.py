@@ -130,8 +130,9 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _grows(loaded: LoadedStudy, store: Store, changed: Sequence[str]) -> bool:
     """Whether all changes of a study only add cases to those of the directory."""
-    keys = {key.partition(".")[0].partition("[")[0] for key in changed}
-    return keys <= set(GROWING) and contains(loaded.study, read_resolved(store.study_toml))
+    return all(key.startswith(GROWING) for key in changed) and contains(
+        loaded.study, read_resolved(store.study_toml)
+    )
 
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:

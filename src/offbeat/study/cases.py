@@ -118,8 +118,12 @@ def pattern_rows(study: Study, group: Group) -> list[PatternRow]:
     return rows
 
 
-GROWING = ("collective", "partitioned", "processes", "patterns", "skew")
-"""Keys of a study whose change can add cases and leave the others as they are."""
+GROWING = (
+    *("collective", "partitioned", "processes.", "skew."),
+    *(f"patterns.{key}" for key in ("shapes", "files", "replays", "scale_files")),
+)
+"""Beginnings of the keys of a study whose change :func:`contains` can judge. Others change cases that look
+the same: the seed of random shapes changes their delays."""
 
 INDEPENDENT_SKEWS = ("none", "fixed", "rate", "own", "file", REPLAY)
 """Skew policies by which the skew of a case does not depend on the other algorithms of its group."""
@@ -131,12 +135,13 @@ def contains(larger: Study, smaller: Study) -> bool:
     The skew of most policies depends on the algorithms of a group: then these must be the same.
     """
     groups_there = {configuration_key(group): group for group in groups(larger)}
-    return all(
-        (there := groups_there.get(configuration_key(group))) is not None
-        and set(pattern_rows(smaller, group)) <= set(pattern_rows(larger, there))
-        and _has_algorithms(there, group, pattern_rows(smaller, group))
-        for group in groups(smaller)
-    )
+    for group in groups(smaller):
+        there, rows = groups_there.get(configuration_key(group)), pattern_rows(smaller, group)
+        if there is None or not set(rows) <= set(pattern_rows(larger, there)):
+            return False
+        if not _has_algorithms(there, group, rows):
+            return False
+    return True
 
 
 def _has_algorithms(larger: Group, smaller: Group, rows: Sequence[PatternRow]) -> bool:
