@@ -14,7 +14,7 @@ def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ri
         library="x", collective="bcast", p=4, nodes=0, ppn=0, bytes=size, op="", datatype="byte", root=0
     )
     change = Estimate(time_s=middle, low_s=low, high_s=high)
-    return ExpectedGain(configuration=cell, algorithm=algorithm, change=change, run_s=10.0, calls=[])
+    return ExpectedGain(configurations=[cell], algorithm=algorithm, change=change, run_s=10.0, calls=[])
 
 
 def test_an_algorithm_is_used_only_if_the_interval_excludes_zero() -> None:
@@ -42,4 +42,8 @@ def test_the_expected_gain_counts_used_algorithms_only() -> None:
     ],
 )
 def test_what_is_tried(gains: list[ExpectedGain], tried: dict[str, list[int]]) -> None:
-    assert {name: sorted(one.bytes for one in used) for name, used in compared(gains).items()} == tried
+    sizes = {
+        name: sorted(cell.bytes for one in used for cell in one.configurations)
+        for name, used in compared(gains).items()
+    }
+    assert sizes == tried

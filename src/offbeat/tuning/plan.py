@@ -200,8 +200,8 @@ def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int],
             others = ", ".join(sorted(name for name in votes if name != winner))
             notes.append(
                 f"{key[0]} of {format_size(key[2])} on p={key[1]} was measured in {len(rivals)} ways"
-                " (placement, operation, data type or root) with different choices; a tuning file cannot"
-                f" distinguish them and uses {winner}, chosen most often, not {others}."
+                " (placement, communicators, operation, data type or root) with different choices; a tuning"
+                f" file cannot distinguish them and uses {winner}, chosen most often, not {others}."
             )
     return chosen, notes
 
