@@ -11,6 +11,8 @@ from offbeat.study.placement import (
     PROCESS_BYTES,
     Placement,
     buffer_bytes,
+    communicator_sizes,
+    communicators_of,
     machine_bytes,
     placements,
     placements_of,
@@ -154,14 +156,9 @@ def _check_communicators(section: Tree, index: int, tree: Tree, faults: Faults) 
         )
 
 
-def _communicators(section: Tree) -> int:
-    return int(section["communicators"]) if section["communicators"] is not INVALID else 1
-
-
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
     rooted = [name for _, name in valid_items(section["names"]) if name in ROOTED]
-    communicators = _communicators(section)
-    sizes = [p // communicators for p, _, _ in placements_of(section, processes)]
+    sizes = communicator_sizes(section, processes)
     if rooted and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
         sentence = f"root {section['root']} is no rank of p = {min(sizes)}"
         faults.add(("collective", index, "root"), f"{sentence}; write a rank from 0 to {min(sizes) - 1}")
@@ -184,7 +181,7 @@ def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
     """The fault of a size that exceeds MPI's counts and displacements, which are C ints; empty if none."""
     extent = EXTENTS[section["datatype"]] if section["datatype"] is not INVALID else 8
     summed = [name for _, name in valid_items(section["names"]) if PROPERTIES[name].has_uneven_counts]
-    largest = max(p for p, _, _ in places) // _communicators(section)
+    largest = max(p for p, _, _ in places) // communicators_of(section)
     count = size // extent * (largest if summed else 1)
     if count <= INT32_MAX:
         return ""
@@ -197,7 +194,7 @@ def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree)
     """The fault of the largest buffers, if they exceed this machine's memory; empty if they do not."""
     memory = machine_bytes()
     needs = [
-        (buffer_bytes(name, size, p // _communicators(section), processes_here(p, ppn, mpi)), name, p)
+        (buffer_bytes(name, size, p // communicators_of(section), processes_here(p, ppn, mpi)), name, p)
         for _, name in valid_items(section["names"])
         for p, _, ppn in places
         if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else check_process_memory reports it
