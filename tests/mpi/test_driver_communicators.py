@@ -1,4 +1,4 @@
-"""The real driver on several communicators at the same time: who is delayed, what is right, what is refused."""
+"""The real driver on several communicators at once: who is delayed, what is right, what is refused."""
 
 from __future__ import annotations
 

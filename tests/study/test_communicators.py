@@ -1,4 +1,4 @@
-"""Layouts of communicators: who is in which, what a study may ask for, and that old cases keep their names."""
+"""Layouts of communicators: who is in which, and what a study may ask for."""
 
 from __future__ import annotations
 
