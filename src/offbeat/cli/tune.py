@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from offbeat.mpi.installation import Installation
     from offbeat.mpi.user_command import UserCommand
+    from offbeat.program_tuning.directory import TuneSettings
+    from offbeat.program_tuning.stages import Outcome
     from offbeat.study.script import JobOptions
-    from offbeat.tune.directory import TuneSettings
-    from offbeat.tune.stages import Outcome
 
 
 def command(
@@ -78,10 +78,10 @@ def command(
     """
     from offbeat.mpi.environment import process_count
     from offbeat.mpi.user_command import user_command
+    from offbeat.program_tuning.directory import FORMAT, TuneDirectory, TuneSettings
+    from offbeat.program_tuning.stages import Tuning, tune
     from offbeat.trace.run import check_command, find_installation
     from offbeat.trial import trial
-    from offbeat.tune.directory import FORMAT, TuneDirectory, TuneSettings
-    from offbeat.tune.stages import Tuning, tune
     from offbeat.units import parse_time
 
     trial.check_command(arguments)
@@ -159,11 +159,11 @@ def _describe(
 ) -> None:
     """Print the launches; those after the trace if there is one."""
     from offbeat.cli.trace_options import summary_of_trace
+    from offbeat.program_tuning.directory import TRACE
+    from offbeat.program_tuning.dry_run import describe_rest, describe_trace
+    from offbeat.program_tuning.stages import matching_trace
     from offbeat.trace.run import tracer_library, variables_for
     from offbeat.trial.trial import Command
-    from offbeat.tune.directory import TRACE
-    from offbeat.tune.dry_run import describe_rest, describe_trace
-    from offbeat.tune.stages import matching_trace
 
     folder = Path(settings.trace) if settings.trace else output / TRACE
     if not settings.trace and not any(folder.glob("*.trace")):
@@ -203,7 +203,7 @@ class _Lines:
 
 
 def _write_report(outcome: Outcome, installation: Installation, output: Path) -> Path:
-    from offbeat.tune.report import write_report  # importing matplotlib is slow
+    from offbeat.program_tuning.report import write_report  # importing matplotlib is slow
 
     path = output / "report.html"
     write_report(outcome, installation, path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from offbeat.predict.measured_configuration import Estimate
+from offbeat.program_tuning.program_choices import ExpectedGain, compared, expected_share
 from offbeat.select.table import Configuration
-from offbeat.tune.program_choices import ExpectedGain, compared, expected_share
 
 
 def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ring") -> ExpectedGain:

@@ -29,6 +29,20 @@ from offbeat.mpi.user_command import UserCommand, forward_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
+from offbeat.program_tuning import directory as place
+from offbeat.program_tuning.conclusion import (
+    BUDGET_USED,
+    Conclusion,
+    conclude,
+    nothing,
+    selected_lines,
+    why_no_calls,
+    why_no_choice,
+)
+from offbeat.program_tuning.directory import Stage, TuneDirectory
+from offbeat.program_tuning.program_choices import ExpectedGain, complete, expected_gains, program_choices
+from offbeat.program_tuning.traced_calls import Selected, select_calls
+from offbeat.program_tuning.traced_study import launch_of, write_patterns, write_study
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
@@ -38,20 +52,6 @@ from offbeat.trace.run import tracer_library, variables_for
 from offbeat.trace.summary import Summary, summarise
 from offbeat.trial import trial
 from offbeat.trial.choices import TrialChoice, write_tuning_files
-from offbeat.tune import directory as place
-from offbeat.tune.conclusion import (
-    BUDGET_USED,
-    Conclusion,
-    conclude,
-    nothing,
-    selected_lines,
-    why_no_calls,
-    why_no_choice,
-)
-from offbeat.tune.directory import Stage, TuneDirectory
-from offbeat.tune.program_choices import ExpectedGain, complete, expected_gains, program_choices
-from offbeat.tune.traced_calls import Selected, select_calls
-from offbeat.tune.traced_study import launch_of, write_patterns, write_study
 from offbeat.tuning.files import TuningFiles, export_line, read_manifest
 from offbeat.tuning.proofs import failed_rules, write_proofs
 from offbeat.tuning.proofs import summary as summary_of

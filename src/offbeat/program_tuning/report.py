@@ -14,13 +14,13 @@ from offbeat.drawing.tables import Table
 from offbeat.mpi.installation import Installation
 from offbeat.predict.draw import prediction_figure
 from offbeat.predict.measured_configuration import Estimate
+from offbeat.program_tuning.deployment import deployments, moved_note
+from offbeat.program_tuning.stages import Outcome
 from offbeat.trace.arrivals import samples
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.page import delay_figure
 from offbeat.trace.summary import library_name, straggler_text, tables
 from offbeat.trial.wording import expectation_table, time_table
-from offbeat.tune.deployment import deployments, moved_note
-from offbeat.tune.stages import Outcome
 from offbeat.units import counted, format_time
 
 MOST_ROWS, MOST_DRAWN = 20, 6
