@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,7 +73,7 @@ def command(
 
     If interrupted, the same command resumes and repeats nothing that is done.
     """
-    from offbeat.program_tuning.tune_program import REPORT, request, tune_program
+    from offbeat.program_tuning.tune_program import REPORT, StagePrinter, request, tune_program
     from offbeat.trial.trial import check_command
 
     check_command(arguments)
@@ -88,7 +87,7 @@ def command(
     if dry_run:
         _describe(console, requested, output)
         return
-    outcome = tune_program(requested, output, _Lines(console if prints_text(json) else None))
+    outcome = tune_program(requested, output, StagePrinter(console if prints_text(json) else None))
     if prints_text(json):
         _report(console, outcome)
         console.print(f"The report: {output / REPORT}", markup=False)
@@ -137,24 +136,6 @@ def _describe(console: Console, requested: Request, output: Path) -> None:
         return
     trace = matching_trace(folder, settings.command)
     describe_rest(trace, summary_of_trace(trace), settings.share, requested.command, installation, console)
-
-
-class _Lines:
-    """Prints the stages and what they found; prints nothing without a console."""
-
-    def __init__(self, console: Console | None) -> None:
-        self._console = console
-        self._began_s = clock.monotonic()
-
-    def begin(self, stage: str, what: str) -> None:
-        """A stage begins."""
-        minutes, seconds = divmod(int(clock.monotonic() - self._began_s), 60)
-        self.say(f"[{minutes}:{seconds:02}] {stage}: {what}")
-
-    def say(self, sentence: str) -> None:
-        """Something was found."""
-        if self._console is not None:
-            self._console.print(sentence, markup=False)
 
 
 def _report(console: Console, outcome: Outcome) -> None:

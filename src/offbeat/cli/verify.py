@@ -31,17 +31,16 @@ def command(
 ) -> None:
     """Prove, configuration by configuration, which algorithm runs with the tuning files, and that they break
     no legal call."""
+    from offbeat.api.results import Results
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
-    from offbeat.results.merge import merged
-    from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
     from offbeat.tuning.proofs import legend, table
     from offbeat.tuning.verification import verify_folder
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     verified = verify_folder(
-        lambda: merged([read_study(directory) for directory in directories]),
+        lambda: Results.open(*directories),
         tuning or directories[0] / "tuning",
         mpi,
     )

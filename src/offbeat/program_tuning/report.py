@@ -34,10 +34,7 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
     """Write the page. Raises :class:`BadInput` if the file cannot be written."""
     album = Album(None, path.absolute().parent)
     summary = outcome.summary
-    sections = [
-        Section(anchor="verdict", title="Verdict", parts=_verdict(outcome, installation)),
-        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome)),
-    ]
+    sections = first_sections(outcome, installation)
     if outcome.gains:
         sections.append(
             Section(anchor="tried", title="What was tried", link="Tried", parts=_tried(outcome, album))
@@ -65,6 +62,14 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
             pictures=None,
         ),
     )
+
+
+def first_sections(outcome: Outcome, installation: Installation) -> list[Section]:
+    """The verdict with the use of the tuning files, and where the time goes."""
+    return [
+        Section(anchor="verdict", title="Verdict", parts=_verdict(outcome, installation)),
+        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome)),
+    ]
 
 
 def _verdict(outcome: Outcome, installation: Installation) -> list[Part]:

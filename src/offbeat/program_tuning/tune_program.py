@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from rich.console import Console
 
 from offbeat.errors import BadInput, SignalExit
 from offbeat.mpi.environment import process_count
@@ -92,3 +93,21 @@ def _budget_s(budget: str | float) -> float:
     if budget_s <= 0:
         raise BadInput(f"--budget {budget}: write a time of more than 0, such as 15min")
     return budget_s
+
+
+class StagePrinter:
+    """Prints the stages and what they found; prints nothing without a console."""
+
+    def __init__(self, console: Console | None) -> None:
+        self._console = console
+        self._began_s = clock.monotonic()
+
+    def begin(self, stage: str, what: str) -> None:
+        """A stage begins."""
+        minutes, seconds = divmod(int(clock.monotonic() - self._began_s), 60)
+        self.say(f"[{minutes}:{seconds:02}] {stage}: {what}")
+
+    def say(self, sentence: str) -> None:
+        """Something was found."""
+        if self._console is not None:
+            self._console.print(sentence, markup=False)
