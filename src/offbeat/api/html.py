@@ -13,11 +13,12 @@ from offbeat.drawing.tables import Fact, Table
 from offbeat.report import facts, outcome
 from offbeat.report.configurations import views
 from offbeat.report.grids import grids
-from offbeat.report.labels import DASH, joined, span
+from offbeat.report.labels import DASH, joined, size_label, span
 from offbeat.report.tuning_status import proof_table, rule_table
 from offbeat.select import wording
 from offbeat.select.render import headline
 from offbeat.select.restrictions import unfinished
+from offbeat.select.table import Configuration
 from offbeat.study.schema import SIMULATING
 from offbeat.table import limit_notes
 from offbeat.units import counted, format_size, format_time
@@ -150,7 +151,10 @@ def _choices(chosen: Sequence[ConfigurationView], within: str) -> Table:
         same = wording.confidence(certainty.same_choice if certainty else None)
         rows.append(
             [
-                joined(view.configuration.collective, view.label),
+                joined(view.configuration.collective, view.operation),
+                str(view.configuration.p),
+                _placement(view.configuration),
+                size_label(view.configuration) or DASH,
                 choice.algorithm,
                 "partial" if choice.not_measured else same,
                 wording.confidence(certainty.within_tolerance if certainty else None),
@@ -163,7 +167,10 @@ def _choices(chosen: Sequence[ConfigurationView], within: str) -> Table:
         title="",
         name="Selection",
         headings=[
-            "configuration",
+            "collective",
+            "p",
+            "nodes × ppn",
+            "message size",
             "selected",
             "same choice",
             f"within {within}",
@@ -172,8 +179,13 @@ def _choices(chosen: Sequence[ConfigurationView], within: str) -> Table:
             "slowdown of the library default",
         ],
         rows=rows,
-        texts=(0, 1, 4),
+        texts=(0, 4, 7),
     )
+
+
+def _placement(configuration: Configuration) -> str:
+    known = configuration.nodes and configuration.ppn
+    return f"{configuration.nodes}×{configuration.ppn}" if known else DASH
 
 
 def files_html(files: TuningFiles) -> str:
