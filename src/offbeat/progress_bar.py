@@ -1,15 +1,79 @@
-"""The progress of long work, on standard error: a bar on a terminal, otherwise a line every few seconds."""
+"""The progress of long work, on standard error: a bar on a terminal, otherwise a line every few seconds.
+
+In a notebook, the bar and the lines are outputs of the cell.
+"""
 
 from __future__ import annotations
 
+import html
+import importlib
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_DRAWINGS = 0.2
+"""In a notebook, where each drawing is a message to the browser."""
+
+
+class _NotebookBar:
+    """A bar in the output of a notebook's cell, drawn as rich's Progress draws one on a terminal.
+
+    It needs IPython alone, which every notebook has, unlike rich's own, which needs ipywidgets.
+    """
+
+    def __init__(self, activity: str, *, counts: bool) -> None:
+        self._counts = counts
+        self._description, self._detail = activity, ""
+        self._completed, self._total = 0, 0
+        self._handle: Any = None
+        self._last_drawing = 0.0
+
+    def start(self) -> None:
+        """Show the bar."""
+        display: Any = importlib.import_module("IPython.display")
+        self._handle = display.display(display.HTML(self._html()), display_id=True)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._draw("")
+
+    def reset(self, _: object, *, completed: int, total: int) -> None:
+        """Begin at ``completed`` of ``total``."""
+        self.update(_, completed=completed, total=total)
+
+    def update(
+        self,
+        _: object,
+        *,
+        description: str | None = None,
+        completed: int | None = None,
+        total: int | None = None,
+        detail: str = "",
+    ) -> None:
+        """Change what is given, and draw the bar if the last drawing is long enough ago."""
+        self._description = self._description if description is None else description
+        self._completed = self._completed if completed is None else completed
+        self._total = self._total if total is None else total
+        self._detail = detail
+        now = time.monotonic()
+        if now - self._last_drawing >= SECONDS_BETWEEN_DRAWINGS:
+            self._last_drawing = now
+            self._draw(self._html())
+
+    def _draw(self, text: str) -> None:
+        if self._handle is not None:
+            display: Any = importlib.import_module("IPython.display")
+            self._handle.update(display.HTML(text))
+
+    def _html(self) -> str:
+        known = f' max="{self._total}" value="{self._completed}"' if self._total else ""
+        count = f"{self._completed} of {self._total}" if self._total and self._counts else ""
+        texts = [html.escape(text.strip()) for text in (count, self._detail, self._description)]
+        return f"<progress{known}></progress> {' · '.join(filter(None, texts))}"
 
 
 class ProgressBar:
@@ -20,15 +84,19 @@ class ProgressBar:
 
     def __init__(self, activity: str, console: Console | None = None, *, counts: bool = True) -> None:
         self._console = console or Console(stderr=True)
-        self._bar: Progress | None = None
+        self._bar: Progress | _NotebookBar | None = None
+        self._task: Any = None
         self._started = self._last_line = time.monotonic()
-        if self._console.is_terminal:
+        if self._console.is_jupyter:
+            self._bar = _NotebookBar(activity, counts=counts)
+        elif self._console.is_terminal:
             description = TextColumn("{task.description}", markup=False)
             detail = TextColumn("{task.fields[detail]}", markup=False)
             count = (MofNCompleteColumn(),) if counts else ()
             columns = (description, BarColumn(), *count, TimeRemainingColumn(), detail)
-            self._bar = Progress(*columns, console=self._console, transient=True)
-            self._task = self._bar.add_task(activity, total=None, detail="")
+            bar = Progress(*columns, console=self._console, transient=True)
+            self._task = bar.add_task(activity, total=None, detail="")
+            self._bar = bar
 
     def __enter__(self) -> Self:
         if self._bar:

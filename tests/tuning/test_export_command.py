@@ -18,7 +18,7 @@ from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.template import TEMPLATE
-from offbeat.tuning import prove_files
+from offbeat.tuning import verification
 from offbeat.tuning.files import read_manifest
 from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.verify_legal_calls import TriedCalls
@@ -172,9 +172,7 @@ def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
     factory.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
     proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
-    monkeypatch.setattr(
-        prove_files, "prove_files", lambda *_: proved
-    )  # other tests prove what the library runs
+    monkeypatch.setattr(verification, "prove_files", lambda *_: proved)  # other tests launch the library
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
         app.main()

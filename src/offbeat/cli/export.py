@@ -12,7 +12,6 @@ from offbeat.cli.output import AllNotes, print_notes, stdout
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectories, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
-from offbeat.units import counted
 
 Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
 """Kinds of legal calls as the option's choices."""
@@ -72,57 +71,39 @@ def command(
     all_notes: AllNotes = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
+    from offbeat.api.results import Results
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
-    from offbeat.results.merge import merged
-    from offbeat.results.read import read_study
-    from offbeat.select.choose import select
-    from offbeat.select.coverage import BEYOND
-    from offbeat.select.reliability import reliability
-    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
-    from offbeat.select.restrictions import indistinguishable_notes
     from offbeat.trace.read import open_trace
-    from offbeat.tuning.exportable import exportable_choices, with_progress_note
-    from offbeat.tuning.files import write_manifest
-    from offbeat.tuning.write import environment_notes, plan_for, write
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
-    results = merged([read_study(directory) for directory in directories])
-    selection = select(
-        with_indistinguishable(results) if include_indistinguishable else results,
+    selection = Results.open(*directories).select(
         rule,
         bootstrap=0,
         include_scenarios=include_scenarios,
+        include_indistinguishable=include_indistinguishable,
     )
-    plan, installation = plan_for(
-        results,
-        exportable_choices(selection, partial=partial),
-        mpi,
-        allowed=[kind.value for kind in allowed or []],
-        beyond=beyond or BEYOND,
+    files = selection.export(
+        output,
+        format_version=format_version,
+        mpi=mpi,
+        allow_wrong_results=[kind.value for kind in allowed or []],
+        partial=partial,
+        beyond=beyond,
     )
-    plan = with_progress_note(plan, selection, partial=partial)
-    folder = output or directories[0] / "tuning"
-    files = write(plan, installation, folder, format_version)
-    write_manifest(files, rule, installation, folder)
     console = stdout()
-    collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
-    console.print(
-        f"{counted(len(files.rules), 'rule')} for {collectives}, written for {installation.name}:",
-        markup=False,
-    )
+    console.print(f"{files.sentence}:", markup=False)
     for path in files.files:
         console.print(f"  {path}", markup=False)
-    for notice in reliability(results):
-        console.print(f"Warning: {notice.what} {notice.remedy}".strip(), markup=False)
+    for sentence in files.unreliable:
+        console.print(f"Warning: {sentence}", markup=False)
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
-    console.print(plan.extent, markup=False)
+    console.print(files.extent, markup=False)
     if summary is not None:
-        console.print(f"The file {calls_affected_by_files(files, summary).sentence}.", markup=False)
-    for sentence in files.insisted:
+        tuning = files.manifest.tuning
+        console.print(f"The file {calls_affected_by_files(tuning, summary).sentence}.", markup=False)
+    for sentence in files.manifest.tuning.insisted:
         console.print(f"Warning: {sentence}", markup=False)
-    ambiguous = indistinguishable_notes(results, are_included=include_indistinguishable)
-    notes = [*files.notes, *ambiguous, *environment_notes(results)]
-    print_notes(console, notes, everything=all_notes, word="Note")
+    print_notes(console, files.notes, everything=all_notes, word="Note")

@@ -32,31 +32,14 @@ def command(
     ] = False,
 ) -> None:
     """Write the report: one HTML file that opens without a network, and its pictures as files."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from offbeat.report.html import write_report
-    from offbeat.results.read import read_study
-    from offbeat.select.choose import select
+    from offbeat.api.results import Results
 
     if no_pictures and pictures is not None:
         raise BadInput("--pictures and --no-pictures contradict each other; give one of them.")
-    results = read_study(directory)
-    selection = select(results, rule, include_scenarios=include_scenarios)
     folder = None if no_pictures else pictures or directory / "pictures"
+    selection = Results.open(directory).select(rule, include_scenarios=include_scenarios)
+    path = selection.report(output, pictures=folder)
     console = stdout()
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal
-    ) as bar:
-        task = bar.add_task("drawing pictures", total=None)
-        path = write_report(
-            results,
-            selection,
-            directory,
-            output=output,
-            pictures=folder,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
     console.print(f"report: {path}", markup=False)
     if folder is not None:
         console.print(f"pictures: {folder}", markup=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,6 @@ import typer
 from offbeat.cli.completion import one_of
 from offbeat.cli.output import AllNotes, Json, encoded, prints_text, write_json
 from offbeat.errors import BadInput, RunFailed
-from offbeat.units import counted
 
 
 def command(
@@ -77,42 +74,25 @@ def command(
     """
     from rich.console import Console
 
-    from offbeat.engines import executors, resume
-    from offbeat.engines.dry_run import describe
-    from offbeat.engines.open import check_simulator_options, installation_of, open_engine_of, with_mpi
     from offbeat.engines.progress import RunProgress, closing_message, summary, unproved_message
-    from offbeat.engines.run import run, time_limit
+    from offbeat.engines.resume import default_directory
+    from offbeat.engines.study_run import RunOptions, before_job_ends, print_dry_run, run_study
     from offbeat.results.read import read_study
-    from offbeat.results.recorded import moved_damage_note
     from offbeat.select.reliability import reliability
-    from offbeat.study.load import load, simulator_options
 
     if dry_run and json:
         raise BadInput("--json tells how a run ended, and --dry-run runs nothing: leave out one of them")
-    if not stop_before_limit >= 0:
-        raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
-    instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
-    loaded = with_mpi(load(study, overrides=instead), mpi, isolate)
-    check_simulator_options(loaded, {"--platform": platform, "--family": family, "--executor": executor})
-    installation = installation_of(loaded, mpi)
-    directory = output or resume.default_directory(study)
+    out_of_time = before_job_ends(stop_before_limit)
+    options = RunOptions(
+        mpi=mpi, isolate=isolate, engine=engine, platform=platform, family=family, executor=executor
+    )
+    loaded = options.load(study)
+    directory = output or default_directory(study)
     if dry_run:
-        with tempfile.TemporaryDirectory() as scratch:
-            describe(loaded, open_engine_of(loaded, Path(scratch), installation), Console())
+        print_dry_run(loaded, mpi, Console())
         return
-    if loaded.study.engine == "sim":
-        executors.check(loaded.study.simulator.executor)
-    with resume.open_store(loaded, directory) as store:
-        if store.damaged:
-            print(f"warning: {moved_damage_note(store.damaged, directory)}", file=sys.stderr)
-        if retry:
-            print(f"{counted(store.retry_quarantined(), 'quarantined case')} to try again", file=sys.stderr)
-        used = open_engine_of(loaded, directory, installation)
-        try:
-            with RunProgress(all_notes=all_notes) as progress:
-                outcome = run(loaded, store, used, progress, time_limit(stop_before_limit))
-        finally:
-            used.close()
+    progress = RunProgress(all_notes=all_notes)
+    outcome = run_study(loaded, directory, progress, mpi=mpi, retry=retry, out_of_time=out_of_time)
     for notice in reliability(read_study(directory)):
         progress.warn(f"{notice.what} {notice.remedy}".strip())
     if prints_text(json):

@@ -14,7 +14,6 @@ from offbeat.cli.selection_options import (
     ResultDirectory,
     Rule,
 )
-from offbeat.errors import RunFailed
 
 
 def command(
@@ -58,21 +57,19 @@ def command(
     """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
     from rich.console import Console
 
-    from offbeat.results.read import read_study
-    from offbeat.select import document, wording
-    from offbeat.select.choose import select
+    from offbeat.api.results import Results
+    from offbeat.select import document
     from offbeat.select.render import rendered
-    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
     from offbeat.select.restrictions import indistinguishable_notes
 
-    results = read_study(directory)
-    selection = select(
-        with_indistinguishable(results) if include_indistinguishable else results,
+    results = Results.open(directory)
+    selection = results.select(
         rule,
-        within=wording.parse_share(within),
+        within=within,
         bootstrap=bootstrap,
         seed=seed,
         include_scenarios=include_scenarios,
+        include_indistinguishable=include_indistinguishable,
         collectives=collective or [],
     )
     console = Console(highlight=False)
@@ -81,6 +78,4 @@ def command(
         for sentence in indistinguishable_notes(results, are_included=include_indistinguishable):
             console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
     write_json(json, lambda: document.encoded(selection))
-    if not selection.choices:
-        reason = selection.left_out[0].reason if selection.left_out else "nothing was measured."
-        raise RunFailed(f"nothing can be selected: {reason}")
+    selection.raise_if_empty()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,16 +13,14 @@ from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout
 from offbeat.cli.script import Account, Partition, Scheduler, Setup, job_options
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
-from offbeat.errors import BadInput, SignalExit
+from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.mpi.installation import Installation
-    from offbeat.mpi.user_command import UserCommand
+    from offbeat.program_tuning.stages import Outcome
+    from offbeat.program_tuning.tune_program import Request
     from offbeat.study.script import JobOptions
-    from offbeat.tune.directory import TuneSettings
-    from offbeat.tune.stages import Outcome
 
 
 def command(
@@ -76,53 +73,25 @@ def command(
 
     If interrupted, the same command resumes and repeats nothing that is done.
     """
-    from offbeat.mpi.environment import process_count
-    from offbeat.mpi.user_command import user_command
-    from offbeat.trace.run import check_command, find_installation
-    from offbeat.trial import trial
-    from offbeat.tune.directory import FORMAT, TuneDirectory, TuneSettings
-    from offbeat.tune.stages import Tuning, tune
-    from offbeat.units import parse_time
+    from offbeat.program_tuning.tune_program import REPORT, StagePrinter, request, tune_program
+    from offbeat.trial.trial import check_command
 
-    trial.check_command(arguments)
+    check_command(arguments)
     if script is not None:
         options = job_options(job_time, account, partition, setup, nodes)
         print(_job_script(script.value, arguments, options), end="")
         return
-    began_s = clock.monotonic()
     check_outputs(json)
-    check_command(arguments)
-    trial.parse_pattern(time)
-    parts = user_command(arguments)
-    if process_count(arguments) == 1:
-        raise BadInput("the command starts one process, which has no other to communicate with")
-    budget_s = _budget_s(budget, parse_time)
-    installation = find_installation(mpi, arguments)
-    settings = TuneSettings(
-        command=arguments,
-        library=f"{installation.version_text} ({installation.library})",
-        folder=os.getcwd(),  # noqa: PTH109 - must not resolve symbolic links
-        trace=str(trace.absolute()) if trace is not None else "",
-        share=share,
-        time=time,
-        seed=seed,
-    )
+    requested = request(arguments, trace=trace, budget=budget, share=share, time=time, mpi=mpi, seed=seed)
     console = stdout()
     if dry_run:
-        _describe(console, settings, parts, installation, output)
+        _describe(console, requested, output)
         return
-    with TuneDirectory(FORMAT, output, settings) as opened:
-        listener = _Lines(console if prints_text(json) else None)
-        try:
-            outcome = tune(Tuning(opened, parts, installation, listener, began_s + budget_s))
-        except SignalExit as interruption:
-            interruption.progress = "; the same command resumes"
-            raise
-        page = _write_report(outcome, installation, output)
+    outcome = tune_program(requested, output, StagePrinter(console if prints_text(json) else None))
     if prints_text(json):
         _report(console, outcome)
-        console.print(f"The report: {page}", markup=False)
-    write_json(json, lambda: encoded(_document(settings, outcome)))
+        console.print(f"The report: {output / REPORT}", markup=False)
+    write_json(json, lambda: encoded(_document(requested.settings, outcome)))
 
 
 _OF_SCRIPT = ("--script", "--job-time", "--nodes", "--account", "--partition", "--queue", "--setup")
@@ -150,64 +119,23 @@ def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> st
     return SCHEDULERS[scheduler](job, options)
 
 
-def _describe(
-    console: Console,
-    settings: TuneSettings,
-    parts: UserCommand,
-    installation: Installation,
-    output: Path,
-) -> None:
+def _describe(console: Console, requested: Request, output: Path) -> None:
     """Print the launches; those after the trace if there is one."""
     from offbeat.cli.trace_options import summary_of_trace
+    from offbeat.program_tuning.directory import TRACE
+    from offbeat.program_tuning.dry_run import describe_rest, describe_trace
+    from offbeat.program_tuning.stages import matching_trace
     from offbeat.trace.run import tracer_library, variables_for
     from offbeat.trial.trial import Command
-    from offbeat.tune.directory import TRACE
-    from offbeat.tune.dry_run import describe_rest, describe_trace
-    from offbeat.tune.stages import matching_trace
 
+    settings, installation = requested.settings, requested.installation
     folder = Path(settings.trace) if settings.trace else output / TRACE
     if not settings.trace and not any(folder.glob("*.trace")):
         command = Command(argv=settings.command, installation=installation)
         describe_trace(command, variables_for(folder, {}, tracer_library(installation)), console)
         return
     trace = matching_trace(folder, settings.command)
-    describe_rest(trace, summary_of_trace(trace), settings.share, parts, installation, console)
-
-
-def _budget_s(text: str, parse: Any) -> float:
-    try:
-        budget_s = float(parse(text))
-    except BadInput as error:
-        raise BadInput(f"--budget: {error}") from None
-    if budget_s <= 0:
-        raise BadInput(f"--budget {text}: write a time of more than 0, such as 15min")
-    return budget_s
-
-
-class _Lines:
-    """Prints the stages and what they found; prints nothing without a console."""
-
-    def __init__(self, console: Console | None) -> None:
-        self._console = console
-        self._began_s = clock.monotonic()
-
-    def begin(self, stage: str, what: str) -> None:
-        """A stage begins."""
-        minutes, seconds = divmod(int(clock.monotonic() - self._began_s), 60)
-        self.say(f"[{minutes}:{seconds:02}] {stage}: {what}")
-
-    def say(self, sentence: str) -> None:
-        """Something was found."""
-        if self._console is not None:
-            self._console.print(sentence, markup=False)
-
-
-def _write_report(outcome: Outcome, installation: Installation, output: Path) -> Path:
-    from offbeat.tune.report import write_report  # importing matplotlib is slow
-
-    path = output / "report.html"
-    write_report(outcome, installation, path)
-    return path
+    describe_rest(trace, summary_of_trace(trace), settings.share, requested.command, installation, console)
 
 
 def _report(console: Console, outcome: Outcome) -> None:

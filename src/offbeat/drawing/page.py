@@ -146,12 +146,29 @@ def source_of(package: str, name: str) -> Markup:
     return Markup(jinja2.PackageLoader(package).get_source(jinja2.Environment(), name)[0])
 
 
+def fragment(parts: Sequence[Part]) -> str:
+    """Parts as HTML for a notebook: in one element, whose style applies to nothing outside of it."""
+    style = "".join(_source(name) for name in ("parts.css", "notebook.css")) + _tones()
+    content = Markup("\n").join(html(part) for part in parts)
+    return Markup('<div class="offbeat"><style>.offbeat {{\n{}}}</style>\n{}\n</div>').format(
+        Markup(style), content
+    )
+
+
 def _style() -> Markup:
     """The style sheet with the tones of the palette, for light and dark pages."""
-    light = "".join(f".t-{name}{{background:{t.light};color:{t.light_text}}}" for name, t in TONES.items())
+    style = "".join(_source(name) for name in ("style.css", "parts.css", "print.css"))
     dark = "".join(f".t-{name}{{background:{t.dark};color:{t.dark_text}}}" for name, t in TONES.items())
-    style = source_of("offbeat.drawing", "style.css")
-    return Markup(f"{style}{light}\n@media screen and (prefers-color-scheme: dark){{{dark}}}\n")
+    return Markup(f"{style}{_tones()}@media screen and (prefers-color-scheme: dark){{{dark}}}\n")
+
+
+def _tones() -> str:
+    light = [f".t-{name}{{background:{t.light};color:{t.light_text}}}" for name, t in TONES.items()]
+    return "".join(light) + "\n"
+
+
+def _source(name: str) -> Markup:
+    return source_of("offbeat.drawing", name)
 
 
 def breakable(name: str) -> Markup:

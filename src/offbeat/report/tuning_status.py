@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -81,9 +82,9 @@ def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
         files=[str(path) for path in manifest.tuning.files],
         usage=manifest.tuning.usage,
         notes=notes,
-        rules=replace(RULES, rows=[_rule_row(rule) for rule in manifest.tuning.rules]),
+        rules=rule_table(manifest.tuning.rules),
         outcome=summary(current) if current else "",
-        proofs=replace(PROVED, rows=[_proof_row(proof) for proof in proofs]),
+        proofs=proof_table(proofs),
         failed=[
             f"{collective} of {size} on p = {p}: {expected} {mark}; {observed}"
             for proof in proofs
@@ -91,6 +92,16 @@ def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
             for collective, p, size, expected, mark, observed in (_proof_row(proof),)
         ],
     )
+
+
+def rule_table(rules: Sequence[Rule]) -> Table:
+    """A row for each rule of tuning files."""
+    return replace(RULES, rows=[_rule_row(rule) for rule in rules])
+
+
+def proof_table(proofs: Sequence[Proof]) -> Table:
+    """A row for each proof."""
+    return replace(PROVED, rows=[_proof_row(proof) for proof in proofs])
 
 
 def _current_proofs(folder: Path) -> Proofs | None:

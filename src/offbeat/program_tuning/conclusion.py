@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from offbeat.program_tuning.program_choices import ExpectedGain, expected_share
+from offbeat.program_tuning.traced_calls import LEAST_GAIN, Selected
 from offbeat.results.statistics import geometric_mean
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
 from offbeat.trial.wording import chance_words
-from offbeat.tune.program_choices import ExpectedGain, expected_share
-from offbeat.tune.traced_calls import LEAST_GAIN, Selected
 from offbeat.units import counted, format_time
 
 

@@ -20,11 +20,11 @@ from offbeat.mpi.libraries import library_of
 from offbeat.mpi.user_command import UserCommand
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
+from offbeat.program_tuning.traced_calls import SelectedCalls
 from offbeat.trace import patterns
 from offbeat.trace.arrivals import Arrivals, samples
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.summary import Summary
-from offbeat.tune.traced_calls import SelectedCalls
 from offbeat.units import format_size
 
 SHAPES = ("no_delay", "last_delayed", "random")

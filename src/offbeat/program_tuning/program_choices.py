@@ -18,12 +18,12 @@ from offbeat.mpi.installation import Installation
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.predict import TracedProgram
 from offbeat.predict.prediction import Part, changes, common, part_time
+from offbeat.program_tuning.traced_calls import LEAST_GAIN
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice, planned
-from offbeat.tune.traced_calls import LEAST_GAIN
 from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -156,7 +156,7 @@ def expected_share(gains: Sequence[ExpectedGain]) -> float:
 def compared(gains: Sequence[ExpectedGain]) -> dict[str, list[ExpectedGain]]:
     """The gains that each choice of a trial uses, by the name of the choice.
 
-    Empty if the expected gain is below :data:`offbeat.tune.traced_calls.LEAST_GAIN`.
+    Empty if the expected gain is below :data:`offbeat.program_tuning.traced_calls.LEAST_GAIN`.
     """
     used = [one for one in gains if one.is_used]
     if expected_share(gains) < LEAST_GAIN:

@@ -15,11 +15,11 @@ from trace_factory import files, pattern_trace, summary_of, write
 from offbeat.mpi.user_command import user_command
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
+from offbeat.program_tuning.traced_calls import Selected, counts_of, select_calls
+from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
 from offbeat.study.cases import groups, pattern_rows
 from offbeat.study.load import LoadedStudy, load
 from offbeat.trace.read import open_trace
-from offbeat.tune.traced_calls import Selected, counts_of, select_calls
-from offbeat.tune.traced_study import Launch, write_patterns, write_study
 
 LAUNCH = Launch(mpi="auto", command=user_command(["mpirun", "--bind-to", "core", "-n", "3", "sh"]))
 DELAYS = [[0, 30, 10], [0, 10, 50]]

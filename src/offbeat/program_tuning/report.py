@@ -14,13 +14,13 @@ from offbeat.drawing.tables import Table
 from offbeat.mpi.installation import Installation
 from offbeat.predict.draw import prediction_figure
 from offbeat.predict.measured_configuration import Estimate
+from offbeat.program_tuning.deployment import deployments, moved_note
+from offbeat.program_tuning.stages import Outcome
 from offbeat.trace.arrivals import samples
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.page import delay_figure
 from offbeat.trace.summary import library_name, straggler_text, tables
 from offbeat.trial.wording import expectation_table, time_table
-from offbeat.tune.deployment import deployments, moved_note
-from offbeat.tune.stages import Outcome
 from offbeat.units import counted, format_time
 
 MOST_ROWS, MOST_DRAWN = 20, 6
@@ -34,10 +34,7 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
     """Write the page. Raises :class:`BadInput` if the file cannot be written."""
     album = Album(None, path.absolute().parent)
     summary = outcome.summary
-    sections = [
-        Section(anchor="verdict", title="Verdict", parts=_verdict(outcome, installation)),
-        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome)),
-    ]
+    sections = first_sections(outcome, installation)
     if outcome.gains:
         sections.append(
             Section(anchor="tried", title="What was tried", link="Tried", parts=_tried(outcome, album))
@@ -65,6 +62,14 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
             pictures=None,
         ),
     )
+
+
+def first_sections(outcome: Outcome, installation: Installation) -> list[Section]:
+    """The verdict with the use of the tuning files, and where the time goes."""
+    return [
+        Section(anchor="verdict", title="Verdict", parts=_verdict(outcome, installation)),
+        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome)),
+    ]
 
 
 def _verdict(outcome: Outcome, installation: Installation) -> list[Part]:

@@ -18,10 +18,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.engines.progress import RunProgress
-from offbeat.engines.resume import has_results, open_store
-from offbeat.engines.run import run, time_limit
+from offbeat.engines.resume import has_results
+from offbeat.engines.run import time_limit
+from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
@@ -29,6 +29,20 @@ from offbeat.mpi.user_command import UserCommand, forward_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
+from offbeat.program_tuning import directory as place
+from offbeat.program_tuning.conclusion import (
+    BUDGET_USED,
+    Conclusion,
+    conclude,
+    nothing,
+    selected_lines,
+    why_no_calls,
+    why_no_choice,
+)
+from offbeat.program_tuning.directory import Stage, TuneDirectory
+from offbeat.program_tuning.program_choices import ExpectedGain, complete, expected_gains, program_choices
+from offbeat.program_tuning.traced_calls import Selected, select_calls
+from offbeat.program_tuning.traced_study import launch_of, write_patterns, write_study
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
@@ -38,25 +52,10 @@ from offbeat.trace.run import tracer_library, variables_for
 from offbeat.trace.summary import Summary, summarise
 from offbeat.trial import trial
 from offbeat.trial.choices import TrialChoice, write_tuning_files
-from offbeat.tune import directory as place
-from offbeat.tune.conclusion import (
-    BUDGET_USED,
-    Conclusion,
-    conclude,
-    nothing,
-    selected_lines,
-    why_no_calls,
-    why_no_choice,
-)
-from offbeat.tune.directory import Stage, TuneDirectory
-from offbeat.tune.program_choices import ExpectedGain, complete, expected_gains, program_choices
-from offbeat.tune.traced_calls import Selected, select_calls
-from offbeat.tune.traced_study import launch_of, write_patterns, write_study
-from offbeat.tuning.files import TuningFiles, export_line, read_manifest
-from offbeat.tuning.proofs import failed_rules, write_proofs
+from offbeat.tuning.files import TuningFiles, export_line
+from offbeat.tuning.proofs import failed_rules
 from offbeat.tuning.proofs import summary as summary_of
-from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify_legal_calls import write_tried
+from offbeat.tuning.verification import verify_folder
 from offbeat.units import counted, format_time
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 10
@@ -258,14 +257,7 @@ def _sections_of(results: Path) -> int:
 
 def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
     """Run the study as far as the budget allows; returns whether it is complete."""
-    loaded = load(study)
-    with open_store(loaded, results) as store:
-        engine = open_engine_of(loaded, results, installation_of(loaded, None))
-        try:
-            with RunProgress() as progress:
-                outcome = run(loaded, store, engine, progress, _out_of_time(tuning))
-        finally:
-            engine.close()
+    outcome = run_study(load(study), results, RunProgress(), out_of_time=_out_of_time(tuning))
     return not outcome.stopped
 
 
@@ -307,16 +299,12 @@ def verified_choices(
 
 def _why_not_obeyed(results: Results, folder: Path) -> str:
     """Why the files of a choice are not used; empty if the library obeys them and no legal call breaks."""
-    manifest = read_manifest(folder)
-    with RunProgress(doing="verify") as progress:
-        proofs, legal_calls = prove_files(results, manifest, "", folder, progress)
-    write_proofs(proofs, folder)
-    write_tried(legal_calls, folder)
-    if not proofs.all_obeyed:
-        why = failed_rules(proofs) or [summary_of(proofs)]
+    verification = verify_folder(lambda: results, folder)
+    if not verification.proofs.all_obeyed:
+        why = failed_rules(verification.proofs) or [summary_of(verification.proofs)]
         return f"{folder.name} is not used: {' '.join(why)}"
-    if legal_calls.broken:
-        return f"{folder.name} is not used: it breaks {counted(len(legal_calls.broken), 'legal call')}"
+    if broken := verification.tried.broken:
+        return f"{folder.name} is not used: it breaks {counted(len(broken), 'legal call')}"
     return ""
 
 

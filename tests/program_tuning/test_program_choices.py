@@ -10,10 +10,10 @@ from offbeat.predict.measured_configuration import Condition, Estimate, Measurem
 from offbeat.predict.predict import TracedProgram
 from offbeat.predict.prediction import Part
 from offbeat.predict.recorded import RecordedRun, TracedCalls
+from offbeat.program_tuning.program_choices import ExpectedGain, compared, expected_gains, expected_share
 from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration, delay_tables
 from offbeat.study.communicators import CommunicatorLayout
-from offbeat.tune.program_choices import ExpectedGain, compared, expected_gains, expected_share
 
 
 def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ring") -> ExpectedGain:
