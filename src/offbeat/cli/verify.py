@@ -32,12 +32,16 @@ def command(
     json: Json = "",
 ) -> None:
     """Prove, configuration by configuration, which algorithm runs with the tuning files, and that they break
-    no legal call."""
+    no legal call.
+
+    DIR may also be the folder of a library in a knowledge base of 'offbeat site'.
+    """
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.engines.progress import RunProgress
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.merge import merged
     from offbeat.results.read import read_study
+    from offbeat.site.merge import results_in_library_folder
     from offbeat.trace.read import open_trace
     from offbeat.tuning.files import read_manifest
     from offbeat.tuning.proofs import failed_rules, legend, table, write_proofs
@@ -49,7 +53,9 @@ def command(
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="verify") as progress:
         manifest = read_manifest(folder)
-        results = merged([read_study(directory) for directory in directories])
+        results = merged(
+            [results_in_library_folder(directory) or read_study(directory) for directory in directories]
+        )
         proofs, tried = prove_files(results, manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
     write_tried(tried, folder)
