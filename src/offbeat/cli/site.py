@@ -17,6 +17,7 @@ from offbeat.cli.output import (
     check_outputs,
     encoded,
     print_notes,
+    print_sentences,
     prints_text,
     stdout,
     write_json,
@@ -282,7 +283,7 @@ def _print_conflicts(console: Console, merged: Merged, chosen: Mapping[Calls, st
     if merged.conflicts:
         console.print()
         console.print(conflicts_table(merged.conflicts, chosen))
-    console.print(conflict_summary(merged), markup=False, soft_wrap=True)
+    print_sentences(console, conflict_summary(merged))
 
 
 def _other_libraries(site: Site, library: str) -> list[str]:

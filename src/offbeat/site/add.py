@@ -29,8 +29,8 @@ def add(directory: Path, entry: Entry, *, keep_weight: bool = False) -> tuple[st
         if not _are_of_one_study(present, entry):
             raise BadInput(
                 f"{directory} has an entry '{entry.name}' of {present.library_name} already,"
-                f" of {present.origin.program or present.origin.path}: give this one another name with --name,"
-                f" or remove that one with 'offbeat site remove {entry.name}'"
+                f" of {present.origin.program or present.origin.path}: give this one another name with"
+                f" --name, or remove that one with 'offbeat site remove {entry.name}'"
             )
         newest = max(present, entry, key=lambda one: one.age)
         weight = present.weight if keep_weight else entry.weight

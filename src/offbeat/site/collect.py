@@ -18,6 +18,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.campaign.directory import read_campaign
+from offbeat.engines.resume import has_results
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.libraries import LIBRARIES
 from offbeat.results.read import Results, read_study
@@ -70,6 +71,8 @@ def collect(directory: Path, name: str = "", weight: float | None = None) -> Col
 
 def _tuned(directory: Path, name: str, weight: float | None) -> Collected:
     settings, _ = read_campaign(directory, tune_directory.FORMAT)
+    if not has_results(directory / tune_directory.RESULTS):
+        raise BadInput(f"{directory}: 'offbeat tune' has measured nothing yet; the same command resumes")
     results = read_study(directory / tune_directory.RESULTS)
     folder = Path(settings.trace) if settings.trace else directory / tune_directory.TRACE
     trace = open_trace(folder)
@@ -126,6 +129,11 @@ def _collected(
         verdicts=[msgspec.convert(one, VerdictFact, from_attributes=True) for one in results.verdicts],
         times=[_time(row) for row in cases.iter_rows(named=True)],
     )
+    if program and not entry.shares:
+        notes.append(
+            "None of the measured calls takes a share of the program's run time in its trace, so that the"
+            " entry has no weight."
+        )
     return Collected(entry=in_order(entry), notes=[*notes, *results.notes])
 
 

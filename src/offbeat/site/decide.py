@@ -98,19 +98,19 @@ def decisions(votes: Iterable[Vote]) -> list[Decision]:
     return [_decide(calls, by_calls[calls]) for calls in sorted(by_calls)]
 
 
-def divided(votes: Sequence[Vote], shares: Mapping[Calls, float]) -> list[Vote]:
+def divided(votes: Sequence[Vote], shares: Mapping[Calls, float] | None) -> list[Vote]:
     """The votes of one entry with their weights: its weight by shares, divided among votes on the same calls.
 
-    Without ``shares`` the whole weight is that of the calls; with them, calls without a share have none.
+    With None the whole weight is that of the calls, as of a study; otherwise calls without a share have none.
     """
     counts = Counter(vote.calls for vote in votes)
     return [
-        replace(
-            vote,
-            weight=vote.weight * (shares.get(vote.calls, 0.0) if shares else 1.0) / counts[vote.calls],
-        )
-        for vote in votes
+        replace(vote, weight=vote.weight * _share(vote.calls, shares) / counts[vote.calls]) for vote in votes
     ]
+
+
+def _share(calls: Calls, shares: Mapping[Calls, float] | None) -> float:
+    return 1.0 if shares is None else shares.get(calls, 0.0)
 
 
 def _decide(calls: Calls, votes: list[Vote]) -> Decision:

@@ -137,7 +137,7 @@ def _votes(entry: Entry, rule: Rule) -> tuple[list[Vote], list[str]]:
             )
         )
     shares: dict[Calls, float] = {(one.collective, one.p, one.bytes): one.share for one in entry.shares}
-    return divided(votes, shares), notes
+    return divided(votes, shares if entry.origin.program else None), notes
 
 
 def results_of(entries: Sequence[Entry], directory: Path) -> Results:

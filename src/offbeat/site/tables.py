@@ -113,12 +113,15 @@ def conflicts_table(conflicts: Sequence[Decision], chosen: Mapping[Calls, str]) 
     rows = []
     for decision in conflicts:
         used = chosen.get(decision.calls, DEFAULT)
-        heading = f"{decision}: {used}"
-        for vote, own in zip(decision.votes, decision.own, strict=True):
+        headings = [
+            str(decision),
+            f"→ {used}",
+            *[""] * len(decision.votes),
+        ]  # a conflict has two votes or more
+        for heading, vote, own in zip(headings, decision.votes, decision.own, strict=False):
             weight = weight_text(vote.weight)
             rows.append((heading, _voter(decision, vote), weight, own, *_loss(decision, own, used)))
-            heading = ""
-    headings = ("calls: what is used", "entry", "weight", "alone", "loss for all", "")
+    headings = ["calls → what is used", "entry", "weight", "alone", "loss for all", "not used because"]
     return FittedTable(headings, rows, texts=(0, 1, 3, 5))
 
 
@@ -147,5 +150,5 @@ def conflict_summary(merged: Merged) -> str:
         return f"No conflicts in {counted(several, 'configuration')} that several entries measured."
     return (
         f"{counted(conflicts, 'conflict')}. What is used has the smallest time, as the mean of the entries by"
-        " weight, of the algorithms that are slower than the library's default for none of them."
+        " weight, of the algorithms that are slower than the library's default for no entry."
     )
