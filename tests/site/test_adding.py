@@ -77,7 +77,9 @@ def test_the_same_study_on_another_library_is_another_entry(tmp_path: Path) -> N
     add(site, collect(study(tmp_path / "1" / "x", rows(DELAYS))).entry)
     add(site, collect(study(tmp_path / "2" / "x", rows(DELAYS), library=library((4, 1, 4)))).entry)
     assert read_site(site).libraries == ["openmpi-4.1.4", "openmpi-5.0.11"]
-    with pytest.raises(BadInput, match=r"several libraries have an entry 'x': write one of openmpi-4.1.4/x, "):
+    with pytest.raises(
+        BadInput, match=r"several libraries have an entry 'x': write one of openmpi-4.1.4/x, "
+    ):
         read_site(site).named("x")
     assert read_site(site).named("openmpi-4.1.4/x").library["version"] == [4, 1, 4]
 

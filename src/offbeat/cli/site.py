@@ -132,7 +132,7 @@ def show(
 
     from offbeat.site.directory import read_site
     from offbeat.site.merge import merge, plan
-    from offbeat.site.tables import basis_table, chosen_by, entries_table, kept_table
+    from offbeat.site.tables import basis_table, chosen_by, entries_table, kept_table, source_lines
 
     content = read_site(_directory(site))
     entry = content.named(name, library) if name else None
@@ -146,8 +146,7 @@ def show(
         merged = _of_entry(merged, entry.name)
     console = Console(highlight=False)
     console.print(entries_table([entry] if entry else merged.entries))
-    for warning in entry.origin.warnings if entry else ():
-        console.print(f"Warning: {warning}", markup=False)
+    print_sentences(console, *(source_lines(entry) if entry else ()))
     chosen = chosen_by(tuning_plan)
     for table in (basis_table(merged, chosen), kept_table(merged, chosen)):
         if table.row_count:
@@ -155,7 +154,7 @@ def show(
             console.print(table)
     _print_conflicts(console, merged, chosen)
     notes = [*merged.left_out, *(tuning_plan.notes if tuning_plan else [])]
-    print_notes(console, notes, everything=all_notes, word="Note")
+    print_notes(stdout(), notes, everything=all_notes, word="Note")
 
 
 @app.command("export")

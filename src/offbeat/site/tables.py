@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from offbeat.site.decide import Calls, Decision, Vote, weighted
+from offbeat.site.decide import Calls, Decision, Vote, calls_in_words, weighted
 from offbeat.site.entry import Entry
 from offbeat.site.merge import Merged
 from offbeat.study.algorithm import DEFAULT
@@ -22,7 +22,7 @@ def entries_table(entries: Iterable[Entry]) -> FittedTable:
             str(configuration_count(entry)),
             weight_text(entry.weight),
             entry.origin.measured[:10],
-            source(entry),
+            _short_source(entry),
         )
         for entry in entries
     ]
@@ -45,9 +45,27 @@ def configuration_count(entry: Entry) -> int:
     )
 
 
-def source(entry: Entry) -> str:
-    """The program's command, or the path of the study's results."""
-    return entry.origin.program or entry.origin.path
+def source_lines(entry: Entry) -> list[str]:
+    """Where an entry comes from: the program's command, the results, the library, and warnings about them."""
+    origin, library = entry.origin, entry.library
+    lines = [f"Program: {origin.program}"] if origin.program else []
+    lines += [
+        f"Results: {origin.path} on {origin.host or 'an unknown host'}, measured at {origin.measured}",
+        f"Library: {library.get('version_text') or entry.library_name}, {library.get('library', '')}",
+        *(f"Variable: {name}={value}" for name, value in sorted(entry.environment.items())),
+        *(
+            f"Share: {one.share:.1%} of the run time in {calls_in_words((one.collective, one.p, one.bytes))}"
+            for one in entry.shares
+        ),
+        *(f"Warning: {warning}" for warning in origin.warnings),
+    ]
+    return lines
+
+
+def _short_source(entry: Entry) -> str:
+    """The program's command or the directory of the results, without the folders that they are in."""
+    words = entry.origin.program.split() or [entry.origin.path]
+    return " ".join(word.rpartition("/")[2] or word for word in words)
 
 
 def chosen_by(plan: TuningPlan | None) -> dict[Calls, str]:
@@ -146,8 +164,10 @@ def conflict_summary(merged: Merged) -> str:
     """How many decisions entries agree on."""
     conflicts = len(merged.conflicts)
     several = sum(len({vote.entry for vote in one.votes}) > 1 for one in merged.decisions)
+    if not conflicts and not several:
+        return "No calls were measured by several entries."
     if not conflicts:
-        return f"No conflicts in {counted(several, 'configuration')} that several entries measured."
+        return f"No conflicts: entries agree in {counted(several, 'configuration')} that several measured."
     return (
         f"{counted(conflicts, 'conflict')}. What is used has the smallest time, as the mean of the entries by"
         " weight, of the algorithms that are slower than the library's default for no entry."
