@@ -47,7 +47,7 @@ FOR_B = {"default": 4.0, "way1": 3.8, "way2": 2.0}
 
 
 @pytest.fixture(autouse=True)
-def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def made_up_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty folder, and three made-up installations."""
     real = find.choose
     monkeypatch.setattr(
