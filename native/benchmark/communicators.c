@@ -2,27 +2,12 @@
 #define _GNU_SOURCE
 #include "benchmark/communicators.h"
 
+#include "control/p2p_collectives.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* --- communicators of some processes --- */
-
-static MPI_Comm create_comm(const int *ranks, int count) {
-    enum { TAG = 7 };
-    MPI_Group world, group;
-    MPI_Comm comm = MPI_COMM_NULL;
-    int rank;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_incl(world, count, ranks, &group);
-    MPI_Group_rank(group, &rank);
-    if (rank != MPI_UNDEFINED)
-        MPI_Comm_create_group(MPI_COMM_WORLD, group, TAG, &comm);
-    if (comm != MPI_COMM_NULL)
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
-    return comm;
-}
 
 static const offbeat_subset *find_subset(const offbeat_session *session, const char *ranks) {
     const offbeat_subset *subset = session->subsets;
@@ -60,23 +45,8 @@ void offbeat_communicators_free(offbeat_session *session) {
 
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
                                 offbeat_layout *layout) {
-    layout->communicators = (int)offbeat_command_number(command, "communicators");
-    layout->stride = (int)offbeat_command_number(command, "stride");
-    layout->size = session->p / layout->communicators;
-    if (session->p % layout->communicators)
-        return "communicators must divide the number of processes";
-    if (layout->communicators % layout->stride)
-        return "stride must divide the number of communicators";
-    return NULL;
-}
-
-int offbeat_layout_communicator(const offbeat_layout *layout, int rank) {
-    int together = layout->stride * layout->size;
-    return rank / together * layout->stride + rank % layout->stride;
-}
-
-int offbeat_layout_member(const offbeat_layout *layout, int rank) {
-    return rank % (layout->stride * layout->size) / layout->stride;
+    return offbeat_layout_divide(session->p, (int)offbeat_command_number(command, "communicators"),
+                                 (int)offbeat_command_number(command, "stride"), layout);
 }
 
 MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *layout) {
@@ -87,14 +57,9 @@ MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *lay
     const offbeat_subset *known = find_subset(session, name);
     if (known)
         return known->comm;
-    int *ranks = calloc((size_t)layout->size, sizeof *ranks);
-    if (!ranks)
+    MPI_Comm comm = offbeat_layout_create_comm(layout);
+    if (comm == MPI_COMM_NULL)
         offbeat_fatal("no memory for the ranks of a communicator");
-    int first = session->rank - offbeat_layout_member(layout, session->rank) * layout->stride;
-    for (int member = 0; member < layout->size; member++)
-        ranks[member] = first + member * layout->stride;
-    MPI_Comm comm = create_comm(ranks, layout->size);
-    free(ranks);
     return add_subset(session, name, comm);
 }
 
@@ -143,7 +108,7 @@ static const char *members_comm(offbeat_session *session, const offbeat_command 
     int *ranks = parse_members(session, command, &why);
     if (!why)
         *comm = add_subset(session, members_of(command),
-                           create_comm(ranks, offbeat_command_list_length(command, "members")));
+                           offbeat_comm_of_ranks(ranks, offbeat_command_list_length(command, "members")));
     free(ranks);
     return why;
 }

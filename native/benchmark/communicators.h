@@ -4,12 +4,13 @@
  * The communicators of the calls under test: of all processes, of a subset, or several at the same time.
  *
  * Communicators are kept until the library must select algorithms again. They are created without one of the
- * library's collectives, which may be forced to defective algorithms (MPI_Comm_create_group sends messages).
+ * library's collectives (collectives/layout.h).
  */
 #ifndef OFFBEAT_COMMUNICATORS_H
 #define OFFBEAT_COMMUNICATORS_H
 
 #include "benchmark/session.h"
+#include "collectives/layout.h"
 
 /** A communicator of some of the processes, in a linked list. */
 struct offbeat_subset {
@@ -18,27 +19,10 @@ struct offbeat_subset {
     offbeat_subset *next;
 };
 
-/**
- * How the processes are divided into communicators of equal size, which call a collective at the same time.
- *
- * The ranks of consecutive members of a communicator are @p stride apart: member j of communicator c has the
- * rank (c / stride) * stride * size + c % stride + j * stride. Rows of a grid of processes have the stride 1,
- * its columns the length of a row.
- */
-typedef struct offbeat_layout {
-    int communicators, stride, size;
-} offbeat_layout;
-
 /** The layout of a command with the keys "communicators" and "stride".
  * @return NULL, or an error message (static storage, the same on all processes) */
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
                                 offbeat_layout *layout);
-
-/** The number of a process's communicator, from 0. */
-int offbeat_layout_communicator(const offbeat_layout *layout, int rank);
-
-/** The rank of a process in its communicator. */
-int offbeat_layout_member(const offbeat_layout *layout, int rank);
 
 /** This process's communicator in a layout. Collective over all processes. */
 MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *layout);

@@ -268,7 +268,7 @@ const offbeat_verb offbeat_verbs[] = {
           NUMBER("to", 0, INT_MAX, NULL, "the rank that receives"), MESSAGE_BYTES),
      .answers = no_answers},
     {OFFBEAT_EXECUTOR, "collective", "`collective collective=C bytes=N`: a phase that is a collective.",
-     KEYS(CALL, EVERY), .answers = no_answers},
+     KEYS(CALL, LAYOUT, EVERY), .answers = no_answers},
     {OFFBEAT_EXECUTOR, "delay",
      "`delay`: a place for delays, where ranks have no other work. Delays are in the file `delays`: for each rank"
      " the position of its first record in bytes, and one position more for the end of the last rank's records;"

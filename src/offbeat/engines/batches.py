@@ -64,7 +64,7 @@ def batches_of(
     """
     groups: dict[tuple[object, ...], dict[object, list[Case]]] = {}
     for case in plan:
-        call = (case.p, case.nodes, case.ppn, case.collective, case.op, case.datatype, case.root)
+        call = (case.layout, case.nodes, case.ppn, case.collective, case.op, case.datatype, case.root)
         by_size = groups.setdefault((case.skew_policy != "none", *call, case.algorithm), {})
         by_size.setdefault(case.bytes, []).append(case)
     without_delay_first = sorted(groups.items(), key=lambda entry: bool(entry[0][0]))

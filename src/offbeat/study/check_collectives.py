@@ -18,7 +18,7 @@ from offbeat.study.placement import (
     placements_of,
     processes_here,
 )
-from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX, SIMULATING
+from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
 from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, valid_items
 from offbeat.toml.text import Key
 from offbeat.units import format_size
@@ -149,11 +149,8 @@ def _check_communicators(section: Tree, index: int, tree: Tree, faults: Faults) 
                 f" divisor of {p} below it, or give the section its own p",
             )
             return
-    if tree["engine"] in SIMULATING:
-        faults.add(
-            key,
-            f"the engine {tree['engine']} simulates one communicator at a time; take mpi, or leave this out",
-        )
+    if tree["engine"] == "smpi":
+        faults.add(key, "smpi simulates one communicator at a time; take the engine sim, or leave this out")
 
 
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
