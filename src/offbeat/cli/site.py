@@ -77,7 +77,10 @@ def add_entry(
     ] = "",
     site: SiteDirectory = None,
 ) -> None:
-    """Add what a study or 'offbeat tune' measured, or replace an older measurement of the same."""
+    """Add the results of a study or of 'offbeat tune'.
+
+    Newer results of the same study or program replace older ones; the same ones change nothing.
+    """
     from offbeat.site.add import ADDED, OLDER, REPLACED, REWEIGHTED, UNCHANGED, add
     from offbeat.site.collect import collect
     from offbeat.site.tables import configuration_count
@@ -102,7 +105,7 @@ def add_entry(
 
 @app.command("list")
 def list_entries(site: SiteDirectory = None, json: Json = "") -> None:
-    """List the entries: program or study, library, configurations, weight, date."""
+    """List the entries: library, weight, date, program."""
     from rich.console import Console
 
     from offbeat.site.directory import read_site
@@ -127,7 +130,10 @@ def show(
     site: SiteDirectory = None,
     all_notes: AllNotes = False,
 ) -> None:
-    """Show what each rule of the tuning file rests on, and what is left to the library, and why."""
+    """Show what each rule of the tuning file rests on.
+
+    Also shows which calls are left to the library, and why, and conflicts between entries.
+    """
     from rich.console import Console
 
     from offbeat.site.directory import read_site
@@ -188,7 +194,10 @@ def export(
     json: Json = "",
     all_notes: AllNotes = False,
 ) -> None:
-    """Write one tuning file from all entries of a library; show conflicts and how they are resolved."""
+    """Write one tuning file from all entries of a library.
+
+    Shows conflicts between entries, what is used, and what the other choices would cost.
+    """
     from rich.console import Console
 
     from offbeat.mpi import find
