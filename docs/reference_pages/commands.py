@@ -118,7 +118,9 @@ def _row(entry: Parameter) -> tuple[str, str, str]:
 
 def _types(command: Any) -> dict[str, Any]:
     """The Python types of a command's parameters by name; for lists and optional ones that of the value."""
-    types = {}
+    types: dict[str, Any] = {}
+    if command.callback is None:  # a group without options of its own
+        return types
     for name, hint in typing.get_type_hints(inspect.unwrap(command.callback)).items():
         inner = hint
         while typing.get_args(inner):
