@@ -23,10 +23,10 @@ STATUSES = {
 }
 """Exit statuses of every command, with their meaning."""
 
-OUTPUT = """Tables go to standard output, progress and warnings to standard error. If the output is not a terminal, it has
-no colours. Tables are as wide as the terminal, or 80 columns without a terminal; the variable `COLUMNS` sets
-another width. If a table is too wide, names break between their parts, and columns that still do not fit
-continue in a second table below; numbers and their units never break.
+OUTPUT = """Tables go to standard output, progress and warnings to standard error. If the output is not a
+terminal, it has no colours. Tables are as wide as the terminal, or 80 columns without a terminal; the
+variable `COLUMNS` sets another width. If a table is too wide, names break between their parts, and columns
+that still do not fit continue in a second table below; numbers and their units never break.
 
 `--json FILE` has the same meaning in every command that has it: JSON is also written to FILE, and with `-` it
 is printed instead of the text. `--notes` prints all notes; without it, the ten most important notes are
@@ -36,8 +36,8 @@ printed, with the number of the others.
 
 HEAD = f"""# Commands
 
-`offbeat COMMAND --help`, or `-h`, prints the same, and so does `man offbeat COMMAND` where offbeat is installed.
-Every command ends with one of these exit statuses:
+`offbeat COMMAND --help`, or `-h`, prints the same, and `man offbeat COMMAND` shows it where offbeat is
+installed. Every command ends with one of these exit statuses:
 
 {table(("status", "meaning"), STATUSES.items())}
 {OUTPUT}
@@ -118,7 +118,9 @@ def _row(entry: Parameter) -> tuple[str, str, str]:
 
 def _types(command: Any) -> dict[str, Any]:
     """The Python types of a command's parameters by name; for lists and optional ones that of the value."""
-    types = {}
+    types: dict[str, Any] = {}
+    if command.callback is None:  # a group without parameters
+        return types
     for name, hint in typing.get_type_hints(inspect.unwrap(command.callback)).items():
         inner = hint
         while typing.get_args(inner):
