@@ -33,7 +33,7 @@ commands.write_text(json.dumps(list(entries.values())))
 END
 }
 
-# The simulator is checked without its Python bindings, as nanobind is not installed here, and as a few large files that
+# The simulator is checked without its Python bindings, and as a few large files that
 # include its files (a unity build), since most of the time goes into the standard library's headers: they come first.
 clang_tidy() {
     local words=(--checks=-bugprone-suspicious-include '--header-filter=simulator/.*')

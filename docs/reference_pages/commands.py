@@ -23,10 +23,10 @@ STATUSES = {
 }
 """Exit statuses of every command, with their meaning."""
 
-OUTPUT = """Tables go to standard output, progress and warnings to standard error. If the output is not a terminal, it has
-no colours. Tables are as wide as the terminal, or 80 columns without a terminal; the variable `COLUMNS` sets
-another width. If a table is too wide, names break between their parts, and columns that still do not fit
-continue in a second table below; numbers and their units never break.
+OUTPUT = """Tables go to standard output, progress and warnings to standard error. If the output is not a
+terminal, it has no colours. Tables are as wide as the terminal, or 80 columns without a terminal; the
+variable `COLUMNS` sets another width. If a table is too wide, names break between their parts, and columns
+that still do not fit continue in a second table below; numbers and their units never break.
 
 `--json FILE` has the same meaning in every command that has it: JSON is also written to FILE, and with `-` it
 is printed instead of the text. `--notes` prints all notes; without it, the ten most important notes are
@@ -36,8 +36,8 @@ printed, with the number of the others.
 
 HEAD = f"""# Commands
 
-`offbeat COMMAND --help`, or `-h`, prints the same, and so does `man offbeat COMMAND` where offbeat is installed.
-Every command ends with one of these exit statuses:
+`offbeat COMMAND --help`, or `-h`, prints the same, and `man offbeat COMMAND` shows it where offbeat is
+installed. Every command ends with one of these exit statuses:
 
 {table(("status", "meaning"), STATUSES.items())}
 {OUTPUT}

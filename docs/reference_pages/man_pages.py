@@ -1,4 +1,4 @@
-"""The manual pages, from the commands themselves: one of offbeat, and one of each command with its sub-commands."""
+"""The manual pages, from the commands themselves: of offbeat, and of each command with its sub-commands."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MARK = '.\\" Written by `make docs` from {source}; edit that, not this page.\n'
 """The first line of a page, which man does not show."""
 
 DESCRIPTION = """
-`offbeat tune -- COMMAND` makes a program faster in one command. The other commands do its steps one by one: they
-record a program, measure or simulate a study, choose algorithms, write the tuning files of the MPI library, verify
-that the library obeys them, and report.
+`offbeat tune -- COMMAND` makes a program faster in one command. The other commands do its steps one by one:
+they record a program, measure or simulate a study, choose algorithms, write the tuning files of the MPI
+library, verify that the library obeys them, and report.
 
 Each command has a page: `man offbeat run`.
 """
@@ -56,7 +56,10 @@ def page(name: str, written: str) -> str:
 def _titled(name: str, date: str) -> str:
     version = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"]
     title = name.removesuffix(".1").upper()
-    return MARK.format(source=SOURCE) + f'.TH {title} 1 {date} "offbeat {version}" "offbeat manual"\n.nh\n.ad l\n'
+    return (
+        MARK.format(source=SOURCE)
+        + f'.TH {title} 1 {date} "offbeat {version}" "offbeat manual"\n.nh\n.ad l\n'
+    )
 
 
 def _today() -> str:
@@ -168,5 +171,5 @@ def _text(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text without a meaning for roff; hyphens stay ASCII, so that what is copied from a page can be typed."""
+    """Text without a meaning for roff; hyphens stay ASCII, so that words copied from a page can be typed."""
     return text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga")

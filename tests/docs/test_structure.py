@@ -107,7 +107,18 @@ def test_every_folder_of_the_repository_is_on_the_map() -> None:
     listed = set(re.findall(r"^\| `([\w./]+)/` \|", section, flags=re.MULTILINE))
     for folder in listed:
         assert (REPOSITORY / folder).is_dir(), f"{folder} is on the map and not in the repository"
-    tracked = {"src", "simulator", "native", "tests", "benchmarks", "examples", "docs", "tools", ".ci"}
+    tracked = {
+        "src",
+        "simulator",
+        "native",
+        "tests",
+        "benchmarks",
+        "examples",
+        "docs",
+        "packaging",
+        "tools",
+        ".ci",
+    }
     assert {folder.split("/")[0] for folder in listed} == tracked
 
 

@@ -1,7 +1,7 @@
 """An environment with offbeat from its wheel, which is built from its sdist, and nothing of the checkout.
 
-offbeat's dependencies are those of the running Python, and only those that the wheel names: they are linked and not
-installed, so that this needs no network. ``make packages`` installs them from a registry.
+offbeat's dependencies are those of the running Python, and only those that the wheel names: they are linked
+and not installed, so that this needs no network. ``make packages`` installs them from a registry.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 INSTALLED = "OFFBEAT_TEST_INSTALLED"
-"""Variable that names an environment in which offbeat is installed, to be tested instead of one that is made."""
+"""Variable that names an environment with offbeat, to be tested instead of one that is made."""
 
 DISTRIBUTIONS = "OFFBEAT_TEST_DISTRIBUTIONS"
 """Variable that names a folder with an sdist and a wheel, to be tested instead of those that are built."""
