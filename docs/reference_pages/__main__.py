@@ -16,6 +16,7 @@ import environment
 import patterns
 import platform_file
 import program_file
+import python_api
 import results
 import study
 
@@ -28,6 +29,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "program.md": program_file.page,
     "results.md": results.page,
     "patterns.md": patterns.page,
+    "python.md": python_api.page,
     "environment.md": environment.page,
     "driver.md": driver.page,
 }

@@ -24,9 +24,7 @@ def test_a_notebook_tunes_a_program_and_resumes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     program = built(mpi_installation, tmp_path)
-    launch = command(
-        mpi_installation, [str(program), "400", "262144"], 2, steerable=False, environment=BRUCK
-    )
+    launch = command(mpi_installation, [str(program), "400", "262144"], 2, steerable=False, environment=BRUCK)
     for name, value in launch.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
