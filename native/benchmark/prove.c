@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file prove.c  Identifies the algorithm that a call executes, and checks its result. */
 #define _GNU_SOURCE
-#include "benchmark/session.h"
+#include "benchmark/communicators.h"
 
 #include "control/p2p_collectives.h"
 #include "library/functions.h"
@@ -38,13 +38,13 @@ static void gather_error(offbeat_session *session, int error, error_text *first)
 
 /*
  * Prepares the legal call of a command. Collective over all processes.
- * @param[out] call NULL on processes outside the command's subset
+ * @param[out] call NULL on processes outside the command's communicators
  * @return NULL, or on all processes an error message
  */
 static const char *prepare_legal_call(offbeat_session *session, const offbeat_command *command,
                                       offbeat_call **call) {
     MPI_Comm comm;
-    const char *why = offbeat_subset_comm(session, command, &comm);
+    const char *why = offbeat_command_comm(session, command, &comm);
     *call = NULL;
     if (why)
         return why;
@@ -84,7 +84,7 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
     error_text first;
     gather_error(session, error, &first);
     if (wrong[0] || wrong[1])
-        offbeat_subset_discard(session, command);
+        offbeat_command_comm_discard(session, command);
     offbeat_answer *answer = offbeat_session_answer(session);
     offbeat_answer_number(answer, "wrong", wrong[0]);
     offbeat_answer_text(answer, "error", first.text);
@@ -115,26 +115,37 @@ static void merge_names(int rank, const void *data, size_t bytes, void *context)
     free(copy);
 }
 
-static void write_messages(int rank, const void *data, size_t bytes, void *out) {
+/** Where facts on the first communicator of a layout are written; the others do the same. */
+typedef struct layout_output {
+    FILE *out;
+    const offbeat_layout *layout;
+} layout_output;
+
+static void write_messages(int rank, const void *data, size_t bytes, void *context) {
     const offbeat_message *messages = data;
-    if (!out)
+    const layout_output *output = context;
+    if (!output->out || offbeat_layout_communicator(output->layout, rank) != 0)
         return;
     for (size_t i = 0; i < bytes / sizeof *messages; i++)
-        fprintf(out, ",[%d,%d,%lld]", rank, messages[i].destination, (long long)messages[i].bytes);
+        fprintf(output->out, ",[%d,%d,%lld]", offbeat_layout_member(output->layout, rank),
+                offbeat_layout_member(output->layout, messages[i].destination),
+                (long long)messages[i].bytes);
 }
 
-static void write_message_list(offbeat_session *session, int count, const offbeat_message *messages) {
-    FILE *out = offbeat_answer_key_of(&session->answer, "messages", OFFBEAT_ROWS);
-    if (out)
-        fputs("[null", out);
-    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, out,
+static void write_message_list(offbeat_session *session, const offbeat_layout *layout, int count,
+                               const offbeat_message *messages) {
+    layout_output output = {offbeat_answer_key_of(&session->answer, "messages", OFFBEAT_ROWS), layout};
+    if (output.out)
+        fputs("[null", output.out);
+    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, &output,
                        session->control_comm);
-    if (out)
-        fputc(']', out);
+    if (output.out)
+        fputc(']', output.out);
 }
 
 void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = offbeat_session_call(session, command);
+    offbeat_layout layout;
+    offbeat_call *call = offbeat_call_in_layout(session, command, &layout);
     if (!call)
         return;
     const offbeat_message *messages = NULL;
@@ -155,7 +166,7 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
     offbeat_answer_flag(answer, "sees_functions", has_breakpoints != 0);
     offbeat_answer_flag(answer, "sees_messages", sees_messages);
     offbeat_answer_text(answer, "functions", functions.text);
-    write_message_list(session, count, messages);
+    write_message_list(session, &layout, count, messages);
     offbeat_answer_end(answer);
     offbeat_call_free(&call);
 }
@@ -179,29 +190,34 @@ static int64_t sufficient_delay(offbeat_session *session, offbeat_call *call, in
     return 2 * undelayed_ns > minimum_ns ? 2 * undelayed_ns : minimum_ns;
 }
 
-static void write_late_rank(int rank, const void *is_late, size_t bytes, void *out) {
+static void write_late_rank(int rank, const void *is_late, size_t bytes, void *context) {
     (void)bytes;
-    if (out && *(const int64_t *)is_late)
-        fprintf(out, ",%d", rank);
+    const layout_output *output = context;
+    if (output->out && *(const int64_t *)is_late &&
+        offbeat_layout_communicator(output->layout, rank) == 0)
+        fprintf(output->out, ",%d", offbeat_layout_member(output->layout, rank));
 }
 
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = offbeat_session_call(session, command);
+    offbeat_layout layout;
+    offbeat_call *call = offbeat_call_in_layout(session, command, &layout);
     if (!call)
         return;
     int64_t maximum = offbeat_command_number(command, "most");
-    int step = session->p > maximum ? (int)((session->p + maximum - 1) / maximum) : 1;
+    int step = layout.size > maximum ? (int)((layout.size + maximum - 1) / maximum) : 1;
+    int member = offbeat_layout_member(&layout, session->rank);
     offbeat_call_run(call);
     int64_t delay_ns = sufficient_delay(session, call, offbeat_command_number(command, "delay_ns"));
     FILE *out = offbeat_answer_key_of(offbeat_session_answer(session), "late", OFFBEAT_ROWS);
+    layout_output output = {out, &layout};
     if (out)
         fputs("[null", out);
-    for (int delayed = 0; delayed < session->p; delayed += step) {
-        int64_t exit_ns = exit_after_deadline(session, call, session->rank == delayed ? delay_ns : 0);
+    for (int delayed = 0; delayed < layout.size; delayed += step) {
+        int64_t exit_ns = exit_after_deadline(session, call, member == delayed ? delay_ns : 0);
         int64_t is_late = exit_ns > delay_ns / 10 * 7;
         if (out)
             fprintf(out, ",[%d", delayed);
-        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, out, session->control_comm);
+        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, &output, session->control_comm);
         if (out)
             fputc(']', out);
     }

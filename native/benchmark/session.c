@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "benchmark/session.h"
+#include "benchmark/communicators.h"
 
 #include "control/p2p_collectives.h"
 
@@ -30,10 +30,8 @@ void offbeat_session_open(offbeat_session *session, FILE *answers) {
         offbeat_fatal("standard output is closed, but answers are written to it");
 }
 
-static void free_subsets(offbeat_session *session);
-
 void offbeat_session_close(offbeat_session *session) {
-    free_subsets(session);
+    offbeat_communicators_free(session);
     offbeat_work_free(session->work);
     offbeat_start_context_free(&session->start_context);
     offbeat_clock_free(&session->clock);
@@ -42,7 +40,7 @@ void offbeat_session_close(offbeat_session *session) {
 }
 
 void offbeat_session_renew_comms(offbeat_session *session) {
-    free_subsets(session);
+    offbeat_communicators_free(session);
     MPI_Comm_free(&session->test_comm);
     create_test_comm(session);
 }
@@ -58,10 +56,10 @@ offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm
     };
 }
 
-offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command) {
+offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command, MPI_Comm comm) {
     offbeat_call *call = NULL;
     const char *why = "";
-    offbeat_request request = offbeat_session_request(command, session->test_comm);
+    offbeat_request request = offbeat_session_request(command, comm);
     int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
     if (failed) {
@@ -81,94 +79,6 @@ offbeat_clock_options offbeat_session_clock_options(const offbeat_command *comma
         .source = offbeat_command_text(command, "source"),
         .exchanges = (int)offbeat_command_number(command, "exchanges"),
     };
-}
-
-static const char *members_of(const offbeat_command *command) {
-    return offbeat_command_text(command, "members");
-}
-
-/* Parses the list of members. @return the ranks, which the caller frees
- * @param[out] why an error message if the list is invalid; else unchanged */
-static int *parse_members(const offbeat_session *session, const offbeat_command *command, const char **why) {
-    int count = offbeat_command_list_length(command, "members");
-    int *ranks = calloc((size_t)count + 1, sizeof *ranks);
-    char *is_listed = calloc((size_t)session->p, 1);
-    if (!ranks || !is_listed)
-        offbeat_fatal("no memory for a list of members");
-    for (int i = 0; i < count && !*why; i++) {
-        int64_t rank = offbeat_command_list_item(command, "members", i);
-        if (rank >= session->p)
-            *why = "members must be ranks of the launch";
-        else if (is_listed[rank]++)
-            *why = "members must be different ranks";
-        else
-            ranks[i] = (int)rank;
-    }
-    free(is_listed);
-    return ranks;
-}
-
-static MPI_Comm create_subset_comm(const int *ranks, int count) {
-    enum { TAG = 7 };
-    MPI_Group world, group;
-    MPI_Comm comm = MPI_COMM_NULL;
-    int rank;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_incl(world, count, ranks, &group);
-    MPI_Group_rank(group, &rank);
-    if (rank != MPI_UNDEFINED)
-        MPI_Comm_create_group(MPI_COMM_WORLD, group, TAG, &comm);
-    if (comm != MPI_COMM_NULL)
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    MPI_Group_free(&group);
-    MPI_Group_free(&world);
-    return comm;
-}
-
-const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm) {
-    const char *members = members_of(command), *why = NULL;
-    *comm = session->test_comm;
-    if (!members)
-        return NULL;
-    for (offbeat_subset *subset = session->subsets; subset; subset = subset->next)
-        if (strcmp(subset->ranks, members) == 0)
-            return *comm = subset->comm, NULL;
-    int *ranks = parse_members(session, command, &why);
-    if (!why) {
-        offbeat_subset *subset = malloc(sizeof *subset);
-        char *copy = strdup(members);
-        if (!subset || !copy)
-            offbeat_fatal("no memory for a communicator");
-        *comm = create_subset_comm(ranks, offbeat_command_list_length(command, "members"));
-        *subset = (offbeat_subset){copy, *comm, session->subsets};
-        session->subsets = subset;
-    }
-    free(ranks);
-    return why;
-}
-
-/* Removes a subset from the list and frees it. */
-static void free_subset(offbeat_subset **link) {
-    offbeat_subset *subset = *link;
-    *link = subset->next;
-    if (subset->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&subset->comm);
-    free(subset->ranks);
-    free(subset);
-}
-
-static void free_subsets(offbeat_session *session) {
-    while (session->subsets)
-        free_subset(&session->subsets);
-}
-
-void offbeat_subset_discard(offbeat_session *session, const offbeat_command *command) {
-    const char *members = members_of(command);
-    for (offbeat_subset **link = &session->subsets; members && *link; link = &(*link)->next)
-        if (strcmp((*link)->ranks, members) == 0) {
-            free_subset(link);
-            return;
-        }
 }
 
 offbeat_answer *offbeat_session_answer(offbeat_session *session) {

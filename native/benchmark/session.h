@@ -18,12 +18,8 @@
 #include <offbeat/harmonize.h>
 #include <stdio.h>
 
-/** A communicator of some of the processes, in a linked list. */
-typedef struct offbeat_subset {
-    char *ranks;   /**< the list of ranks as written in the command */
-    MPI_Comm comm; /**< MPI_COMM_NULL on processes outside the subset */
-    struct offbeat_subset *next;
-} offbeat_subset;
+/** A communicator of some of the processes (communicators.h). */
+typedef struct offbeat_subset offbeat_subset;
 
 /** The state of one driver process. */
 typedef struct offbeat_session {
@@ -36,7 +32,7 @@ typedef struct offbeat_session {
     offbeat_clock *clock;     /**< of all processes */
     offbeat_start_context *start_context; /**< of all processes, over control_comm */
     offbeat_work *work;                   /**< arrays of this process's work; NULL until it is needed */
-    offbeat_subset *subsets;              /**< communicators of commands with the key "members" */
+    offbeat_subset *subsets;              /**< communicators of some of the processes */
 } offbeat_session;
 
 /** Fills in a zero-initialised session; a failure is fatal. Collective. @param answers used on rank 0 */
@@ -52,9 +48,9 @@ void offbeat_session_renew_comms(offbeat_session *session);
 /** The request of a command, for a communicator. */
 offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm comm);
 
-/** Prepares the call of a command on all processes. Collective. @return the call; NULL on all processes,
- * after answering with the error, if one process could not prepare it */
-offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command);
+/** Prepares the call of a command on all processes, each on its communicator. Collective. @return the call;
+ * NULL on all processes, after answering with the error, if one process could not prepare it */
+offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command, MPI_Comm comm);
 
 /** A harmonised start with this process's delay; a failure is fatal. Collective. */
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
@@ -65,21 +61,6 @@ int offbeat_session_prepare_work(offbeat_session *session, int works);
 
 /** The clock options of a command except the method; keys that are missing have the library's defaults. */
 offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command);
-
-/**
- * The communicator of the ranks in the command's list "members", in the order of the list; without that list
- * the communicator of all processes. Collective over all processes.
- *
- * Subset communicators are kept until the library must select algorithms again. They are created without one
- * of the library's collectives, which may be forced to defective algorithms (MPI_Comm_create_group sends
- * messages).
- * @param[out] comm MPI_COMM_NULL on processes outside the subset
- * @return NULL, or an error message (static storage, the same on all processes)
- */
-const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm);
-
-/** Frees the communicator of the command's list "members", on which messages of a failed call may be left. */
-void offbeat_subset_discard(offbeat_session *session, const offbeat_command *command);
 
 /** Begins the answer to the command that is being executed. */
 offbeat_answer *offbeat_session_answer(offbeat_session *session);

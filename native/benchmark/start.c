@@ -144,7 +144,7 @@ static int prepare_start(offbeat_session *session, const offbeat_command *comman
     *call = NULL;
     if (strcmp(offbeat_command_text(command, "collective"), "none") == 0)
         return 0;
-    *call = offbeat_session_call(session, command);
+    *call = offbeat_session_call(session, command, session->test_comm);
     return *call ? 0 : -1;
 }
 

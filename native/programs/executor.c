@@ -2,6 +2,7 @@
 #include "programs/executor.h"
 
 #include "collectives/collectives.h"
+#include "collectives/layout.h"
 #include "control/p2p_collectives.h"
 #include "programs/exchange.h"
 #include "work/work.h"
@@ -10,10 +11,11 @@
 
 enum { WARM_UPS = 2 };
 
-/* What a step needs; only one of them is not NULL. */
+/* What a step needs; only one of exchange and call is not NULL. */
 typedef struct prepared_step {
     program_exchange *exchange;
     offbeat_call *call;
+    MPI_Comm comm; /* of a collective */
 } prepared_step;
 
 struct program_executor {
@@ -30,7 +32,7 @@ static int needs_arrays(const program_plan *plan) {
 }
 
 /* A call that moves no data has a size that is allowed, and counts of 0. */
-static const char *prepare_call(const program_collective *of, offbeat_call **call) {
+static const char *prepare_call(const program_collective *of, MPI_Comm comm, offbeat_call **call) {
     const int moves_nothing = of->bytes == 0;
     const offbeat_variant variant = {.counts = moves_nothing ? OFFBEAT_COUNTS_NONE : OFFBEAT_COUNTS_EVEN};
     offbeat_request request = {
@@ -39,7 +41,7 @@ static const char *prepare_call(const program_collective *of, offbeat_call **cal
         .datatype = of->datatype,
         .op = of->op,
         .root = of->root,
-        .comm = MPI_COMM_WORLD,
+        .comm = comm,
     };
     const char *why = NULL;
     if (moves_nothing)
@@ -54,17 +56,63 @@ static const char *prepare_call(const program_collective *of, offbeat_call **cal
 
 static const char *prepare_step(const program_step *step, prepared_step *prepared) {
     if (step->kind == PROGRAM_COLLECTIVE)
-        return prepare_call(&step->call, &prepared->call);
+        return prepare_call(&step->call, prepared->comm, &prepared->call);
     if (step->kind != PROGRAM_EXCHANGE)
         return NULL;
     prepared->exchange = program_exchange_create(step);
     return prepared->exchange ? NULL : "no memory for the messages of an exchange";
 }
 
+/* The first step that is a collective on the same communicators as this one, which may be itself. */
+static int first_on_same_comm(const program_plan *plan, int index) {
+    const program_collective *call = &plan->steps[index].call;
+    for (int i = 0; i < index; i++)
+        if (plan->steps[i].kind == PROGRAM_COLLECTIVE &&
+            plan->steps[i].call.communicators == call->communicators &&
+            plan->steps[i].call.stride == call->stride)
+            return i;
+    return index;
+}
+
+/* Whether the communicator of a step was created for it: it is not MPI_COMM_WORLD, and no earlier step's. */
+static int has_own_comm(const program_plan *plan, int index) {
+    const program_step *step = &plan->steps[index];
+    return step->kind == PROGRAM_COLLECTIVE && step->call.communicators > 1 &&
+           first_on_same_comm(plan, index) == index;
+}
+
+/* Creates a communicator of each layout. Collective. @return NULL, or the same error message everywhere */
+static const char *create_comms(program_executor *executor) {
+    const program_plan *plan = executor->plan;
+    for (int i = 0; i < plan->step_count; i++)
+        executor->steps[i].comm = MPI_COMM_NULL;
+    for (int i = 0; i < plan->step_count; i++) {
+        const program_collective *call = &plan->steps[i].call;
+        prepared_step *step = &executor->steps[i];
+        offbeat_layout layout;
+        if (plan->steps[i].kind != PROGRAM_COLLECTIVE)
+            continue;
+        const char *why = offbeat_layout_divide(plan->ranks, call->communicators, call->stride, &layout);
+        if (why)
+            return why;
+        step->comm = executor->steps[first_on_same_comm(plan, i)].comm;
+        if (call->communicators == 1)
+            step->comm = MPI_COMM_WORLD;
+        else if (has_own_comm(plan, i))
+            step->comm = offbeat_layout_create_comm(&layout);
+        if (step->comm == MPI_COMM_NULL)
+            offbeat_fatal("a communicator of a collective could not be created");
+    }
+    return NULL;
+}
+
 /* Prepares the memory of all steps. @return NULL, or an error message */
 static const char *prepare(program_executor *executor) {
     const program_plan *plan = executor->plan;
     size_t buffered_bytes = 0;
+    const char *why = create_comms(executor);
+    if (why)
+        return why;
     if (needs_arrays(plan)) {
         executor->work = offbeat_work_create(plan->buffer_bytes ? (size_t)plan->buffer_bytes
                                                                 : offbeat_work_default_bytes());
@@ -72,7 +120,7 @@ static const char *prepare(program_executor *executor) {
             return "no memory for the arrays of work; take smaller ones with --buffer, or fewer processes";
     }
     for (int i = 0; i < plan->step_count; i++) {
-        const char *why = prepare_step(&plan->steps[i], &executor->steps[i]);
+        why = prepare_step(&plan->steps[i], &executor->steps[i]);
         if (why)
             return why;
         if (executor->steps[i].exchange)
@@ -101,6 +149,8 @@ void program_executor_free(program_executor *executor) {
     for (int i = 0; executor->steps && i < executor->plan->step_count; i++) {
         program_exchange_free(executor->steps[i].exchange);
         offbeat_call_free(&executor->steps[i].call);
+        if (has_own_comm(executor->plan, i) && executor->steps[i].comm != MPI_COMM_NULL)
+            MPI_Comm_free(&executor->steps[i].comm);
     }
     free(executor->steps);
     offbeat_work_free(executor->work);

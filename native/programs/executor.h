@@ -19,7 +19,8 @@ enum { PROGRAM_PAUSE_TRACE = 0, PROGRAM_RESUME_TRACE = 1, PROGRAM_MARK_ITERATION
 typedef struct program_executor program_executor;
 
 /**
- * Prepares all steps on MPI_COMM_WORLD. Local except for datatypes that MPI creates.
+ * Prepares all steps, and creates the communicators of collectives. Collective over MPI_COMM_WORLD; what
+ * fails afterwards is local.
  * @param plan must outlive the executor
  * @param[out] why an error message if the result is NULL (static storage)
  */

@@ -97,12 +97,10 @@ static const char *open_record(run *r) {
     return program_record_open(path_of(r, name), &header, &r->record);
 }
 
-/* Everything before the first message of the program. Collective. @return NULL, or this process's error */
+/* Everything before the first message of the program; the plan was parsed. Collective.
+ * @return NULL, or this process's error */
 static const char *prepare(run *r) {
-    const char *why = parse_plan(r);
-    if (why)
-        return why;
-    why = program_delays_read(path_of(r, "delays"), r->rank, &r->delays);
+    const char *why = program_delays_read(path_of(r, "delays"), r->rank, &r->delays);
     if (!why)
         r->executor = program_executor_create(&r->plan, &why);
     return why ? why : open_record(r);
@@ -187,7 +185,9 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &r.p);
     MPI_Comm_dup(MPI_COMM_WORLD, &r.control_comm);
     offbeat_answer answer = {.out = r.rank == 0 ? stdout : NULL};
-    const char *why = agree(&r, prepare(&r));
+    const char *why = agree(&r, parse_plan(&r));
+    if (!why) /* all processes create communicators, or none */
+        why = agree(&r, prepare(&r));
     if (why)
         offbeat_answer_failure(&answer, why);
     else {

@@ -107,6 +107,8 @@ static const char *read_collective(const offbeat_command *command, int rank, pro
         .op = strdup(offbeat_command_text(command, "op")),
         .bytes = offbeat_command_number(command, "bytes"),
         .root = (int)offbeat_command_number(command, "root"),
+        .communicators = (int)offbeat_command_number(command, "communicators"),
+        .stride = (int)offbeat_command_number(command, "stride"),
     };
     return call->collective && call->datatype && call->op ? NULL : no_memory;
 }

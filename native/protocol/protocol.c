@@ -31,6 +31,12 @@
     ROOT
 #define COLLECTIVE TEXT("collective", NULL, NULL, "the collective, by its MPI name in lower case")
 #define CALL CALL_OF(COLLECTIVE)
+#define LAYOUT \
+    NUMBER("communicators", 1, INT_MAX, "1", \
+           "number of communicators of equal size that call at the same time; it divides the number of processes"), \
+    NUMBER("stride", 1, INT_MAX, "1", \
+           "distance between the ranks of consecutive members of a communicator; it divides the number of" \
+           " communicators")
 #define REPETITIONS NUMBER("repetitions", 1, INT64_MAX, "1", \
     "number of valid repetitions, of starts or of synchronisations")
 #define WARMUPS NUMBER("warmups", 0, INT_MAX, "1", "calls or repetitions before the measurement")
@@ -92,13 +98,14 @@ const offbeat_verb offbeat_verbs[] = {
           CHOICE("counts", "even uneven reversed none", "even",
                  "`even`, `uneven` (0, 1 or 2 times the size, of irregular collectives), `reversed` (blocks in"
                  " descending order with gaps between them, where there are displacements) or `none` (0 for all)"),
-          CALL,
+          CALL, LAYOUT,
           NUMBERS("members", INT_MAX, NULL, "all",
                   "ranks of the communicator, in this order, separated by commas")),
      ANSWERS(A_NUMBER("wrong"), A_TEXT("error"))},
     {OFFBEAT_DRIVER, "observe",
-     "`observe collective=...`: answers the algorithm functions entered and the messages sent in one call.",
-     KEYS(CALL),
+     "`observe collective=...`: answers the algorithm functions entered and the messages sent in one call. Of several"
+     " communicators, the messages are those of the first one, between its ranks.",
+     KEYS(CALL, LAYOUT),
      ANSWERS(A_FLAG("sees_functions"), A_FLAG("sees_messages"), A_TEXT("functions"),
              {"messages", OFFBEAT_ROWS, 0})},
     {OFFBEAT_DRIVER, "measure",
@@ -108,12 +115,12 @@ const offbeat_verb offbeat_verbs[] = {
      " the delays of one call of FILE; an invalid repetition is repeated with the same call.",
      KEYS(WARMUPS, LIMITS,
           TEXT("sequence", NULL, "none: every repetition has the same delays",
-               "file on rank 0's node with one line per call: one delay per rank, in nanoseconds, separated by"
-               " blanks; replaces `delays`. A relative path is relative to the directory of the sample file"),
+               "file on rank 0's node with one line per call: one delay per rank of a communicator, in nanoseconds,"
+               " separated by blanks; replaces `delays`. A relative path is relative to the directory of the sample file"),
           NUMBER("call", 0, INT_MAX, "0", "the first call of the sequence, from 0"),
           NUMBERS("delays", OFFBEAT_MAX_NS, "0", NULL,
-                  "one delay per rank, in nanoseconds, separated by commas; missing delays are 0"),
-          CALL),
+                  "one delay per rank of a communicator, in nanoseconds, separated by commas; missing delays are 0"),
+          CALL, LAYOUT),
      ANSWERS(A_NUMBER("tried"), A_NUMBER("valid"), {"calls", OFFBEAT_NUMBER, 1}, {"next", OFFBEAT_NUMBER, 1})},
     {OFFBEAT_DRIVER, "partitioned",
      "`partitioned approach=A bytes=N partitions=P threads=T delays=...`: measures a message from rank 0 to rank 1"
@@ -132,9 +139,10 @@ const offbeat_verb offbeat_verbs[] = {
      .keys = no_keys, ANSWERS({"approaches", OFFBEAT_TEXTS, 0})},
     {OFFBEAT_DRIVER, "fingerprint",
      "`fingerprint collective=... delay_ns=D`: delays one rank after another, by D or twice the duration of an"
-     " undelayed call, whichever is longer. Answers which ranks left the call late each time.",
+     " undelayed call, whichever is longer. Answers which ranks left the call late each time; of several"
+     " communicators those of the first one.",
      KEYS(NUMBER("most", 1, INT_MAX, "64", "maximum number of processes that are delayed in turn, evenly spread"),
-          DELAY_NS("5000000", "minimum delay of the delayed process, in nanoseconds"), CALL),
+          DELAY_NS("5000000", "minimum delay of the delayed process, in nanoseconds"), CALL, LAYOUT),
      ANSWERS({"late", OFFBEAT_ROWS, 0})},
     {OFFBEAT_DRIVER, "pingpong",
      "`pingpong from=A to=B bytes=N messages=K`: each repetition is K round trips between two processes. Answers"
@@ -260,7 +268,7 @@ const offbeat_verb offbeat_verbs[] = {
           NUMBER("to", 0, INT_MAX, NULL, "the rank that receives"), MESSAGE_BYTES),
      .answers = no_answers},
     {OFFBEAT_EXECUTOR, "collective", "`collective collective=C bytes=N`: a phase that is a collective.",
-     KEYS(CALL, EVERY), .answers = no_answers},
+     KEYS(CALL, LAYOUT, EVERY), .answers = no_answers},
     {OFFBEAT_EXECUTOR, "delay",
      "`delay`: a place for delays, where ranks have no other work. Delays are in the file `delays`: for each rank"
      " the position of its first record in bytes, and one position more for the end of the last rank's records;"

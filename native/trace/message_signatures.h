@@ -90,7 +90,7 @@
 #define OFFBEAT_ENTER_RECV_INIT OFFBEAT_ENTER_MESSAGE
 #define OFFBEAT_ENTER_MRECV(function, flags)                                                                 \
     OFFBEAT_ENTER_IMRECV(function, flags)                                                                    \
-    OWN_STATUS(status, call.found != NULL)
+    OWN_STATUS(status, call.is_found)
 #define OFFBEAT_ENTER_IMRECV(function, flags)                                                                \
     offbeat_tracer_message_call call;                                                                        \
     offbeat_tracer_message_take(&call, function, (flags) | LANGUAGE, MESSAGE_AT(message),                    \

@@ -2,54 +2,33 @@
 #include "trace/requests.h"
 
 #include "trace/communicators.h"
-#include "trace/message_call.h"
 #include "trace/process_state.h"
-#include "trace/skipped_messages.h"
 
 #include <stdlib.h>
 
 static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 
-/* --- requests of collectives --- */
-
-/* A request of a collective, which is added to the table once it is set; NULL if memory is exhausted. */
-static offbeat_tracer_request *request_of(MPI_Request handle, const offbeat_trace_record *record) {
-    uint32_t number;
-    offbeat_tracer_request *request = handle != MPI_REQUEST_NULL ? offbeat_tracer_request_new(&number) : NULL;
-    if (request == NULL)
-        return NULL;
-    request->handle = (uintptr_t)handle;
-    request->is_message = 0;
-    request->record = *record;
-    return request;
-}
-
-void offbeat_tracer_request_add(MPI_Request request, const offbeat_trace_record *record, int is_persistent) {
-    offbeat_tracer_request *added = request_of(request, record);
-    if (added == NULL)
-        return;
-    added->is_persistent = is_persistent != 0;
-    added->is_active = added->is_recorded = !is_persistent;
-    offbeat_tracer_request_insert(table, added);
-}
-
 void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_trace_record *record,
                                             int is_recorded, const MPI_Comm *newcomm,
                                             const MPI_Fint *newcomm_fortran) {
-    offbeat_tracer_request *added = request_of(request, record);
-    if (added == NULL)
+    if (request == MPI_REQUEST_NULL)
         return;
-    added->is_active = 1;
-    added->is_recorded = is_recorded != 0;
-    added->newcomm = newcomm;
-    added->newcomm_fortran = newcomm_fortran;
-    offbeat_tracer_request_insert(table, added);
+    offbeat_tracer_requests_lock();
+    offbeat_tracer_request *added = offbeat_tracer_request_new();
+    if (added != NULL) {
+        added->is_message = 0;
+        added->is_recorded = is_recorded != 0;
+        added->newcomm = newcomm;
+        added->newcomm_fortran = newcomm_fortran;
+        added->record = *record;
+        offbeat_tracer_request_insert(table, added, (uintptr_t)request);
+    }
+    offbeat_tracer_requests_unlock();
 }
 
 /* --- completing and starting calls --- */
 
-/* Makes space for handles and statuses beyond the inline ones. @return whether there is enough memory */
-static int reserve_scratch(offbeat_tracer_completion *completion, int count) {
+int offbeat_tracer_completion_reserve(offbeat_tracer_completion *completion, int count) {
     offbeat_tracer_thread *thread = completion->thread;
     const size_t bytes = (size_t)count * (sizeof *completion->handles + sizeof(MPI_Status));
     if (thread->scratch_bytes < bytes) {
@@ -59,54 +38,6 @@ static int reserve_scratch(offbeat_tracer_completion *completion, int count) {
     }
     completion->handles = thread->scratch;
     return thread->scratch != NULL;
-}
-
-static void copy_handles(offbeat_tracer_completion *completion, const offbeat_tracer_request_list *requests) {
-    completion->handles = completion->inline_handles;
-    /* Out of memory: the completions are not recorded. */
-    if (requests->count > OFFBEAT_TRACER_INLINE_REQUESTS && !reserve_scratch(completion, requests->count))
-        return;
-    for (int i = 0; i < requests->count; i++)
-        completion->handles[i] =
-            (uintptr_t)(!requests->is_fortran ? requests->handles[i]
-                                              : PMPI_Request_f2c(requests->fortran_handles[i]));
-    completion->count = requests->count > 0 ? requests->count : 0;
-}
-
-void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion, uint16_t function,
-                                     int completed_by, offbeat_tracer_request_list requests,
-                                     offbeat_tracer_caller caller) {
-    completion->thread = &offbeat_tracer_this_thread;
-    completion->count = 0;
-    completion->has_messages = 0;
-    const size_t outstanding = table->count;
-    if (completion->thread->depth++ > 0 || !offbeat_tracer_is_tracing ||
-        (outstanding == 0 && !offbeat_tracer_state.config.has_messages))
-        return;
-    completion->caller = caller;
-    completion->function = function;
-    completion->flags = (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT);
-    completion->is_fortran = requests.is_fortran;
-    if (completion->is_fortran)
-        completion->flags |= OFFBEAT_TRACE_FORTRAN;
-    completion->has_written_records = completion->has_written_messages = 0;
-    completion->has_messages = offbeat_tracer_state.config.has_messages;
-    if (outstanding > 0)
-        copy_handles(completion, &requests);
-    completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
-}
-
-void *offbeat_tracer_completion_statuses(offbeat_tracer_completion *completion) {
-    if (!completion->has_messages || completion->count == 0)
-        return NULL;
-    if (completion->count <= OFFBEAT_TRACER_INLINE_REQUESTS)
-        return completion->inline_statuses;
-    return completion->handles + completion->count;
-}
-
-static void read_exit_time(offbeat_tracer_completion *completion) {
-    if (completion->count > 0 || completion->has_messages)
-        completion->exit_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
 }
 
 /* The call itself, for those that wrote nothing else. */
@@ -123,33 +54,37 @@ static offbeat_tracer_message_call call_of(const offbeat_tracer_completion *comp
     };
 }
 
+static __attribute__((noinline)) void write_call(const offbeat_tracer_completion *completion,
+                                                 int has_succeeded) {
+    const offbeat_tracer_message_call call = call_of(completion);
+    if (has_succeeded)
+        offbeat_tracer_message_write_call(&call, OFFBEAT_TRACE_REQUESTS, OFFBEAT_TRACE_UNKNOWN);
+    else
+        offbeat_tracer_message_write_poll(&call);
+}
+
 /* @param has_succeeded whether the call, if it is a test, completed what it tested */
-static void leave(const offbeat_tracer_completion *completion, int has_succeeded) {
-    if (completion->has_messages && !completion->has_written_records && !completion->has_written_messages) {
-        const offbeat_tracer_message_call call = call_of(completion);
-        if (has_succeeded)
-            offbeat_tracer_message_write_call(&call, OFFBEAT_TRACE_REQUESTS, OFFBEAT_TRACE_UNKNOWN);
-        else
-            offbeat_tracer_message_write_poll(&call);
-    }
+OFFBEAT_TRACER_INLINE void leave(const offbeat_tracer_completion *completion, int has_succeeded) {
+    if (completion->has_messages && !completion->has_written_records && !completion->has_written_messages)
+        write_call(completion, has_succeeded);
     completion->thread->depth--;
 }
 
 /* Looked up once, for the first of several requests. */
-static uint64_t call_site(offbeat_tracer_completion *completion) {
+OFFBEAT_TRACER_INLINE uint64_t call_site(offbeat_tracer_completion *completion) {
     if (!completion->has_written_records && !completion->has_written_messages)
         completion->address = offbeat_tracer_call_site(completion->thread, completion->caller);
     return completion->address;
 }
 
 /* Flags of a phase by this call, from those of the issue. */
-static uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags, uint16_t phase,
+OFFBEAT_TRACER_INLINE uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags, uint16_t phase,
                             int is_failed) {
     issue_flags &= (uint16_t) ~(OFFBEAT_TRACE_PHASE | OFFBEAT_TRACE_FAILED);
     return issue_flags | completion->flags | phase | (is_failed ? OFFBEAT_TRACE_FAILED : 0);
 }
 
-static void write_record(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
+OFFBEAT_TRACER_INLINE void write_record(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
                          uint16_t phase, int is_failed) {
     offbeat_trace_record record = request->record;
     record.enter_ns = completion->enter_ns;
@@ -162,7 +97,7 @@ static void write_record(offbeat_tracer_completion *completion, const offbeat_tr
     offbeat_tracer_write_record(completion->thread, &record);
 }
 
-static void write_message(offbeat_tracer_completion *completion, offbeat_trace_message *message) {
+OFFBEAT_TRACER_INLINE void write_message(offbeat_tracer_completion *completion, offbeat_trace_message *message) {
     message->enter_ns = completion->enter_ns;
     message->exit_ns = completion->exit_ns;
     message->address = call_site(completion);
@@ -173,7 +108,7 @@ static void write_message(offbeat_tracer_completion *completion, offbeat_trace_m
 }
 
 /* Whether a message was cancelled by its status. */
-static int is_cancelled(const offbeat_tracer_request *request, const MPI_Status *status) {
+OFFBEAT_TRACER_INLINE int is_cancelled(const offbeat_tracer_request *request, const MPI_Status *status) {
     int is_set = 0;
     return request->is_cancelled && status != NULL && PMPI_Test_cancelled(status, &is_set) == MPI_SUCCESS &&
            is_set;
@@ -181,7 +116,7 @@ static int is_cancelled(const offbeat_tracer_request *request, const MPI_Status 
 
 /* A completion of a message; `status` may be NULL. A request that was posted unrecorded is written if it is
  * completed within the window, and else counted as skipped. */
-static void complete_message(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
+OFFBEAT_TRACER_INLINE void complete_message(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
                              const MPI_Status *status, int is_failed) {
     offbeat_trace_message message = request->message;
     const int was_resolved = message.peer != OFFBEAT_TRACE_UNKNOWN && message.tag != OFFBEAT_TRACE_UNKNOWN;
@@ -192,8 +127,9 @@ static void complete_message(offbeat_tracer_completion *completion, const offbea
         offbeat_tracer_message_resolve(&message, status);
     const int is_received = !(message.flags & (OFFBEAT_TRACE_FAILED | OFFBEAT_TRACE_CANCELLED));
     if (!request->is_recorded && !offbeat_tracer_in_window(completion->enter_ns)) {
+        const offbeat_trace_message skipped = message; /* as in offbeat_tracer_message_state_skipped */
         if (is_received)
-            offbeat_tracer_message_skip(&message);
+            offbeat_tracer_message_skip(&skipped);
         return;
     }
     if (is_received && (!was_resolved || !request->is_recorded))
@@ -223,13 +159,22 @@ enum { EXCHANGES_HAVE_STATUS = 1 };
 enum { EXCHANGES_HAVE_STATUS = 0 };
 #endif
 
-/* Writes the completion of a request, and frees it unless it is persistent. */
-static void finish(offbeat_tracer_completion *completion, offbeat_tracer_request *request,
-                   const MPI_Status *status, int is_failed) {
+/* Writes and frees the send of MPI_Isendrecv. */
+static __attribute__((noinline)) void finish_other(offbeat_tracer_completion *completion,
+                                                   offbeat_tracer_request *other, int is_failed) {
+    complete_message(completion, other, NULL, is_failed);
+    offbeat_tracer_requests_lock();
+    offbeat_tracer_request_delete(other);
+    offbeat_tracer_requests_unlock();
+}
+
+/* Writes the completion of a request, which is inactive afterwards. */
+OFFBEAT_TRACER_INLINE void finish(offbeat_tracer_completion *completion, offbeat_tracer_request *request,
+                                  const MPI_Status *status, int is_failed) {
     if (request->is_message && request->is_active) {
         const int has_status = request->other == NULL || EXCHANGES_HAVE_STATUS;
         if (request->other != NULL)
-            complete_message(completion, request->other, NULL, is_failed);
+            finish_other(completion, request->other, is_failed);
         complete_message(completion, request, has_status ? status : NULL, is_failed);
     } else if (request->is_active && request->is_recorded) {
         write_record(completion, request, OFFBEAT_TRACE_COMPLETION, is_failed);
@@ -237,19 +182,15 @@ static void finish(offbeat_tracer_completion *completion, offbeat_tracer_request
     if (!is_failed && (request->newcomm != NULL || request->newcomm_fortran != NULL))
         define_newcomm(request);
     request->is_active = 0;
-    if (request->is_persistent)
-        return;
-    if (request->other != NULL)
-        offbeat_tracer_request_delete(request->other);
-    offbeat_tracer_request_delete(request);
 }
 
-static void complete(offbeat_tracer_completion *completion, uintptr_t handle, const MPI_Status *status,
+OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintptr_t handle, const MPI_Status *status,
                      int code) {
     const int class = class_of(code, status);
     if ((MPI_Request)handle == MPI_REQUEST_NULL || class == MPI_ERR_PENDING)
         return;
-    offbeat_tracer_request *request = offbeat_tracer_request_take(table, handle, completion->enter_ns);
+    offbeat_tracer_request copy,
+        *request = offbeat_tracer_request_take(table, handle, completion->enter_ns, &copy);
     if (request != NULL)
         finish(completion, request, status, class != MPI_SUCCESS);
 }
@@ -272,7 +213,6 @@ static void complete_at(offbeat_tracer_completion *completion, int i, int status
 
 void offbeat_tracer_completion_leave_all(offbeat_tracer_completion *completion, int code, int are_complete,
                                          const void *statuses) {
-    read_exit_time(completion);
     for (int i = 0; i < completion->count && are_complete; i++)
         complete_at(completion, i, i, statuses, code);
     leave(completion, are_complete);
@@ -280,7 +220,6 @@ void offbeat_tracer_completion_leave_all(offbeat_tracer_completion *completion, 
 
 void offbeat_tracer_completion_leave_some(offbeat_tracer_completion *completion, int code, int count,
                                           const int *indices, const void *statuses, int first) {
-    read_exit_time(completion);
     const int is_none = count == MPI_UNDEFINED;
     for (int i = 0; i < count && i < completion->count && !is_none; i++) {
         const int index = indices[i] - first; /* MPI_UNDEFINED: there was no active request */
@@ -315,7 +254,6 @@ static void start(offbeat_tracer_completion *completion, offbeat_tracer_request 
 }
 
 void offbeat_tracer_start_leave(offbeat_tracer_completion *completion, int code) {
-    read_exit_time(completion);
     for (int i = 0; i < completion->count; i++) {
         offbeat_tracer_request *request = offbeat_tracer_request_find(table, completion->handles[i]);
         if (request != NULL && request->is_persistent)
@@ -325,22 +263,17 @@ void offbeat_tracer_start_leave(offbeat_tracer_completion *completion, int code)
 }
 
 void offbeat_tracer_free_leave(offbeat_tracer_completion *completion, int code) {
-    read_exit_time(completion);
-    offbeat_tracer_request *request =
-        completion->count > 0
-            ? offbeat_tracer_request_take(table, completion->handles[0], completion->enter_ns)
-            : NULL;
+    offbeat_tracer_request copy, *request = NULL;
+    if (completion->count > 0)
+        request = offbeat_tracer_request_take(table, completion->handles[0], completion->enter_ns, &copy);
+    if (request != NULL)
+        finish(completion, request, NULL, code != MPI_SUCCESS);
     if (request != NULL && request->is_persistent)
         offbeat_tracer_request_remove(table, request);
-    if (request != NULL) {
-        request->is_persistent = 0;
-        finish(completion, request, NULL, code != MPI_SUCCESS);
-    }
     leave(completion, 1);
 }
 
 void offbeat_tracer_cancel_leave(offbeat_tracer_completion *completion, int code) {
-    read_exit_time(completion);
     if (completion->count > 0 && code == MPI_SUCCESS) {
         offbeat_tracer_request *request = offbeat_tracer_request_find(table, completion->handles[0]);
         if (request != NULL)

@@ -11,11 +11,7 @@
 #ifndef OFFBEAT_TRACE_REQUESTS_H
 #define OFFBEAT_TRACE_REQUESTS_H
 
-#include "trace/call_path.h"
-#include "trace/request_table.h"
-#include "trace/thread_state.h"
-
-#include <mpi.h>
+#include "trace/message_call.h"
 
 enum { OFFBEAT_TRACER_INLINE_REQUESTS = 8 };
 
@@ -45,23 +41,87 @@ typedef struct offbeat_tracer_request_list {
 } offbeat_tracer_request_list;
 
 /** Adds the request of a collective. @param record of its issue */
-void offbeat_tracer_request_add(MPI_Request request, const offbeat_trace_record *record, int is_persistent);
+OFFBEAT_TRACER_INLINE void offbeat_tracer_request_add(MPI_Request handle, const offbeat_trace_record *record,
+                                                      int is_persistent) {
+    if (handle == MPI_REQUEST_NULL)
+        return;
+    offbeat_tracer_requests_lock();
+    offbeat_tracer_request *request = offbeat_tracer_request_new();
+    if (__builtin_expect(request != NULL, 1)) {
+        request->is_message = 0;
+        request->is_persistent = is_persistent != 0;
+        request->is_active = request->is_recorded = !is_persistent;
+        request->record = *record;
+        offbeat_tracer_request_insert(&offbeat_tracer_requests, request, (uintptr_t)handle);
+    }
+    offbeat_tracer_requests_unlock();
+}
 
 /** Adds the request of a nonblocking constructor; one of both pointers to the new communicator is NULL. */
 void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_trace_record *record,
                                             int is_recorded, const MPI_Comm *newcomm,
                                             const MPI_Fint *newcomm_fortran);
 
-/** Enters a call. Copies its handles, as the call sets them to MPI_REQUEST_NULL.
+/** Makes space for handles and statuses beyond the inline ones. @return whether there is enough memory */
+int offbeat_tracer_completion_reserve(offbeat_tracer_completion *completion, int count);
+
+/** Copies the handles of a call, as it sets them to MPI_REQUEST_NULL. If memory is exhausted, the completions
+ * are not recorded. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_copy(offbeat_tracer_completion *completion,
+                                                          const offbeat_tracer_request_list *requests) {
+    completion->handles = completion->inline_handles;
+    if (requests->count > OFFBEAT_TRACER_INLINE_REQUESTS &&
+        !offbeat_tracer_completion_reserve(completion, requests->count))
+        return;
+    for (int i = 0; i < requests->count; i++)
+        completion->handles[i] =
+            (uintptr_t)(!requests->is_fortran ? requests->handles[i]
+                                              : PMPI_Request_f2c(requests->fortran_handles[i]));
+    completion->count = requests->count > 0 ? requests->count : 0;
+}
+
+/** Enters a call.
  * @param function     its id
  * @param completed_by OFFBEAT_TRACE_BY_WAIT and so on; OFFBEAT_TRACE_BY_NONE for a start */
-void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion, uint16_t function,
-                                     int completed_by, offbeat_tracer_request_list requests,
-                                     offbeat_tracer_caller caller);
+OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion,
+                                                           uint16_t function, int completed_by,
+                                                           offbeat_tracer_request_list requests,
+                                                           offbeat_tracer_caller caller) {
+    completion->thread = &offbeat_tracer_this_thread;
+    completion->count = 0;
+    completion->has_messages = 0;
+    const size_t outstanding = atomic_load_explicit(&offbeat_tracer_requests.count, memory_order_relaxed);
+    if (completion->thread->depth++ > 0 ||
+        !atomic_load_explicit(&offbeat_tracer_is_tracing, memory_order_relaxed) ||
+        (outstanding == 0 && !offbeat_tracer_state.config.has_messages))
+        return;
+    completion->caller = caller;
+    completion->function = function;
+    completion->flags =
+        (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT | (requests.is_fortran ? OFFBEAT_TRACE_FORTRAN : 0));
+    completion->is_fortran = requests.is_fortran;
+    completion->has_written_records = completion->has_written_messages = 0;
+    completion->has_messages = offbeat_tracer_state.config.has_messages;
+    if (outstanding > 0)
+        offbeat_tracer_completion_copy(completion, &requests);
+    completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
+}
 
 /** The statuses to pass instead of ignored ones, as many as handles; NULL: the ignored ones. Fortran's have
  * the same layout as those of C in all libraries. */
-void *offbeat_tracer_completion_statuses(offbeat_tracer_completion *completion);
+static inline void *offbeat_tracer_completion_statuses(offbeat_tracer_completion *completion) {
+    if (!completion->has_messages || completion->count == 0)
+        return NULL;
+    if (completion->count <= OFFBEAT_TRACER_INLINE_REQUESTS)
+        return completion->inline_statuses;
+    return completion->handles + completion->count;
+}
+
+/** Reads the clock after a call; one of the functions below must follow. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_exit(offbeat_tracer_completion *completion) {
+    if (completion->count > 0 || completion->has_messages)
+        completion->exit_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
+}
 
 /** Leaves a call that completes all requests or none.
  * @param statuses one for each request; NULL: they were ignored */

@@ -92,13 +92,18 @@
 
 /* --- what the wrappers of functions on requests do after the call, by `result` in wrapped_functions.h --- */
 
+#define OFFBEAT_LEFT(...)                                                                                    \
+    offbeat_tracer_completion_exit(&completion);                                                             \
+    __VA_ARGS__
 #define ALL(are_complete, statuses)                                                                          \
-    offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses))
+    OFFBEAT_LEFT(                                                                                            \
+        offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses)))
 #define SOME(count, indices, statuses)                                                                       \
-    offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, READABLE(statuses), FIRST_INDEX)
-#define STARTED offbeat_tracer_start_leave(&completion, CODE)
-#define FREED offbeat_tracer_free_leave(&completion, CODE)
-#define CANCELLED offbeat_tracer_cancel_leave(&completion, CODE)
+    OFFBEAT_LEFT(offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, READABLE(statuses), \
+                                                      FIRST_INDEX))
+#define STARTED OFFBEAT_LEFT(offbeat_tracer_start_leave(&completion, CODE))
+#define FREED OFFBEAT_LEFT(offbeat_tracer_free_leave(&completion, CODE))
+#define CANCELLED OFFBEAT_LEFT(offbeat_tracer_cancel_leave(&completion, CODE))
 
 // NOLINTEND(bugprone-macro-parentheses)
 

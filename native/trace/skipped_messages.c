@@ -5,12 +5,10 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static offbeat_tracer_number_table table; /* 1 + the number of skipped messages */
-static _Atomic size_t keys_with_skipped;  /* mostly 0, and then recorded messages look up nothing */
+_Atomic size_t offbeat_tracer_keys_with_skipped; /* mostly 0, and then recorded messages look up nothing */
 
 /* FNV-1a, by 32-bit numbers. */
 static uint64_t hash_of(const offbeat_trace_message *message) {
@@ -34,22 +32,23 @@ void offbeat_tracer_message_skip(const offbeat_trace_message *message) {
     pthread_mutex_lock(&lock);
     uint64_t *number = offbeat_tracer_number_of(&table, hash_of(message));
     if (number != NULL) {
-        keys_with_skipped += *number <= 1;
+        offbeat_tracer_keys_with_skipped += *number <= 1;
         *number = *number == 0 ? 2 : *number + 1;
     }
     pthread_mutex_unlock(&lock);
 }
 
-void offbeat_tracer_message_state_skipped(offbeat_trace_message *message) {
-    if (keys_with_skipped == 0 || !is_resolved(message))
-        return;
+int32_t offbeat_tracer_message_take_skipped(const offbeat_trace_message *message) {
+    uint64_t skipped = 0;
+    if (!is_resolved(message))
+        return 0;
     pthread_mutex_lock(&lock);
     uint64_t *number = offbeat_tracer_number_of(&table, hash_of(message));
     if (number != NULL) {
-        const uint64_t skipped = *number > 1 ? *number - 1 : 0;
-        keys_with_skipped -= skipped > 0;
-        message->partition = skipped > INT_MAX ? INT_MAX : (int32_t)skipped;
+        skipped = *number > 1 ? *number - 1 : 0;
+        offbeat_tracer_keys_with_skipped -= skipped > 0;
         *number = 1;
     }
     pthread_mutex_unlock(&lock);
+    return skipped > INT_MAX ? INT_MAX : (int32_t)skipped;
 }

@@ -19,23 +19,28 @@ namespace offbeat::python {
 namespace {
 
 /** An algorithm refuses a call at all ranks or at none, and most ranks send as many messages as the middle
- * rank: writes the programs of only the first, the middle and the last rank and of the root. */
+ * rank: writes the programs of only the first, the middle and the last rank and of the root of each communicator.
+ */
 std::pair<std::string, int64_t> preview(const std::string &collective, const std::string &family,
                                         const std::string &name, const std::map<std::string, int64_t> &values,
                                         int p, int root, int64_t count, int64_t element_bytes,
-                                        const std::vector<int> &node_of_rank, bool commutative) {
+                                        const std::vector<int> &node_of_rank, bool commutative,
+                                        int communicators, int stride) {
     const auto &algorithm = algorithm_named(collective, family, name);
     const nb::gil_scoped_release unlocked;
     schedule::Program program;
     int64_t messages = 0;
     try {
         const auto parameters = parameters_of(algorithm, values);
-        const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
-        for (const int rank : std::set<int>{0, root, p / 2, p - 1}) {
-            algorithms::write_program(algorithm, parameters, owned.call, rank, program);
-            messages +=
-                std::ranges::count_if(program.operations, schedule::is_send) * (rank == p / 2 ? p : 1);
-        }
+        const OwnedCalls owned(collective, {p, communicators, stride}, root, count, element_bytes,
+                               node_of_rank, commutative);
+        for (int communicator = 0; communicator < communicators; ++communicator)
+            for (const int member : std::set<int>{0, root, p / 2, p - 1}) {
+                owned.write_program(algorithm, parameters, owned.layout().rank(communicator, member),
+                                    program);
+                messages +=
+                    std::ranges::count_if(program.operations, schedule::is_send) * (member == p / 2 ? p : 1);
+            }
     } catch (const std::invalid_argument &refusal) {
         return {refusal.what(), 0};
     }
@@ -85,6 +90,7 @@ void bind_catalogue(nb::module_ &module) {
     module.def("preview", &preview, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
                nb::arg("parameters"), nb::arg("p"), nb::arg("root"), nb::arg("count"),
                nb::arg("element_bytes"), nb::arg("node_of_rank"), nb::arg("commutative") = true,
+               nb::arg("communicators") = 1, nb::arg("stride") = 1,
                "Why an algorithm refuses a call, as one sentence ('' if it does not), and about how many "
                "messages its schedule has. Nothing is built.");
 }

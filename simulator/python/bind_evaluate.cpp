@@ -63,12 +63,15 @@ void bind_evaluate(nb::module_ &module) {
     nb::class_<Schedule>(module, "Schedule",
                          "The programs of all ranks of one collective call, for evaluate().")
         .def(nb::init<const std::string &, const std::string &, const std::string &,
-                      const std::map<std::string, int64_t> &, int, int, int64_t, int64_t, std::vector<int>,
-                      bool, bool>(),
+                      const std::map<std::string, int64_t> &, int, int, int64_t, int64_t, const std::vector<int> &,
+                      bool, bool, int, int>(),
              nb::arg("collective"), nb::arg("family"), nb::arg("name"), nb::arg("parameters"), nb::arg("p"),
              nb::arg("root"), nb::arg("count"), nb::arg("element_bytes"), nb::arg("node_of_rank"),
-             nb::arg("commutative") = true, nb::arg("local_work") = false,
-             "local_work: keep local work, for networks with costs of reductions, copies and receipts.")
+             nb::arg("commutative") = true, nb::arg("local_work") = false, nb::arg("communicators") = 1,
+             nb::arg("stride") = 1,
+             "local_work: keep local work, for networks with costs of reductions, copies and receipts. "
+             "communicators: so many of p processes each call at the same time; the ranks of consecutive "
+             "members are `stride` apart, and node_of_rank has the nodes of all processes.")
         .def(nb::init<const Programs &, bool>(), nb::arg("programs"), nb::arg("local_work") = false,
              "An algorithm that was written in Python.")
         .def_prop_ro("p", [](const Schedule &schedule) { return schedule.graph().p; })

@@ -4,11 +4,13 @@
 
 #include "algorithms/catalogue.hpp"
 #include "schedule/collective.hpp"
+#include "schedule/communicators.hpp"
 #include "schedule/program.hpp"
 
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +33,25 @@ class OwnedCall {
 
   private:
     std::optional<schedule::NodeMap> node_map_;
+};
+
+/** The same call of several communicators at the same time. */
+class OwnedCalls {
+  public:
+    /** @param node_of_rank  of all processes. Raises as OwnedCall, also for an invalid layout. */
+    OwnedCalls(const std::string &collective, const schedule::CommunicatorLayout &of, int root, int64_t count,
+               int64_t element_bytes, const std::vector<int> &node_of_rank, bool commutative);
+
+    [[nodiscard]] const schedule::CommunicatorLayout &layout() const {
+        return layout_;
+    }
+    /** Writes the program of one process, whose peers are numbered among all processes. */
+    void write_program(const algorithms::Algorithm &algorithm, const algorithms::Parameters &parameters,
+                       int rank, schedule::Program &program) const;
+
+  private:
+    schedule::CommunicatorLayout layout_;
+    std::deque<OwnedCall> calls_; /**< by communicator */
 };
 
 /** Raises std::invalid_argument with a sentence. */

@@ -17,21 +17,23 @@
 
 namespace offbeat::python {
 
-/** The programs of all ranks of one call, and their messages on the network of the last evaluation. */
+/** The programs of all ranks of one call, or of the same call on several communicators, and their messages on the network of the last evaluation. */
 class Schedule {
   public:
     Schedule(const std::string &collective, const std::string &family, const std::string &name,
              const std::map<std::string, int64_t> &values, int p, int root, int64_t count,
-             int64_t element_bytes, std::vector<int> node_of_rank, bool commutative, bool local_work) {
+             int64_t element_bytes, const std::vector<int> &node_of_rank, bool commutative, bool local_work,
+             int communicators, int stride) {
         const auto &algorithm = algorithm_named(collective, family, name);
         const auto parameters = parameters_of(algorithm, values);
-        const OwnedCall owned(collective, p, root, count, element_bytes, std::move(node_of_rank),
-                              commutative);
+        const OwnedCalls owned(collective, {p, communicators, stride}, root, count, element_bytes,
+                               node_of_rank, commutative);
         const nanobind::gil_scoped_release unlocked;
-        schedule::GraphBuilder builder(p, local_work);
+        const int processes = owned.layout().processes();
+        schedule::GraphBuilder builder(processes, local_work);
         schedule::Program program;
-        for (int rank = 0; rank < p; ++rank) {
-            algorithms::write_program(algorithm, parameters, owned.call, rank, program);
+        for (int rank = 0; rank < processes; ++rank) {
+            owned.write_program(algorithm, parameters, rank, program);
             builder.add(program);
         }
         graph_ = builder.build();

@@ -51,6 +51,8 @@ class Schedule:
         node_of_rank: Sequence[int],
         commutative: bool = True,
         local_work: bool = False,
+        communicators: int = 1,
+        stride: int = 1,
     ) -> None: ...
     @property
     def messages(self) -> int: ...
@@ -118,8 +120,8 @@ class ProgramRun:
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]: ...
 
-# The arguments of preview and messages are those of a Schedule.
-def preview(*call: Any) -> tuple[str, int]: ...
+# The arguments of preview and messages are those of a Schedule; messages() has one communicator.
+def preview(*call: Any, communicators: int = 1, stride: int = 1) -> tuple[str, int]: ...
 
 Messages = dict[str, NDArray[Any]]
 """source, target, elements, tag and depth of every message."""

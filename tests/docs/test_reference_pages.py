@@ -60,12 +60,19 @@ def test_the_committed_pages_are_current() -> None:
 def test_a_page_that_was_edited_by_hand_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(WRITER))
     main = runpy.run_path(str(WRITER / "__main__.py"))
-    for name in main["PAGES"]:
-        (tmp_path / name).write_text(main["text_of"](name), encoding="utf-8")
-    monkeypatch.setitem(main["stale"].__globals__, "REFERENCE", tmp_path)
-    assert main["stale"]() == []
-    (tmp_path / "results.md").write_text("# Results\n", encoding="utf-8")
-    assert main["stale"]() == ["results.md"]
+    for path, page in main["texts"](tmp_path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    assert list(main["stale"](tmp_path)) == []
+    edited = [tmp_path / "docs/reference/results.md", tmp_path / "packaging/share/man/man1/offbeat-run.1"]
+    for path in edited:
+        path.write_text(path.read_text(encoding="utf-8").replace("e", "E", 1), encoding="utf-8")
+    (tmp_path / "packaging/share/man/man1/offbeat-removed.1").write_text(".TH\n", encoding="utf-8")
+    assert [path.name for path, _ in main["stale"](tmp_path)] == [
+        "results.md",
+        "offbeat-run.1",
+        "offbeat-removed.1",
+    ]
 
 
 def test_every_command_and_option_is_on_its_page(writer: ModuleType) -> None:
@@ -77,9 +84,9 @@ def test_every_command_and_option_is_on_its_page(writer: ModuleType) -> None:
         )
         assert f"# {name}\n" in text("commands.md")
         for parameter in writer.commands.parameters(command):
-            if parameter.param_type_name == "option":
-                assert all(option in page for option in parameter.opts), (name, parameter.opts)
-                assert parameter.help, f"{name} {parameter.opts[0]} has no help text"
+            if parameter.kind == "option":
+                assert parameter.names in page, (name, parameter.names)
+                assert parameter.meaning, f"{name} {parameter.names} has no help text"
 
 
 def test_every_key_of_a_study_is_on_its_page_with_its_meaning() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import shutil
 from collections.abc import Callable
@@ -181,6 +182,53 @@ def _tuning(folder: Path) -> None:
     read_proofs(folder)
 
 
+def _make_site(folder: Path) -> None:
+    from offbeat.site.add import add
+    from offbeat.site.entry import AlgorithmFact, Entry, LaunchFact, Origin, TimeFact, VerdictFact, in_order
+
+    case = {"collective": "reduce", "bytes": 8, "pattern": "no_delay", "shape": "no_delay", "op": "sum",
+            "skew_policy": "none", "skew_factor": 0.0, "p": 3, "nodes": 0, "ppn": 0}  # fmt: skip
+    for name, fast in (("chemistry", "a"), ("weather", "b")):
+        times = [
+            TimeFact(
+                algorithm=one, last_delay_s=s, last_delay_low_s=s * 0.9, last_delay_high_s=s * 1.1, **case
+            )
+            for one in ("a", "b", "default")
+            for s in [1e-6 if one == fast else 2e-6 if one != "default" else 4e-6]
+        ]
+        origin = Origin(name=name, program="", host="h", path="/r", measured="2026", offbeat_version="0",
+                        study=name, repetitions=9)  # fmt: skip
+        forced = {"coll_tuned_reduce_algorithm": "1"}
+        entry = Entry(
+            origin=origin,
+            weight=2.0,
+            library={"family": "openmpi", "version": [5, 0, 11], "name": "openmpi-5.0.11"},
+            launch=LaunchFact(mpi={"environment": {"A": "1"}}, hang_after_s=60.0),
+            algorithms=[AlgorithmFact(collective="reduce", name=one, settings=forced) for one in ("a", "b")],
+            verdicts=[VerdictFact(collective="reduce", algorithm="a", p=3, bytes=8, status="proved")],
+            times=times,
+        )
+        add(folder, in_order(entry))
+
+
+def _site(folder: Path) -> None:
+    from rich.console import Console
+
+    from offbeat.site.directory import read_site
+    from offbeat.site.merge import merge, plan
+    from offbeat.site.tables import basis_table, chosen_by, conflicts_table, entries_table, source_lines
+
+    site = read_site(folder)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(entries_table(site.entries))
+    for entry in site.entries:
+        source_lines(entry)
+    merged = merge(site, "openmpi-5.0.11")
+    chosen = chosen_by(plan(merged))
+    console.print(basis_table(merged, chosen))
+    console.print(conflicts_table(merged.conflicts, chosen))
+
+
 def _make_run(folder: Path) -> None:
     import numpy as np
 
@@ -217,6 +265,7 @@ TARGETS = {
     "results": Target(_make_results, _results),
     "trace": Target(_make_trace, _trace),
     "tuning": Target(_make_tuning, _tuning),
+    "site": Target(_make_site, _site),
     "run": Target(_make_run, _run),
 }
 

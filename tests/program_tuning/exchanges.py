@@ -1,4 +1,4 @@
-"""The program of the tests of tuning, built for an MPI library."""
+"""The programs of the tests of tuning, built for an MPI library."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ BRUCK = {
 """Makes Open MPI use an algorithm that copies every block for each exchange: slow for large blocks."""
 
 
-def built(mpi: Installation, folder: Path) -> Path:
-    program = folder / "exchanges"
-    source = Path(__file__).with_name("exchanges.c")
+def built(mpi: Installation, folder: Path, name: str = "exchanges") -> Path:
+    program = folder / name
+    source = Path(__file__).with_name(f"{name}.c")
     library = mpi.library
     lines = ["cc", "-O2", f"-I{mpi.include}", str(source), str(library), f"-Wl,-rpath,{library.parent}"]
     done = subprocess.run([*lines, "-o", str(program)], capture_output=True, text=True, check=False)

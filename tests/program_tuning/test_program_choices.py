@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from measured import frame, matrix, results
+from msgspec import structs
 
-from offbeat.predict.measured_configuration import Estimate
-from offbeat.program_tuning.program_choices import ExpectedGain, compared, expected_share
-from offbeat.select.table import Configuration
+from offbeat.predict.measured_configuration import Condition, Estimate, Measurements, configuration_for
+from offbeat.predict.predict import TracedProgram
+from offbeat.predict.prediction import Part
+from offbeat.predict.recorded import RecordedRun, TracedCalls
+from offbeat.program_tuning.program_choices import ExpectedGain, compared, expected_gains, expected_share
+from offbeat.select.choose import Choice
+from offbeat.select.table import Configuration, delay_tables
+from offbeat.study.communicators import CommunicatorLayout
 
 
 def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ring") -> ExpectedGain:
@@ -14,7 +21,7 @@ def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ri
         library="x", collective="bcast", p=4, nodes=0, ppn=0, bytes=size, op="", datatype="byte", root=0
     )
     change = Estimate(time_s=middle, low_s=low, high_s=high)
-    return ExpectedGain(configuration=cell, algorithm=algorithm, change=change, run_s=10.0, calls=[])
+    return ExpectedGain(configurations=[cell], algorithm=algorithm, change=change, run_s=10.0, calls=[])
 
 
 def test_an_algorithm_is_used_only_if_the_interval_excludes_zero() -> None:
@@ -42,4 +49,72 @@ def test_the_expected_gain_counts_used_algorithms_only() -> None:
     ],
 )
 def test_what_is_tried(gains: list[ExpectedGain], tried: dict[str, list[int]]) -> None:
-    assert {name: sorted(one.bytes for one in used) for name, used in compared(gains).items()} == tried
+    sizes = {
+        name: sorted(cell.bytes for one in used for cell in one.configurations)
+        for name, used in compared(gains).items()
+    }
+    assert sizes == tried
+
+
+ROWS = CommunicatorLayout(p=2, communicators=2, stride=1)
+COLUMNS = CommunicatorLayout(p=2, communicators=2, stride=2)
+
+
+def part(layout: CommunicatorLayout, number: int, delays_s: dict[str, float]) -> Part:
+    """Calls on rows or columns of a grid, and what each algorithm takes under their arrivals."""
+    measured = matrix(
+        {"calls": delays_s}, pattern_kind="replay", p=2, communicators=2, stride=layout.stride, bytes=8
+    )
+    (table,) = delay_tables(frame(measured))
+    calls = TracedCalls(
+        description="calls", short="calls", collective="reduce", processes=2, least_bytes=8, most_bytes=8,
+        number=number, share=1.0, last_delay_s=delays_s["default"], skew_s=0.0, size_bytes=8, layout=layout,
+    )  # fmt: skip
+    return Part(
+        calls=calls, table=table, conditions={"replay": Condition(name="replay", pattern="calls", rows=[0])}
+    )
+
+
+def gains_of(parts: list[Part]) -> list[ExpectedGain]:
+    run = RecordedRun(program="x", library="x", processes=4, run_s=1.0, calls=[one.calls for one in parts])
+    traced = TracedProgram(summary=None, source=None, run=run, parts=parts)  # type: ignore[arg-type]
+    best = [
+        Choice(configuration=one.table.configuration, algorithm=min(delays, key=lambda name: delays[name]))
+        for one in parts
+        if (delays := dict(zip(one.table.algorithms, one.table.last_delay_s[0], strict=True)))
+    ]
+    return expected_gains(traced, best)
+
+
+def test_calls_that_a_file_cannot_tell_apart_get_the_algorithm_that_is_best_for_all() -> None:
+    rows = part(ROWS, 100, {"ring": 1e-3, "linear": 3e-3, "binomial": 2e-3, "default": 4e-3})
+    columns = part(COLUMNS, 100, {"ring": 9e-3, "linear": 1e-3, "binomial": 1.5e-3, "default": 4e-3})
+    (one,) = gains_of([rows, columns])
+    assert one.algorithm == "binomial", "2 + 1.5 ms; linear takes 3 + 1, ring 1 + 9"
+    assert one.share == pytest.approx(-0.45)
+    assert "cannot tell these calls apart: alone, the best would be ring for reduce of 8 B on p=2 of 4" in (
+        one.sentence
+    )
+    assert compared([one])["tuned"] == [one]
+
+
+def test_the_more_frequent_calls_weigh_more() -> None:
+    rows = part(ROWS, 1000, {"ring": 1e-5, "linear": 3e-5, "default": 4e-5})
+    columns = part(COLUMNS, 10, {"ring": 9e-5, "linear": 1e-5, "default": 4e-5})
+    (one,) = gains_of([rows, columns])
+    assert one.algorithm == "ring"
+
+
+def test_predictions_use_the_layout_of_the_calls() -> None:
+    delays_s = {"ring": 1e-3, "default": 2e-3}
+    both = [
+        *matrix({"no_delay": delays_s}, p=2),
+        *matrix({"no_delay": delays_s}, p=2, communicators=2, stride=1),
+        *matrix({"no_delay": delays_s}, p=2, communicators=2, stride=2),
+    ]
+    source = Measurements(results=results(both), tables=delay_tables(frame(both)), notes=[])
+    for layout, stride, communicators in ((ROWS, 1, 2), (COLUMNS, 2, 2), (None, 1, 1)):
+        calls = structs.replace(part(ROWS, 1, delays_s).calls, layout=layout)
+        table, _ = configuration_for(calls, source)
+        cell = table.configuration
+        assert (cell.communicators, cell.stride) == (communicators, stride)

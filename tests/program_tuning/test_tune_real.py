@@ -131,3 +131,21 @@ def test_a_program_that_fails_is_named_with_its_output(
     assert done.returncode == 1
     assert "no licence" in done.stderr
     assert "trace-output.txt" in done.stderr
+
+
+@pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
+def test_rows_and_columns_of_a_grid_are_measured_at_the_same_time_and_share_a_rule(
+    mpi_installation: Installation, tmp_path: Path
+) -> None:
+    program = built(mpi_installation, tmp_path, "grid")
+    launch = command(
+        mpi_installation, [str(program), "300", "262144", "2"], 4, steerable=False, environment=BRUCK
+    )
+    verdict = tuned(launch, mpi_installation, tmp_path)
+    (gain,) = verdict["expected"]
+    layouts = {(one["p"], one["communicators"], one["stride"]) for one in gain["configurations"]}
+    assert layouts == {(2, 2, 1), (2, 2, 2)}
+    assert gain["algorithm"] not in ("default", "modified_bruck")
+    assert f"alltoall of 256 KiB on p=2: {gain['algorithm']}: obeyed" in verdict["printed"]
+    means = {name: statistics.geometric_mean(times) for name, times in verdict["times_s"].items()}
+    assert means["tuned"] < means["default"]

@@ -52,6 +52,8 @@ def row(algorithm: str, pattern: str, last_delay_s: float | None, **more: Any) -
         "root": 0,
         "partitions": 1,
         "threads": 1,
+        "communicators": 1,
+        "stride": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

@@ -39,6 +39,8 @@ def case(algorithm: str, pattern: str, last_delay_s: float | None, **other: Any)
         "root": 0,
         "partitions": 1,
         "threads": 1,
+        "communicators": 1,
+        "stride": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

@@ -93,7 +93,7 @@ def test_equal_scores_are_ordered_by_name_whatever_the_case_and_the_hyphens():
     "text", ["", "mean", "scenario", "scenario:", "average:ft", "worst:", "no_delay:x", "Average"]
 )
 def test_an_unknown_rule_is_refused_with_the_known_ones(text):
-    with pytest.raises(BadInput, match="average, worst, scenario:NAME, no_delay"):
+    with pytest.raises(BadInput, match="average, worst, scenario:NAME, no_delay, recorded"):
         rules.parse(text)
 
 
@@ -143,3 +143,16 @@ def test_an_algorithm_that_is_fastest_everywhere_is_chosen_by_every_rule(values)
     assume(all(row[-1] >= 1e-9 for row in best))
     for rule in map(rules.parse, ("average", "worst", "no_delay")):
         assert rules.within_share(rule.scores(table_of(rows_of(best))), 0) == [f"a{len(values[0])}"]
+
+
+def test_recorded_uses_scenarios_and_replays_and_without_any_the_shapes():
+    shapes = table_of(matrix(PATTERNS))
+    assert rules.parse("recorded").scores(shapes) == rules.parse("average").scores(shapes)
+    assert rules.parse("recorded").scores(with_scenario()) == pytest.approx({"a": 1, "b": 20, "c": 10})
+
+
+def test_recorded_counts_a_scenario_and_a_replay_of_the_same_calls_once_as_the_replay():
+    calls = {"source": "reduce at ft.c:118 of trace"}
+    replay = matrix({"calls": {"a": 2.0, "b": 1.0, "c": 1.0}}, pattern_kind="replay", **calls)
+    table = table_of(matrix(PATTERNS) + matrix(SCENARIO, pattern_kind="scenario", **calls) + replay)
+    assert rules.parse("recorded").scores(table) == pytest.approx({"a": 2, "b": 1, "c": 1})

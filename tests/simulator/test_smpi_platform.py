@@ -10,6 +10,7 @@ from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_commands import SmpiCall
 from offbeat.errors import BadInput
 from offbeat.simulation.exits import Job, run_job
+from offbeat.study.communicators import CommunicatorLayout
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +46,7 @@ def ours(machine, node_of_rank, algorithm, size, delays):
         bytes=size,
         element_bytes=8,
         arrivals_s=delays[np.newaxis, :],
+        layout=CommunicatorLayout(p=len(node_of_rank)),
     )
     return run_job(job).exits_s[0]
 

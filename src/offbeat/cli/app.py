@@ -33,6 +33,7 @@ VERBS = {
     "select": "Choose algorithms that stay good across arrival patterns.",
     "export": "Write tuning files for the MPI library.",
     "verify": "Verify that the library obeys its tuning files.",
+    "site": "Keep a centre's measurements; write one tuning file.",
     "predict": "Predict a traced program's run time with each algorithm.",
     "try": "Run a program with the default and two choices, in turn.",
     "compare": "Show what changed between two studies or two trials.",

@@ -67,6 +67,6 @@ def _write_study(directory: Path, path: Path, share: float) -> list[str]:
     sections = write_patterns(trace, summary, selected.calls, path.parent)
     write_study(sections, summary.program, Launch(mpi="auto", command=unknown), path)
     return [
-        *(f"{one.candidate.name}: {one.share:.1%} of the run time" for one in selected.calls),
+        *(f"{one.name}: {one.share:.1%} of the run time" for one in selected.calls),
         *selected.notes,
     ]

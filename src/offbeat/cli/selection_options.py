@@ -30,9 +30,10 @@ Rule = Annotated[
     str,
     typer.Option(
         help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
-        " pattern's fastest, 'scenario:NAME' for one scenario or replay, or 'no_delay'.",
-        metavar="average|worst|scenario:NAME|no_delay",
-        autocompletion=one_of("average", "worst", "scenario:", "no_delay"),
+        " pattern's fastest, 'scenario:NAME' for one scenario or replay, 'no_delay', or 'recorded' for all"
+        " scenarios and replays (the shapes, if there are none).",
+        metavar="average|worst|scenario:NAME|no_delay|recorded",
+        autocompletion=one_of("average", "worst", "scenario:", "no_delay", "recorded"),
     ),
 ]
 

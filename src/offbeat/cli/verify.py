@@ -30,17 +30,22 @@ def command(
     json: Json = "",
 ) -> None:
     """Prove, configuration by configuration, which algorithm runs with the tuning files, and that they break
-    no legal call."""
-    from offbeat.api.results import Results
+    no legal call.
+
+    DIR may also be the folder of a library in a knowledge base of 'offbeat site'.
+    """
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
+    from offbeat.results.merge import merged
+    from offbeat.results.read import read_study
+    from offbeat.site.merge import results_in_library_folder
     from offbeat.trace.read import open_trace
     from offbeat.tuning.proofs import legend, table
     from offbeat.tuning.verification import verify_folder
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     verified = verify_folder(
-        lambda: Results.open(*directories),
+        lambda: merged([results_in_library_folder(one) or read_study(one) for one in directories]),
         tuning or directories[0] / "tuning",
         mpi,
     )

@@ -115,9 +115,10 @@ class Batch(Struct, frozen=True, kw_only=True):
 
 
 class Exits(Struct, frozen=True, kw_only=True):
-    """The result of a batch: ``exits_s`` has the shape of the batch's delays and uses their clock.
+    """The result of a batch: ``exits_s`` has a row for each of the batch's delays, and uses their clock.
 
-    ``messages`` is the number of simulated messages, 0 if the engine does not count them. If ``failure`` is
+    Its columns are the processes of all communicators by rank. ``messages`` is the number of simulated
+    messages, 0 if the engine does not count them. If ``failure`` is
     not empty, it says why the cases must be quarantined, and there are no exits.
     """
 

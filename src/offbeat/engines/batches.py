@@ -64,7 +64,7 @@ def batches_of(
     """
     groups: dict[tuple[object, ...], dict[object, list[Case]]] = {}
     for case in plan:
-        call = (case.p, case.nodes, case.ppn, case.collective, case.op, case.datatype, case.root)
+        call = (case.layout, case.nodes, case.ppn, case.collective, case.op, case.datatype, case.root)
         by_size = groups.setdefault((case.skew_policy != "none", *call, case.algorithm), {})
         by_size.setdefault(case.bytes, []).append(case)
     without_delay_first = sorted(groups.items(), key=lambda entry: bool(entry[0][0]))
@@ -195,7 +195,7 @@ class _BatchPipeline:
                 self._session.note_runtime(entry[0], entry[2])
                 self._unwritten.append(entry)
         for case, reason in first.without_skew:
-            self._unwritten.append((case, np.zeros(case.p), no_samples(case.p, reason)))
+            self._unwritten.append((case, np.zeros(case.p), no_samples(case.processes, reason)))
         while not self._ended.empty():
             self._note_end(self._ended.get())
         waited_s = time.monotonic() - self._last_write_s
@@ -240,12 +240,14 @@ def _samples(begun: _PendingBatch, exits: Exits) -> Iterable[tuple[Case, NDArray
 def _exact(begun: _PendingBatch, exits: Exits, number: int, rows: slice) -> Samples:
     """The samples of one case of a batch, which has these rows."""
     if exits.failure:
-        return no_samples(begun.cases[number].p, exits.failure)
-    arrivals = begun.delays_s[rows]
+        return no_samples(begun.cases[number].processes, exits.failure)
+    layout = begun.cases[number].layout
+    arrivals = layout.for_all(begun.delays_s[rows])
     return Samples(
         arrivals_s=arrivals,
         exits_s=exits.exits_s[rows],
         valid=np.ones(len(arrivals), dtype=np.bool_),
         calls=np.arange(len(arrivals)) if begun.is_replay else None,
         is_exact=True,
+        layout=layout if layout.communicators > 1 else None,
     )

@@ -35,7 +35,10 @@ def with_legal_calls(
     """
     first = observed[0][1]
     sizes = few_sizes([case.bytes for _, case in observed])
-    calls = legal_calls(first.collective, first.p, sizes, first.datatype, first.op)
+    calls = [
+        _in_layout(call, first)
+        for call in legal_calls(first.collective, first.p, sizes, first.datatype, first.op)
+    ]
     outcomes: dict[object, list[str]] = {}
     wrong: dict[str, list[WrongCall]] = {}
     for algorithm, code in _working_algorithms(observed):
@@ -51,6 +54,14 @@ def with_legal_calls(
         else verdict
         for verdict in verdicts
     ]
+
+
+def _in_layout(call: LegalCall, case: Case) -> LegalCall:
+    """The call on the communicators of a case, unless the call has its own list of ranks."""
+    if case.communicators == 1 or call.command.members is not msgspec.UNSET:
+        return call
+    command = msgspec.structs.replace(call.command, communicators=case.communicators, stride=case.stride)
+    return msgspec.structs.replace(call, command=command)
 
 
 def _working_algorithms(observed: Sequence[tuple[Observation, Case]]) -> list[tuple[Algorithm, object]]:

@@ -196,7 +196,7 @@ class MpiEngine:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
             answer = cast("Measured | PartitionedMeasured", reply)
-            self.launches.check_samples(answer.tried, case.p, case.partitions)
+            self.launches.check_samples(answer.tried, case.processes, case.partitions)
             command = msgspec.structs.replace(command, unrecorded=self._unrecorded_later(algorithm))
             if isinstance(answer, PartitionedMeasured):
                 return wrong_bytes(answer)
@@ -209,11 +209,12 @@ class MpiEngine:
         return repeat(
             batch,
             self.launches.samples,
-            case.p,
+            case.processes,
             for_block,
             partitions=case.partitions,
             calls=calls,
             rounds=rounds,
+            layout=case.layout if case.communicators > 1 else None,
         )
 
     def _command(
@@ -273,7 +274,7 @@ class MpiEngine:
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""
         spec = self._spec(algorithm, case)
-        return (case.p, case.nodes, case.ppn, spec.threads, spec.steerable, *spec.environment)
+        return (case.processes, case.nodes, case.ppn, spec.threads, spec.steerable, *spec.environment)
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
         """The command that measures a case, to copy into a shell."""
@@ -286,7 +287,7 @@ class MpiEngine:
     def inspect(self, case: Case) -> dict[str, object]:
         """How the processes of a case's launch run: the command, the cores of each, and the start errors."""
         spec = self._spec(Algorithm(collective=case.collective, name=DEFAULT), case)
-        facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
+        facts: dict[str, object] = {"p": case.processes, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(spec))
         try:
             with self.launches.running(spec) as driver:
@@ -397,9 +398,9 @@ class MpiEngine:
         why = self.launches.failure(spec, self._hang_after_s)
         if why:
             raise RunFailed(
-                f"{self.installation.name} cannot be launched with {case.p} processes: {why}. No case is"
-                " quarantined for that; remove the cause and run the study again. 'offbeat doctor' shows what"
-                " works here, and 'offbeat run --dry-run' prints the exact commands"
+                f"{self.installation.name} cannot be launched with {case.processes} processes: {why}. No case"
+                " is quarantined for that; remove the cause and run the study again. 'offbeat doctor' shows"
+                " what works here, and 'offbeat run --dry-run' prints the exact commands"
             )
 
     def _current_name(self, algorithm: Algorithm) -> Algorithm:
@@ -468,7 +469,7 @@ class MpiEngine:
 
 def _launch_of(case: Case, environment: Mapping[str, str]) -> LaunchSpec:
     variables = tuple(sorted(environment.items()))
-    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+    return LaunchSpec(p=case.processes, nodes=case.nodes, ppn=case.ppn, environment=variables)
 
 
 def _has_evidence(observation: Observation) -> bool:

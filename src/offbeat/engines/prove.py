@@ -64,6 +64,8 @@ def call_arguments(case: Case) -> CallArguments:
         call["datatype"] = case.datatype
     if case.op:
         call["op"] = case.op
+    if case.communicators > 1:
+        call |= {"communicators": case.communicators, "stride": case.stride}
     return call
 
 
@@ -106,8 +108,8 @@ def _wrong_noncommutative(driver: Driver, case: Case, timeout_s: float) -> int:
     if case.collective not in REDUCING:
         return 0
     size = max(AFFINE_BYTES, case.bytes // AFFINE_BYTES * AFFINE_BYTES)
-    call = Check(collective=case.collective, bytes=size, root=case.root, datatype="affine", op="affine")
-    return driver.ask(call, timeout_s=timeout_s).wrong
+    call = call_arguments(case) | {"bytes": size, "datatype": "affine", "op": "affine"}
+    return driver.ask(Check(**call), timeout_s=timeout_s).wrong
 
 
 def _short_error(text: str) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from offbeat.results.blocks import Blocks, Samples, delays
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import RepetitionsSection
 
 S_PER_NS = 1e-9
@@ -44,7 +45,9 @@ MeasureBatch = Callable[[int, int], str]
 reason for a failure, or ''."""
 
 
-def read_samples(path: Path, p: int, partitions: int = 1) -> Samples:
+def read_samples(
+    path: Path, p: int, partitions: int = 1, layout: CommunicatorLayout | None = None
+) -> Samples:
     """The driver's sample file (see ``save_samples`` in ``native/benchmark/samples.c``).
 
     Raises ValueError if the file does not hold complete repetitions.
@@ -63,6 +66,7 @@ def read_samples(path: Path, p: int, partitions: int = 1) -> Samples:
         valid=valid,
         overshoot_s=float(times[valid, ..., 2].max(initial=0)) * S_PER_NS,
         clock_bound_s=float(times[..., 3].max(initial=0)) * S_PER_NS,
+        layout=layout,
     )
 
 
@@ -80,11 +84,12 @@ def join(first: Samples, second: Samples) -> Samples:
         overshoot_s=max(first.overshoot_s, second.overshoot_s),
         clock_bound_s=max(first.clock_bound_s, second.clock_bound_s),
         failure=first.failure or second.failure,
+        layout=first.layout or second.layout,
     )
 
 
 def no_samples(p: int, failure: str = "", partitions: int = 1) -> Samples:
-    """The samples of a case without any repetition."""
+    """The samples of a case of p processes without any repetition."""
     empty = np.zeros((0, p) if partitions == 1 else (0, p, partitions))
     return Samples(arrivals_s=empty, exits_s=empty, valid=np.zeros(0, dtype=bool), failure=failure)
 
@@ -166,6 +171,7 @@ def repeat(
     partitions: int = 1,
     calls: int = 0,
     rounds: int = ROUNDS,
+    layout: CommunicatorLayout | None = None,
 ) -> Samples:
     """Measure in growing batches until the accuracy or the time cap is reached.
 
@@ -173,6 +179,7 @@ def repeat(
     fewer samples than the minimum are returned. If a batch fails, the earlier samples are returned with the
     failure.
 
+    ``p`` is the number of processes, which ``layout`` divides into communicators (None: there is only one).
     ``calls`` is the number of calls of a replay: each valid repetition belongs to the next call, and calls
     are measured in complete rounds. The minimum is ``rounds`` rounds, or more if these have fewer repetitions
     than the rule's minimum; the rule's maximum holds for each call. A round that the time cap cut short
@@ -188,7 +195,7 @@ def repeat(
         failure = measure_batch(requested, requested * ATTEMPTS_PER_REPETITION)
         if failure:
             return _numbered(join(samples, no_samples(p, failure, partitions)), calls)
-        samples = _numbered(join(samples, read_samples(path, p, partitions)), calls)
+        samples = _numbered(join(samples, read_samples(path, p, partitions, layout)), calls)
         count = int(samples.valid.sum())
         if is_replayed_enough(samples, calls, rule, rounds) if calls else is_enough(samples, rule):
             return samples

@@ -142,7 +142,7 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressL
 
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    placements = {(group.p, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
+    placements = {(group.processes, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
 
@@ -153,7 +153,7 @@ def check_algorithm_names(loaded: LoadedStudy, engine: Engine) -> None:
     known = {
         name: [one.name for one in engine.algorithms(name)] for _, names, _ in requests for name in names
     }
-    placements = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
+    placements = {group.layout.placement(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
     unsuited: dict[str, list[str]] = {}
     for _, names, algorithms in requests:
         for name in names:
@@ -246,9 +246,8 @@ def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
     for name in group.algorithms:
         names += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
     algorithms = [engine.find_algorithm(group.collective, name) for name in names]
-    return list(
-        {one.name: one for one in algorithms if one is not None and one.fits(group.nodes, group.ppn)}.values()
-    )
+    own = group.layout.placement(group.nodes, group.ppn)
+    return list({one.name: one for one in algorithms if one is not None and one.fits(*own)}.values())
 
 
 def _may_be_measured(store: Store, group: Group, name: str) -> bool:
@@ -287,7 +286,7 @@ def schedule(
 
 
 def _placement(case: Case) -> tuple[int, int, int]:
-    return case.p, case.nodes, case.ppn
+    return case.processes, case.nodes, case.ppn
 
 
 def time_limit(

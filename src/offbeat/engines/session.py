@@ -64,7 +64,7 @@ class Session:
             delays = self.delays_s(case)
             samples = self._samples(case, delays, engine)
         except UnknownSkew as unknown:
-            samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
+            samples = no_samples(case.processes, f"{NO_SKEW}{unknown}")
         samples.block = len(self._store.blocks_of(case).blocks)
         return self.save([(case, delays, samples)])[0]
 
@@ -99,7 +99,7 @@ class Session:
     def _samples(self, case: Case, delays: NDArray[np.float64], engine: MeasuringEngine) -> Samples:
         failures = self._failures.setdefault(_algorithm_in_group(case), [])
         if len(failures) >= MOST_FAILURES:
-            return no_samples(case.p, f"{NOT_TRIED}{failures[-1]}")
+            return no_samples(case.processes, f"{NOT_TRIED}{failures[-1]}")
         samples = engine.measure(algorithm_of(engine, case), case, delays, self._loaded.study.repetitions)
         if samples.failure:
             failures.append(samples.failure)

@@ -73,14 +73,15 @@ class SimEngine(Simulator):
 
     def patterns_at_once(self, case: Case) -> int:
         """The largest batch: a multiple of LANES, smaller for many ranks."""
-        most = min(VALUES_AT_ONCE // case.p, MESSAGES_AT_ONCE // case.p**2, 1024)
+        processes = case.processes
+        most = min(VALUES_AT_ONCE // processes, MESSAGES_AT_ONCE // (processes * case.p), 1024)
         return max(1, most // LANES) * LANES
 
     def submit(self, batch: Batch) -> Future[Exits]:
         """Begin a batch on one of the workers."""
-        return submit(
-            self._opened(), simulate_batch, self._job(batch.algorithm, batch.cases[0], batch.delays_s)
-        )
+        case = batch.cases[0]
+        job = self._job(batch.algorithm, case, case.layout.for_all(batch.delays_s))
+        return submit(self._opened(), simulate_batch, job)
 
     def close(self) -> None:
         """End the workers."""
@@ -101,7 +102,7 @@ class SimEngine(Simulator):
         return [self._verdict(algorithm, case) for algorithm, case in requests]
 
     def _verdict(self, algorithm: Algorithm, case: Case) -> Verdict:
-        job = self._job(algorithm, case, np.zeros((0, case.p)))
+        job = self._job(algorithm, case, np.zeros((0, case.processes)))
         refused = refusal(job, psutil.virtual_memory().total)
         return Verdict(
             collective=case.collective,
@@ -118,7 +119,7 @@ class SimEngine(Simulator):
         extent = EXTENTS.get(case.datatype, 1)
         return keeps_order(case.collective, self.family, algorithm.name, extent)
 
-    def _job(self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64]) -> Job:
+    def _job(self, algorithm: Algorithm, case: Case, arrivals_s: NDArray[np.float64]) -> Job:
         return Job(
             platform=self.platform.file,
             node_of_rank=self._nodes(case),
@@ -128,7 +129,8 @@ class SimEngine(Simulator):
             root=case.root,
             bytes=case.bytes,
             element_bytes=EXTENTS.get(case.datatype, 1),
-            arrivals_s=delays_s,
+            arrivals_s=arrivals_s,
+            layout=case.layout,
         )
 
 
@@ -140,5 +142,5 @@ def simulate_batch(job: Job) -> Exits:
     try:
         done = run_job(job)
     except (ValueError, RuntimeError, MemoryError) as error:
-        return failed_exits(job.p, str(error) or "there is not enough memory for the simulation")
+        return failed_exits(job.layout.total, str(error) or "there is not enough memory for the simulation")
     return Exits(exits_s=done.exits_s, messages=done.messages)

@@ -30,16 +30,16 @@ class Simulator:
 
         Raises BadInput if the ranks do not fit.
         """
-        placed = self.platform.node_of_rank(group.p, nodes=group.nodes, ppn=group.ppn)
+        placed = self.platform.node_of_rank(group.processes, nodes=group.nodes, ppn=group.ppn)
         ranks = np.bincount(placed)
         ranks = ranks[ranks > 0]
         nodes, ppn = len(ranks), int(ranks[0]) if (ranks == ranks[0]).all() else 0
-        self._node_of_rank.setdefault((group.p, nodes, ppn), placed)
+        self._node_of_rank.setdefault((group.processes, nodes, ppn), placed)
         return msgspec.structs.replace(group, nodes=nodes, ppn=ppn)
 
     def inspect(self, case: Case) -> dict[str, object]:
         """The placement of the ranks."""
-        return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
+        return {"p": case.processes, "nodes": case.nodes, "ppn": case.ppn}
 
     def prove(
         self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
@@ -59,8 +59,8 @@ class Simulator:
         raise NotImplementedError
 
     def _nodes(self, case: Case) -> Nodes:
-        """The node of each rank (p,) of a case whose group was placed."""
-        return self._node_of_rank[case.p, case.nodes, case.ppn]
+        """The node of each process (processes,) of a case whose group was placed."""
+        return self._node_of_rank[case.processes, case.nodes, case.ppn]
 
     def _facts(
         self, name: str, library: str, family: str, version: str, identified_by: str, **more: object

@@ -29,6 +29,9 @@ HARMONIZE = "liboffbeat-harmonize.so"
 PARTITIONED = "liboffbeat-partitioned.so"
 """File name of the library for partitioned communication."""
 
+NATIVE_TESTS = ("*_test.c", "testing/*", "tests.cmake")
+"""Patterns of files in the native sources that only tests are made of: the wheel lacks them."""
+
 _SOURCES = (".c", ".h", ".def", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
 
 
@@ -147,12 +150,17 @@ def native_sources() -> Path:
 def source_digest(
     folders: Sequence[Path], environ: Mapping[str, str] = os.environ, suffixes: tuple[str, ...] = _SOURCES
 ) -> str:
-    """A short digest of all inputs of a build beside the library: sources, machine, compiler settings."""
+    """A short digest of all inputs of a build beside the library: sources, machine, compiler settings.
+
+    Sources that only tests are made of (``NATIVE_TESTS``) are no inputs.
+    """
     digest = hashlib.sha256(platform.machine().encode())
     for name in ("CC", "CFLAGS", "CPPFLAGS", "CXX", "CXXFLAGS", "LDFLAGS"):
         digest.update(f"\0{name}={environ.get(name, '')}".encode())
     for folder in folders:
         for path in sorted(path for path in folder.rglob("*") if path.name.endswith(suffixes)):
+            if any(path.match(pattern) for pattern in NATIVE_TESTS):
+                continue
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -104,6 +104,8 @@ class CallArguments(TypedDict, total=False):
     datatype: str
     op: str
     root: int
+    communicators: int
+    stride: int
 
 
 # --- answers ---------------------------------------------------------------------------------------------
@@ -296,7 +298,14 @@ class Call(CallOptions, frozen=True, kw_only=True):
     collective: str
 
 
-class Check(Call, Command[Checked], frozen=True, kw_only=True, tag="check"):
+class CallInLayout(Call, frozen=True, kw_only=True):
+    """The collective call of a command, on several communicators at the same time."""
+
+    communicators: int | UnsetType = UNSET
+    stride: int | UnsetType = UNSET
+
+
+class Check(CallInLayout, Command[Checked], frozen=True, kw_only=True, tag="check"):
     """Calls the collective once and checks its result."""
 
     in_place: int | UnsetType = UNSET
@@ -305,11 +314,11 @@ class Check(Call, Command[Checked], frozen=True, kw_only=True, tag="check"):
     members: list[int] | UnsetType = UNSET
 
 
-class Observe(Call, Command[Observed], frozen=True, kw_only=True, tag="observe"):
+class Observe(CallInLayout, Command[Observed], frozen=True, kw_only=True, tag="observe"):
     """Calls the collective once and observes functions and messages."""
 
 
-class Measure(Call, Command[Measured], frozen=True, kw_only=True, tag="measure"):
+class Measure(CallInLayout, Command[Measured], frozen=True, kw_only=True, tag="measure"):
     """Measures the collective, and writes the sample file."""
 
     warmups: int | UnsetType = UNSET
@@ -344,7 +353,7 @@ class ListApproaches(Command[ApproachesAnswer], frozen=True, kw_only=True, tag="
     """Lists the approaches that the library has."""
 
 
-class Fingerprint(Call, Command[FingerprintTaken], frozen=True, kw_only=True, tag="fingerprint"):
+class Fingerprint(CallInLayout, Command[FingerprintTaken], frozen=True, kw_only=True, tag="fingerprint"):
     """Delays one rank after another."""
 
     most: int | UnsetType = UNSET

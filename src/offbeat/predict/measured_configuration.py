@@ -29,6 +29,8 @@ from offbeat.predict.recorded import TracedCalls
 from offbeat.results.statistics import geometric_interval, geometric_mean
 from offbeat.select.coverage import covering_size, size_ranges
 from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
+from offbeat.study.case import layout_of
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_size, format_time
 
@@ -99,9 +101,18 @@ def configuration_for(calls: TracedCalls, source: Measurements) -> tuple[DelayTa
             f" than a factor of {FARTHEST:g}, which is too much to predict the time; measure it with"
             f" {format_size(calls.size_bytes)}"
         )
-    matching = [table for table in fitting if table.configuration.bytes == measured_bytes]
+    matching = _in_layout([one for one in fitting if one.configuration.bytes == measured_bytes], calls)
     notes = [*_size_notes(calls, measured_bytes, sizes), *_ambiguity_note(matching, where)]
     return matching[0], [*notes, *_skew_note(calls, matching[0], source)]
+
+
+def _in_layout(tables: list[DelayTable], calls: TracedCalls) -> list[DelayTable]:
+    """The tables that were measured on as many communicators at the same time as make the calls, in the same
+    layout; without any, those of the fewest communicators."""
+    own = calls.layout or CommunicatorLayout(p=calls.processes)
+    same = [table for table in tables if layout_of(table.configuration) == own]
+    fewest = min(table.configuration.communicators for table in tables)
+    return same or [table for table in tables if table.configuration.communicators == fewest]
 
 
 def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> list[str]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
@@ -36,7 +37,8 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
     calls, or those left on its communicator. ``share`` is the share of the communicator in all ranks.
     ``last_delay_s`` and ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time.
     ``short`` is the prefix of the names of patterns that were extracted from these calls. ``size_bytes`` is
-    the mean message size; ``spent_s`` the time in these calls, summed over ranks.
+    the mean message size; ``spent_s`` the time in these calls, summed over ranks. ``layout`` is how all
+    processes are divided into the communicators of the calls, None if they are not divided evenly.
     """
 
     description: str
@@ -53,6 +55,7 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
     size_bytes: int = 0
     spent_s: float = 0.0
     in_place: bool = False
+    layout: CommunicatorLayout | None = None
 
     @property
     def total_s(self) -> float:
@@ -178,4 +181,5 @@ def calls_of(row: CallSiteStats, summary: Summary) -> TracedCalls:
         size_bytes=size_bytes(row),
         spent_s=row.spent_s,
         in_place=row.in_place,
+        layout=row.layout,
     )

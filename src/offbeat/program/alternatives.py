@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from offbeat import _simulator
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep
-from offbeat.program.steps import collective_size
+from offbeat.program.steps import collective_size, communicators_of
 from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms, named
+from offbeat.simulation.exits import preview
 
 MOST_MESSAGES = 3_000_000
 """Algorithms with more messages in a call are left out: a simulation would take minutes."""
@@ -20,16 +20,13 @@ MOST_MESSAGES = 3_000_000
 def messages_of_call(
     phase: PhaseSection, algorithm: SimulatedAlgorithm, ranks: int, platform: Platform
 ) -> int | None:
-    """The number of messages of a collective by an algorithm, over all ranks; None if it refuses the call."""
+    """The number of messages of a collective by an algorithm, over all ranks; None if it refuses the call.
+
+    Raises :class:`BadInput` if the ranks cannot be divided into the phase's communicators.
+    """
     size, element_bytes = collective_size(phase)
-    refusal, sent = _simulator.preview(
-        *algorithm.identity,
-        ranks,
-        phase.root,
-        size // element_bytes,
-        element_bytes,
-        platform.node_of_rank(ranks).tolist(),
-    )
+    layout, nodes = communicators_of(phase, ranks), platform.node_of_rank(ranks).tolist()
+    refusal, sent = preview(algorithm, layout, phase.root, size // element_bytes, element_bytes, nodes)
     return None if refusal else int(sent)
 
 

@@ -1,11 +1,12 @@
 """The MPI calls of a program's steps, as rows of a trace whose times are still missing.
 
-Every rank makes these calls on MPI_COMM_WORLD:
+Every rank makes these calls, all but some collectives on MPI_COMM_WORLD:
 
 - at the beginning of an iteration MPI_Pcontrol(2), a mark;
 - in an exchange MPI_Irecv for each message that it receives, then a send for each that it sends, then
   MPI_Waitall. With blocking sends (MPI_Send) MPI_Waitall completes the receives alone;
-- of a collective its function. Its elements are those of :mod:`offbeat.program.steps`.
+- of a collective its function, on a communicator of its layout. Its elements are those of
+  :mod:`offbeat.program.steps`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 from offbeat.program.load import Program
 from offbeat.program.neighbours import Messages, messages
 from offbeat.program.schema import PhaseSection
-from offbeat.program.steps import DOUBLE_BYTES, Steps, collective_size
+from offbeat.program.steps import DOUBLE_BYTES, Steps, collective_size, communicators_of
 from offbeat.study.collectives import PROPERTIES
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace import encode
 from offbeat.trace import format as form
 from offbeat.trace.message_sizes import SUMMED
@@ -65,7 +67,8 @@ class Calls(Struct, kw_only=True, eq=False):
     and end at the points ``enter`` and ``exit`` of the step. Point j is ``points[first_point[place] + j]``:
     the number of the rank's sends that are posted or, if ``is_blocking`` (by step), complete by then; or END,
     the end of the step. Steps of work have no points. ``requests`` is the number of requests of each place.
-    ``records`` has a record for each step, whose function is 0 if the step is no collective.
+    ``records`` has a record for each step, whose function is 0 if the step is no collective. Its communicator
+    is one of ``layouts``, whose numbers are the same for all ranks.
     """
 
     steps: int
@@ -78,6 +81,7 @@ class Calls(Struct, kw_only=True, eq=False):
     requests: NDArray[np.int64]
     is_blocking: NDArray[np.bool_]
     records: NDArray[Any]
+    layouts: dict[int, CommunicatorLayout]
 
     def per_step(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers by place as an array (p, steps)."""
@@ -131,19 +135,29 @@ def calls_of(program: Program, steps: Steps, p: int) -> Calls:
     count = len(steps.steps) + 1
     parts = [_OfStep(requests=np.zeros(p, np.int64)) for _ in range(count)]
     records, is_blocking = np.zeros(count, form.RECORD), np.zeros(count, np.bool_)
+    numbers = {CommunicatorLayout(p=p): WORLD}
     for index, (phase, step) in enumerate(zip(phases, steps.step_of_phase, strict=True)):
         if phase.kind == "exchange":
             parts[step] = _exchange(phase, index, functions, p)
             is_blocking[step] = phase.sends == "blocking"
         elif phase.kind == "collective":
             parts[step] = _collective(p)
-            records[step] = _record(phase, index, functions, p)
+            layout = communicators_of(phase, p)
+            records[step] = _record(phase, index, functions, layout.p)
+            records[step]["communicator"] = numbers.setdefault(layout, WORLD + len(numbers))
     parts[-1] = _mark(functions, p)
     parts[-1].rows["address"] = form.IS_PATH | (len(phases) + 1)
-    return _joined(parts, records, is_blocking, p)
+    layouts = {number: layout for layout, number in numbers.items()}
+    return _joined(parts, records, is_blocking, layouts, p)
 
 
-def _joined(parts: list[_OfStep], records: NDArray[Any], is_blocking: NDArray[np.bool_], p: int) -> Calls:
+def _joined(
+    parts: list[_OfStep],
+    records: NDArray[Any],
+    is_blocking: NDArray[np.bool_],
+    layouts: dict[int, CommunicatorLayout],
+    p: int,
+) -> Calls:
     """The parts of all steps, rank by rank."""
     count = len(parts)
     row_place = np.concatenate([part.row_rank * count + step for step, part in enumerate(parts)])
@@ -160,6 +174,7 @@ def _joined(parts: list[_OfStep], records: NDArray[Any], is_blocking: NDArray[np
         requests=np.stack([part.requests for part in parts], axis=1).ravel(),
         is_blocking=is_blocking,
         records=records,
+        layouts=layouts,
     )
 
 
@@ -189,12 +204,12 @@ def _collective(p: int) -> _OfStep:
 
 
 def _record(phase: PhaseSection, index: int, functions: dict[str, int], p: int) -> NDArray[Any]:
+    """The record of a collective on a communicator of p processes, without the communicator."""
     properties = PROPERTIES[phase.collective]
     size, element_bytes = collective_size(phase)
     record = np.zeros((), form.RECORD)
     record["address"] = form.IS_PATH | (index + 1)
     record["bytes"] = size * p if phase.collective in SUMMED else size
-    record["communicator"] = WORLD
     record["root"] = phase.root if properties.is_rooted else -1
     record["function"] = functions[f"MPI_{phase.collective.capitalize()}"]
     if properties.has_data:

@@ -20,7 +20,7 @@ KEYS_OF_KIND = {
         *("neighbours", "offsets", "grid", "messages", "periodic", "bytes", "edge_bytes", "corner_bytes"),
         "sends",
     ),
-    "collective": ("collective", "algorithm", "family", "root", "bytes"),
+    "collective": ("collective", "algorithm", "family", "root", "bytes", "communicators", "stride"),
 }
 """The keys of each kind of phase, besides those that all have."""
 
@@ -142,6 +142,13 @@ def _check_collective(phase: Tree, written: Tree, key: Key, faults: Faults) -> N
             faults.add((*key, "algorithm"), str(error))
     if collective and "root" in written and collective not in ROOTED:
         faults.add((*key, "root"), f"{collective} has no root; take this key out")
+    communicators, stride = phase["communicators"], phase["stride"]
+    if INVALID not in (communicators, stride) and communicators % stride:
+        faults.add(
+            (*key, "stride"),
+            f"stride {stride} does not divide the number of communicators, {communicators}; write a divisor"
+            f" of {communicators}",
+        )
     sizes = phase["bytes"]
     if sizes is INVALID or not collective or collective == "barrier":
         return

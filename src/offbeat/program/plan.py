@@ -26,7 +26,7 @@ from offbeat.program.plan_lines import (
 )
 from offbeat.program.schema import INT32_MAX, PhaseSection
 from offbeat.program.step_layout import step_layout
-from offbeat.program.steps import check_root, collective_size, weights_of
+from offbeat.program.steps import collective_size, communicators_of, weights_of
 from offbeat.study.collectives import REDUCING, ROOTED
 
 LARGEST = {"memory": 2**62, "flops": 2**62, "time": 2**59 // 10**9}
@@ -93,7 +93,7 @@ def _exchange(phase: PhaseSection, p: int) -> Iterator[ProgramExchange | Program
 
 
 def _collective(phase: PhaseSection, p: int) -> Iterator[ProgramCollective]:
-    check_root(phase, p)
+    communicators_of(phase, p)
     yield collective_line(phase)
 
 
@@ -107,6 +107,8 @@ def collective_line(phase: PhaseSection) -> ProgramCollective:
         datatype="double" if is_double else "byte",
         op=("sum" if is_double else "bor") if phase.collective in REDUCING else UNSET,
         root=phase.root if phase.collective in ROOTED else UNSET,
+        communicators=phase.communicators if phase.communicators > 1 else UNSET,
+        stride=phase.stride if phase.communicators > 1 else UNSET,
         every=phase.every,
     )
 

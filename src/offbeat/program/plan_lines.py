@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType, field
 
-from offbeat.mpi.protocol import Answer, Call, Command
+from offbeat.mpi.protocol import Answer, CallInLayout, Command
 
 
 class ProgramRun(Command[Answer], frozen=True, kw_only=True, tag="run"):
@@ -40,8 +40,8 @@ class ProgramMessage(Command[Answer], frozen=True, kw_only=True, tag="message"):
     bytes: int | UnsetType = UNSET
 
 
-class ProgramCollective(Call, Command[Answer], frozen=True, kw_only=True, tag="collective"):
-    """A collective of all ranks."""
+class ProgramCollective(CallInLayout, Command[Answer], frozen=True, kw_only=True, tag="collective"):
+    """A collective of all ranks, on one communicator or on several at the same time."""
 
     every: int | UnsetType = UNSET
 

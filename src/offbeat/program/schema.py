@@ -126,7 +126,21 @@ class PhaseSection(Section, frozen=True, kw_only=True):
     family: Annotated[Family, Meta(description="of a collective: whose name of the algorithm it is")] = (
         "openmpi"
     )
-    root: Annotated[Number, Meta(description="of a collective with a root: its rank")] = 0
+    root: Annotated[Number, Meta(description="of a collective with a root: its rank in its communicator")] = 0
+    communicators: Annotated[
+        Positive,
+        Meta(
+            description="of a collective: number of communicators into which the ranks are divided; all call"
+            " it at the same time"
+        ),
+    ] = 1
+    stride: Annotated[
+        Positive,
+        Meta(
+            description="of a collective: distance between the ranks of consecutive members of a"
+            " communicator: 1 for the rows of a process grid, the length of a row for its columns"
+        ),
+    ] = 1
 
 
 class NoiseSection(Section, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.neighbours import grid_sides, messages
 from offbeat.program.schema import NoiseSection, PhaseSection
+from offbeat.program.steps import communicators_of
 from offbeat.units import counted, format_size, format_time
 
 
@@ -41,7 +42,9 @@ def described(phase: PhaseSection, p: int) -> str:
     if phase.kind == "exchange":
         return _exchange(phase, p)
     size = f" of {format_size(phase.bytes[0])}" if phase.bytes else ""
-    return f"{phase.collective}{size} by {phase.family}'s {phase.algorithm}"
+    layout = communicators_of(phase, p).text
+    at_once = f", {layout}" if layout else ""
+    return f"{phase.collective}{size} by {phase.family}'s {phase.algorithm}{at_once}"
 
 
 def _work(phase: PhaseSection) -> str:

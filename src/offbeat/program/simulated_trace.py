@@ -24,6 +24,7 @@ from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
 from offbeat.program.calls import WORLD, call_definitions, calls_of
 from offbeat.program.simulate import Log, Progress, Run, Simulated
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace import encode, folder
 from offbeat.trace import format as form
 from offbeat.trace.rank_writer import RankWriter, file_bytes
@@ -144,13 +145,14 @@ class _TraceOfRun:
         self._calls = calls_of(run.program, run.steps, p)
         self._overhead_s = run.platform.file.messages.send_overhead
         every = np.array([step[2] for step in run.steps.steps] + [1])
-        earlier = (traced.first // every * (self._calls.records["function"] > 0)).sum()
-        self._sequence = np.full(p, earlier)
+        earlier = traced.first // every
+        on = self._calls.records["communicator"]
+        self._sequences = {number: np.full(p, earlier[on == number].sum()) for number in self._calls.layouts}
         self._request, self._end_ns = np.zeros(p, np.int64), np.zeros(p, np.int64)
         self._logs: list[Log] = []
         self._directory = traced.directory
         try:
-            self._writers = _writers(run, traced)
+            self._writers = _writers(run, traced, self._calls.layouts)
         except OSError as error:
             raise write_error(traced.directory, error, "the trace") from error
 
@@ -200,9 +202,11 @@ class _TraceOfRun:
         has_request = messages["request"] > 0
         messages["request"][has_request] += base[step_of_row[has_request]].astype(np.uint32)
         is_record = calls.records["function"][steps.step] > 0
-        sequence = _counted_on(self._sequence, steps.rank, is_record.astype(np.int64))
         records = calls.records[steps.step[is_record]]
-        records["sequence"] = sequence[is_record]
+        for number, counted_calls in self._sequences.items():
+            is_on = calls.records["communicator"][steps.step] == number
+            sequence = _counted_on(counted_calls, steps.rank, is_on.astype(np.int64))
+            records["sequence"][is_on[is_record]] = sequence[is_on]
         records["enter_ns"] = points_ns[first_point[is_record]]
         records["exit_ns"] = points_ns[first_point[is_record] + 1]
         return messages, records
@@ -241,7 +245,7 @@ class _TraceOfRun:
         self._end_ns[has_points] = points_ns[bounds[1:][has_points] - 1]
 
 
-def _writers(run: Run, traced: TracedIterations) -> list[RankWriter]:
+def _writers(run: Run, traced: TracedIterations, layouts: dict[int, CommunicatorLayout]) -> list[RankWriter]:
     """The files of all ranks with their definitions. Raises OSError."""
     program, file = run.program, run.program.file
     p, common = len(run.node_of_rank), call_definitions(program)
@@ -258,13 +262,26 @@ def _writers(run: Run, traced: TracedIterations) -> list[RankWriter]:
     if traced.end - traced.first < file.iterations:
         header["sampling"] = f"iterations {traced.first + 1} to {traced.end} of {file.iterations}"
     writers = []
+    communicators = [_communicators(number, layout) for number, layout in layouts.items()]
     for rank in range(p):
-        own = [encode.communicator(WORLD, (1, 0), (p, 0), rank)]
-        own += [encode.members(WORLD, np.arange(p))] if rank == 0 else []
+        own = [definition for of_rank in communicators for definition in of_rank[rank]]
         own.append(encode.note(f"{form.MEMORY_DOMAIN_NOTE}{run.domain_of_rank[rank]}", BEGAN_NS))
         node = {"host": f"node{run.node_of_rank[rank]}", "pid": rank + 1}
         writers.append(RankWriter(traced.directory, rank, header | node, [*own, *common]))
     return writers
+
+
+def _communicators(number: int, layout: CommunicatorLayout) -> list[list[bytes]]:
+    """The definitions of its communicator in a layout by each rank; the first member lists the members."""
+    by_rank: list[list[bytes]] = [[] for _ in range(layout.total)]
+    parent = 0 if number == WORLD else WORLD
+    for communicator, ranks in enumerate(layout.ranks):
+        for member, rank in enumerate(ranks.tolist()):
+            defined = encode.communicator(
+                number, (number, communicator), (layout.p, 0), member, parent=parent
+            )
+            by_rank[rank] = [defined, *([encode.members(number, ranks)] if member == 0 else [])]
+    return by_rank
 
 
 def _identity(run: Run) -> int:

@@ -18,8 +18,9 @@ from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection
 from offbeat.program.step_layout import step_layout
 from offbeat.simulation.catalogue import named
-from offbeat.simulation.exits import call_refusal, has_local_work
+from offbeat.simulation.exits import call_refusal, has_local_work, schedule
 from offbeat.study.collectives import ROOTED
+from offbeat.study.communicators import CommunicatorLayout
 
 DOUBLE_BYTES = 8
 
@@ -125,10 +126,10 @@ def _add_messages(
 
 def _exchange(phase: PhaseSection, platform: Platform, p: int) -> tuple[_simulator.Schedule, int]:
     sent = messages(phase, p)
-    schedule = _simulator.exchange(
+    built = _simulator.exchange(
         p, sent.source, sent.target, sent.bytes, phase.sends, has_local_work(platform.file)
     )
-    return schedule, 1
+    return built, 1
 
 
 def call_of(phase: PhaseSection) -> PhaseSection:
@@ -141,10 +142,21 @@ def weights_of(phase: PhaseSection, p: int) -> NDArray[np.float64]:
     return np.resize(np.array(phase.weights or [1.0]), p)
 
 
-def check_root(phase: PhaseSection, p: int) -> None:
-    """Raise :class:`BadInput` if the root of a collective is not one of p ranks."""
-    if phase.collective in ROOTED and phase.root >= p:
-        raise BadInput(f"the root is rank {phase.root} of {p}; write one from 0 to {p - 1}")
+def communicators_of(phase: PhaseSection, p: int) -> CommunicatorLayout:
+    """The communicators of p ranks that call a collective at the same time.
+
+    Raises :class:`BadInput` if p cannot be divided into them, or if the root is no rank of a communicator.
+    """
+    number = phase.communicators
+    if p % number or (p == number and number > 1):
+        raise BadInput(
+            f"{p} ranks cannot be divided into {number} communicators of two or more; write a divisor of {p}"
+            " below it"
+        )
+    layout = CommunicatorLayout(p=p // number, communicators=number, stride=phase.stride)
+    if phase.collective in ROOTED and phase.root >= layout.p:
+        raise BadInput(f"the root is rank {phase.root} of {layout.p}; write one from 0 to {layout.p - 1}")
+    return layout
 
 
 def collective_size(phase: PhaseSection) -> tuple[int, int]:
@@ -157,21 +169,13 @@ def _collective(
     phase: PhaseSection, platform: Platform, node_of_rank: NDArray[np.int32]
 ) -> tuple[_simulator.Schedule, int]:
     """The schedule of a collective, and the bytes of its elements."""
-    p = len(node_of_rank)
     size, element_bytes = collective_size(phase)
-    check_root(phase, p)
+    layout = communicators_of(phase, len(node_of_rank))
     algorithm = named(phase.collective, phase.family, phase.algorithm)
     nodes, elements = node_of_rank.tolist(), size // element_bytes
     memory_bytes = psutil.virtual_memory().total / 2
-    if reason := call_refusal(algorithm, phase.root, elements, element_bytes, nodes, memory_bytes):
+    if reason := call_refusal(algorithm, layout, phase.root, elements, element_bytes, nodes, memory_bytes):
         raise BadInput(reason)
-    schedule = _simulator.Schedule(
-        *algorithm.identity,
-        p,
-        phase.root,
-        elements,
-        element_bytes,
-        nodes,
-        local_work=has_local_work(platform.file),
-    )
-    return schedule, element_bytes
+    local_work = has_local_work(platform.file)
+    built = schedule(algorithm, layout, phase.root, elements, element_bytes, nodes, local_work=local_work)
+    return built, element_bytes

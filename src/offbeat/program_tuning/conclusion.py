@@ -98,7 +98,7 @@ def selected_lines(selected: Selected) -> list[str]:
     lines = [
         f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
         f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed",
-        *(f"{one.candidate.name}: {one.share:.1%}" for one in selected.calls),
+        *(f"{one.name}: {one.share:.1%}" for one in selected.calls),
     ]
     covered = [f"these are {selected.covered:.0%} of it"] if selected.calls else []
     return [*lines, *covered, *selected.notes]

@@ -1,9 +1,11 @@
 """The choices that a trial of the program compares: where another algorithm is expected to be faster.
 
 For each of the measured calls, the algorithm with the shortest expected time under the program's own arrivals
-is compared with the library's default. It is used if the interval of the difference excludes zero; all other
-calls are left to the library. ``tuned`` has all of these algorithms; ``heaviest`` that of the calls with the
-largest expected gain only, so that the trial shows whether choices disturb each other.
+is compared with the library's default. Calls that a tuning file cannot tell apart, such as those on rows and
+on columns of a process grid, get the algorithm that takes the shortest time for all of them. An algorithm is
+used if the interval of the difference excludes zero; all other calls are left to the library. ``tuned`` has
+all of these algorithms; ``heaviest`` that of the calls with the largest expected gain only, so that the trial
+shows whether choices disturb each other.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from msgspec import Struct, structs
 from offbeat.mpi.installation import Installation
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.predict import TracedProgram
-from offbeat.predict.prediction import Part, changes, part_time
+from offbeat.predict.prediction import Part, changes, common, part_time
 from offbeat.program_tuning.traced_calls import LEAST_GAIN
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
@@ -28,19 +30,37 @@ TUNED, HEAVIEST = "tuned", "heaviest"
 
 
 class ExpectedGain(Struct, frozen=True, kw_only=True):
-    """What the best measured algorithm is expected to change in the calls of one configuration.
+    """What the best measured algorithm is expected to change in the calls of a rule of the tuning file.
 
+    ``configurations`` are those in which these calls were measured: several if a tuning file cannot tell them
+    apart. ``alone`` are the algorithms that would be best for each of them.
     ``change`` is the difference from the library's default as a share of the run time, summed over call sites
     (negative: a gain); None if the default was not measured. It is the measured difference, relative to the
     measured time of the default, of the time that these calls took in the trace. ``run_s`` is the run time of
     the trace, from MPI_Init to the end, as a mean over processes.
     """
 
-    configuration: Configuration
+    configurations: list[Configuration]
     algorithm: str
     change: Estimate | None
     run_s: float
     calls: list[str]
+    alone: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """``allreduce of 8 B on p=32``; of several configurations all, joined by ``and``."""
+        return " and ".join(map(str, self.configurations))
+
+    @property
+    def compromise(self) -> str:
+        """Why calls that differ have the same algorithm; empty if they agree."""
+        if len(set(self.alone)) < 2:
+            return ""
+        each = ", ".join(
+            f"{name} for {cell}" for cell, name in zip(self.configurations, self.alone, strict=True)
+        )
+        return f"; a tuning file cannot tell these calls apart: alone, the best would be {each}"
 
     @property
     def share(self) -> float:
@@ -55,7 +75,7 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """``alltoall of 32 KiB on p=64: linear, expected to save 31 ms, 3.1% of ... (2.0% to 4.2%)``."""
-        of = str(self.configuration)
+        of = self.name
         if self.algorithm == DEFAULT or self.change is None:
             return f"{of}: the library's own decision"
         if not self.is_used:
@@ -66,7 +86,7 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
         return (
             f"{of}: {self.algorithm}, expected to save {format_time(-self.share * self.run_s)},"
             f" {-self.share:.1%} of the time after MPI_Init ({-self.change.high_s:.1%} to"
-            f" {-self.change.low_s:.1%})"
+            f" {-self.change.low_s:.1%}){self.compromise}"
         )
 
 
@@ -79,30 +99,53 @@ def expected_gains(traced: TracedProgram, choices: Sequence[Choice]) -> list[Exp
     """What each of the choices is expected to change in the program; the largest gain first."""
     if traced.run is None:
         return []
-    chosen = {choice.configuration: choice for choice in choices}
-    parts: dict[Configuration, list[Part]] = {}
+    chosen = {choice.configuration: choice.algorithm for choice in choices}
+    parts: dict[tuple[str, int, int], list[Part]] = {}
     for part in traced.parts:
-        parts.setdefault(part.table.configuration, []).append(part)
-    gains = [
-        _gain(cell, own, chosen[cell], traced.run.run_s) for cell, own in parts.items() if cell in chosen
-    ]
+        cell = part.table.configuration
+        if cell in chosen:
+            parts.setdefault((cell.collective, cell.p, cell.bytes), []).append(part)
+    gains = [_gain(own, chosen, traced.run.run_s) for own in parts.values()]
     return sorted(gains, key=lambda one: one.share)
 
 
-def _gain(cell: Configuration, parts: Sequence[Part], choice: Choice, run_s: float) -> ExpectedGain:
-    algorithms, ran = [choice.algorithm] * len(parts), [DEFAULT] * len(parts)
+def _gain(parts: Sequence[Part], chosen: Mapping[Configuration, str], run_s: float) -> ExpectedGain:
+    cells = list(dict.fromkeys(part.table.configuration for part in parts))
+    alone = [chosen[cell] for cell in cells]
+    algorithm = alone[0] if len(set(alone)) == 1 else _best_for_all(parts)
+    algorithms, ran = [algorithm] * len(parts), [DEFAULT] * len(parts)
     by_condition = changes(parts, algorithms, ran)
     condition = list(by_condition)[-1] if by_condition else ""
     defaults = [part_time(part, DEFAULT, condition) for part in parts] if condition else []
     default_s = sum(one.time_s for one in defaults if one is not None)
     recorded_share = sum(part.calls.total_s for part in parts) / run_s
     return ExpectedGain(
-        configuration=cell,
-        algorithm=choice.algorithm,
+        configurations=cells,
+        algorithm=algorithm,
         change=by_condition[condition].times(recorded_share / default_s) if default_s > 0 else None,
         run_s=run_s,
         calls=[part.calls.description for part in parts],
+        alone=alone,
     )
+
+
+def _best_for_all(parts: Sequence[Part]) -> str:
+    """The algorithm with the shortest time of all parts, of those that may be chosen for each of them."""
+    condition = common(parts)[-1]
+    usable = [
+        {
+            name
+            for name, is_candidate in zip(part.table.algorithms, part.table.candidates, strict=True)
+            if is_candidate
+        }
+        for part in parts
+    ]
+    times: dict[str, float] = {}
+    for name in sorted(set.intersection(*usable)):
+        each = [part_time(part, name, condition) for part in parts]
+        if all(one is not None for one in each):
+            times[name] = sum(one.time_s for one in each if one is not None)
+    return min(times, key=lambda name: times[name], default=DEFAULT)
 
 
 def expected_share(gains: Sequence[ExpectedGain]) -> float:
@@ -110,15 +153,15 @@ def expected_share(gains: Sequence[ExpectedGain]) -> float:
     return -sum(one.share for one in gains if one.is_used)
 
 
-def compared(gains: Sequence[ExpectedGain]) -> dict[str, set[Configuration]]:
-    """The configurations in which each choice of a trial uses another algorithm, by the name of the choice.
+def compared(gains: Sequence[ExpectedGain]) -> dict[str, list[ExpectedGain]]:
+    """The gains that each choice of a trial uses, by the name of the choice.
 
     Empty if the expected gain is below :data:`offbeat.program_tuning.traced_calls.LEAST_GAIN`.
     """
-    used = [one.configuration for one in gains if one.is_used]
+    used = [one for one in gains if one.is_used]
     if expected_share(gains) < LEAST_GAIN:
         return {}
-    return {TUNED: set(used)} | ({HEAVIEST: set(used[:1])} if len(used) > 1 else {})
+    return {TUNED: used} | ({HEAVIEST: used[:1]} if len(used) > 1 else {})
 
 
 def program_choices(
@@ -133,9 +176,9 @@ def program_choices(
     return choices
 
 
-def _only(chosen: Sequence[Choice], used: set[Configuration]) -> list[Choice]:
-    """The choices, with the library's own decision in configurations that are not ``used``."""
+def _only(chosen: Sequence[Choice], used: Sequence[ExpectedGain]) -> list[Choice]:
+    """The choices with the algorithms of the ``used`` gains, and the library's own decision elsewhere."""
+    algorithms = {cell: one.algorithm for one in used for cell in one.configurations}
     return [
-        choice if choice.configuration in used else structs.replace(choice, algorithm=DEFAULT)
-        for choice in chosen
+        structs.replace(choice, algorithm=algorithms.get(choice.configuration, DEFAULT)) for choice in chosen
     ]

@@ -123,7 +123,7 @@ def _gain_table(outcome: Outcome) -> Table:
         interval = f"{change.low_s:+.1%} to {change.high_s:+.1%}" if change is not None else "–"
         rows.append(
             [
-                str(one.configuration),
+                one.name,
                 one.algorithm,
                 f"{one.share:+.1%}" if change is not None else "–",
                 interval,

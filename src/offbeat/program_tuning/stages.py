@@ -237,7 +237,7 @@ def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected)
         newest = selected.calls[count - 1]
         tuning.listener.begin(
             "measure",
-            f"{newest.candidate.name}, {newest.share:.1%} of the run time ({count} of {total})",
+            f"{newest.name}, {newest.share:.1%} of the run time ({count} of {total})",
         )
         study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
         if not _measure(tuning, study, results):

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from offbeat.predict.recorded import size_bytes
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import EXTENTS
 from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
 from offbeat.trace.message_sizes import collective_name
@@ -36,7 +37,8 @@ class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
 
     ``row`` is the heaviest call site with known arrivals, None without one. ``measured_bytes`` is the size
     at which they are measured, ``datatype`` the largest one of which it is a multiple; ``nodes`` and ``ppn``
-    are 0 on a single node. ``share`` is that of the run time.
+    are those of all communicators of the ``layout``, and 0 on a single node. ``share`` is that of the run
+    time.
     """
 
     candidate: Candidate
@@ -47,6 +49,7 @@ class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
     ppn: int
     skew_s: float
     share: float
+    layout: CommunicatorLayout
 
     @property
     def collective(self) -> str:
@@ -54,9 +57,16 @@ class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
         return collective_name(self.candidate.collective)
 
     @property
+    def name(self) -> str:
+        """``MPI_Allreduce at 8 B on 32 processes, 32 communicators at once, stride 1``."""
+        return ", ".join(filter(None, (self.candidate.name, self.layout.text)))
+
+    @property
     def stem(self) -> str:
         """The prefix of the names of its pattern files."""
-        return f"{file_stem_of(self.row or self.candidate.rows[0])}-p{self.candidate.processes}"
+        layout = self.layout
+        suffix = f"x{layout.communicators}s{layout.stride}" if layout.communicators > 1 else ""
+        return f"{file_stem_of(self.row or self.candidate.rows[0])}-p{layout.p}{suffix}"
 
 
 class Selected(Struct, frozen=True, kw_only=True, eq=False):
@@ -77,16 +87,15 @@ class Selected(Struct, frozen=True, kw_only=True, eq=False):
 def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     """The heaviest calls that together take ``share`` of the time that another algorithm can change."""
     run_s = summary.thread_run_s
-    grouped = structs.replace(summary, rows=summary.group_rows)
-    ranked = [one for one in candidates(grouped) if not one.why_not and one.operation_s > 0]
-    tunable_s = sum(one.operation_s for one in ranked)
+    ranked = tunable(summary)
+    tunable_s = sum(one.operation_s for one, _ in ranked)
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    for one in ranked if tunable_s >= LEAST_GAIN * run_s else []:
+    for one, whole in ranked if tunable_s >= LEAST_GAIN * run_s else []:
         if run_s <= 0 or one.operation_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
             break
-        why_not, selected = _selected(trace, one, run_s)
+        why_not, selected = _selected(trace, one, measured_size(whole), run_s)
         if selected is None:
             notes.append(f"{one.name} is not measured: {why_not}")
             continue
@@ -101,13 +110,34 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     )
 
 
-def _selected(trace: Trace, one: Candidate, run_s: float) -> tuple[str, SelectedCalls | None]:
+def tunable(summary: Summary) -> list[tuple[Candidate, Candidate]]:
+    """The candidates whose algorithm can be chosen, the heaviest first: the calls of one layout, and those of
+    all layouts.
+
+    Calls on all rows of a process grid and calls on all its columns are measured separately, with the same
+    size: a tuning file has one rule for both.
+    """
+    grouped = structs.replace(summary, rows=summary.group_rows)
+    parts = []
+    for one in candidates(grouped):
+        by_layout: dict[CommunicatorLayout | None, list[CallSiteStats]] = {}
+        for row in one.rows:
+            by_layout.setdefault(row.layout, []).append(row)
+        parts += [(structs.replace(one, rows=rows), one) for rows in by_layout.values()]
+    usable = [pair for pair in parts if not pair[0].why_not and pair[0].operation_s > 0]
+    return sorted(usable, key=lambda pair: -pair[0].operation_s)
+
+
+def _selected(
+    trace: Trace, one: Candidate, size: tuple[int, str], run_s: float
+) -> tuple[str, SelectedCalls | None]:
     """The calls of a candidate, or why they cannot be measured."""
     rows = sorted(with_arrivals(one.rows), key=lambda row: -row.operation_s)
-    measured_bytes, datatype = measured_size(one)
+    layout = one.rows[0].layout or CommunicatorLayout(p=one.processes)
+    measured_bytes, datatype = size
     if not measured_bytes and collective_name(one.collective) != "barrier":
         return "its messages are empty", None
-    nodes, ppn = _placement(trace, rows[0] if rows else one.rows[0])
+    nodes, ppn = _placement(trace, layout, rows[0] if rows else one.rows[0])
     if nodes and not ppn:
         return "its nodes have different numbers of processes", None
     skew_s = mean_over_calls(one, "skew")
@@ -120,6 +150,7 @@ def _selected(trace: Trace, one: Candidate, run_s: float) -> tuple[str, Selected
         ppn=ppn,
         skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
         share=one.operation_s / run_s,
+        layout=layout,
     )
 
 
@@ -134,12 +165,14 @@ def measured_size(one: Candidate) -> tuple[int, str]:
     return size, name
 
 
-def _placement(trace: Trace, row: CallSiteStats) -> tuple[int, int]:
-    """(nodes, processes per node) of a row's communicator; (0, 0) on one node, (nodes, 0) if they differ."""
+def _placement(trace: Trace, layout: CommunicatorLayout, row: CallSiteStats) -> tuple[int, int]:
+    """(nodes, processes per node) of the communicators that make a row's calls at the same time; (0, 0) on
+    one node, (nodes, 0) if nodes have different numbers of processes."""
     host_of = {file.header.rank: file.header.host for file in trace.files}
     if len(set(host_of.values())) <= 1:
         return 0, 0
-    members = trace.communicators.all[row.communicator_index].members
+    one = trace.communicators.all[row.communicator_index].members
+    members = one if layout.communicators == 1 else range(trace.size)
     counts = counts_of([host_of.get(int(rank), "") for rank in members])
     return len(counts), counts[0] if len(set(counts)) == 1 else 0
 

@@ -110,7 +110,9 @@ def _section(one: SelectedCalls, written: dict[str, list[str]]) -> dict[str, Any
     section: dict[str, Any] = {"names": [one.collective]}
     if one.collective != "barrier":
         section |= {"sizes": [one.measured_bytes], "datatype": one.datatype}
-    section |= {"p": [one.candidate.processes]} | written
+    section |= {"p": [one.layout.total]} | written
+    if one.layout.communicators > 1:
+        section |= {"communicators": one.layout.communicators, "stride": one.layout.stride}
     if one.skew_s:
         section["skews"] = [float(f"{one.skew_s:.3g}")]
     return section
@@ -124,7 +126,7 @@ def study_text(sections: Sequence[Section], program: str, launch: Launch) -> str
     tables = tomlkit.aot()
     for section in sections:
         one, table = section.calls, tomlkit.table()
-        table.add(tomlkit.comment(f"{one.candidate.name}: {one.share:.1%} of the run time"))
+        table.add(tomlkit.comment(f"{one.name}: {one.share:.1%} of the run time"))
         for name, value in section.keys.items():
             table.add(name, tomlkit.item(value))
         if "sizes" in section.keys:
@@ -140,7 +142,7 @@ def study_text(sections: Sequence[Section], program: str, launch: Launch) -> str
 
 def _processes(calls: Sequence[SelectedCalls]) -> dict[str, list[int]]:
     if all(one.nodes == 0 for one in calls):
-        return {"p": sorted({one.candidate.processes for one in calls})}
+        return {"p": sorted({one.layout.total for one in calls})}
     return {"nodes": sorted({one.nodes for one in calls}), "ppn": sorted({one.ppn for one in calls})}
 
 

@@ -21,18 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from offbeat.results.plausible import MAX_TIME_S
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
+from offbeat.study.communicators import CommunicatorLayout
 
 
 class Samples(Struct, kw_only=True):
     """The repetitions of one block of a case: the times of every rank; ``block`` is its number, from 0.
 
-    ``arrivals_s`` and ``exits_s`` are (repetitions × p), of a partitioned send with several partitions
-    (repetitions × p × partitions), in seconds on the shared clock since the repetition's deadline; ``valid``
-    is (repetitions,). ``overshoot_s`` is the largest start error of a valid repetition and ``clock_bound_s``
-    the largest error bound of the clock. ``failure`` is empty, or the reason why the case must be
-    quarantined; the arrays then hold what was measured before the failure. For a replay, ``calls`` holds the
-    number of each repetition's call, from 0, (repetitions,). ``is_exact`` says that repeating would give the
-    same numbers.
+    ``arrivals_s`` and ``exits_s`` are (repetitions × processes), of a partitioned send with several
+    partitions (repetitions × p × partitions), in seconds on the shared clock since the repetition's deadline;
+    ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid repetition and
+    ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason why the case
+    must be quarantined; the arrays then hold what was measured before the failure. For a replay, ``calls``
+    holds the number of each repetition's call, from 0, (repetitions,). ``is_exact`` says that repeating would
+    give the same numbers. ``layout`` divides the processes into communicators; None for a single one.
     """
 
     arrivals_s: NDArray[np.float64]
@@ -44,6 +45,7 @@ class Samples(Struct, kw_only=True):
     calls: NDArray[np.int64] | None = None
     is_exact: bool = False
     block: int = 0
+    layout: CommunicatorLayout | None = None
 
 
 RESOLUTION_S = 1e-9
@@ -150,14 +152,19 @@ class Blocks(Struct, frozen=True, eq=False):
 
 
 def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Last delay d̂ and total delay d* of each repetition, in seconds (paper: equations 1 and 2)."""
+    """Last delay d̂ and total delay d* of each repetition, in seconds (paper: equations 1 and 2).
+
+    Of several communicators the mean: each of them is a call of its own.
+    """
     if len(samples.arrivals_s) == 0:
         return np.zeros(0), np.zeros(0)
     arrivals_s, exits_s = (
-        times_s.reshape(len(times_s), -1) for times_s in (samples.arrivals_s, samples.exits_s)
+        samples.layout.by_communicator(times_s) if samples.layout else times_s.reshape(len(times_s), 1, -1)
+        for times_s in (samples.arrivals_s, samples.exits_s)
     )
-    last_exit = exits_s.max(axis=1)
-    return last_exit - arrivals_s.max(axis=1), last_exit - arrivals_s.min(axis=1)
+    last_exit = exits_s.max(axis=2)
+    last_s, total_s = last_exit - arrivals_s.max(axis=2), last_exit - arrivals_s.min(axis=2)
+    return last_s.mean(axis=1), total_s.mean(axis=1)
 
 
 def block_of(samples: Samples) -> Block:

@@ -17,7 +17,7 @@ from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.reading import read_file
 from offbeat.results.import_columns import TIMES, Column, find_columns
 from offbeat.results.plausible import implausible_time, outside_interval
-from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, Case, operation_of
+from offbeat.study.case import LAYOUT, PARTITIONED_SEND, PARTS, Case, operation_of
 from offbeat.study.cases import REPLAY
 from offbeat.study.collectives import COLLECTIVES
 
@@ -201,7 +201,8 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
     shape = str(values.get("shape", pattern.split("×")[0]))
     policy, factor = _skew(shape, values)
     p, nodes, ppn = _processes(where, values)
-    partitions, threads = (int(values.get(name, 1)) for name in OPTIONAL)
+    partitions, threads = (int(values.get(name, 1)) for name in PARTS)
+    communicators, stride = (int(values.get(name, 1)) for name in LAYOUT)
     name = _operation(where, str(values["collective"]), partitions, threads)
     return Case(
         collective=name,
@@ -219,6 +220,8 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
         root=int(values.get("root", 0)),
         partitions=partitions,
         threads=threads,
+        communicators=communicators,
+        stride=stride,
     )
 
 

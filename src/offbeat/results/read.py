@@ -28,7 +28,7 @@ from offbeat.results.recorded import (
     read_recorded,
     stated_sums,
 )
-from offbeat.results.schema import CASES, polars_schema
+from offbeat.results.schema import CASES, COMMUNICATORS, PARTITIONS, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
@@ -62,7 +62,7 @@ class Results(Struct, kw_only=True, eq=False):
 
         Cases with damaged times are left out, and a note about them is added to ``notes``.
         """
-        counted = self.cases.select("case", "repetitions", "invalid", "p", "partitions")
+        counted = self.cases.select("case", "repetitions", "invalid", "p", COMMUNICATORS, PARTITIONS)
         rows = max_rows(counted.iter_rows(named=True), ranks=True)
         counting = committed(counted.iter_rows(named=True))
         read_rows, damaged_records = sample_files.read_samples(self.directory, layout.RANKS, rows)

@@ -19,7 +19,8 @@ from offbeat.results import layout, sample_files
 from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
-from offbeat.results.schema import CASES, PARTITIONS, THREADS
+from offbeat.results.schema import CASES, COMMUNICATORS, PARTITIONS
+from offbeat.study.case import OPTIONAL
 from offbeat.units import counted, listed
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
@@ -29,8 +30,7 @@ SAMPLES_KEY = "samples"
 
 _LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()} | {
     SAMPLES_KEY: str,
-    PARTITIONS: NotRequired[int],
-    THREADS: NotRequired[int],
+    **dict.fromkeys(OPTIONAL, NotRequired[int]),
 }
 
 CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
@@ -98,8 +98,7 @@ def read_recorded(directory: Path) -> Recorded:
     ]
     latest: dict[str, dict[str, Any]] = {}
     for number, row in zip(lines.numbers, lines.items, strict=True):
-        row.setdefault(PARTITIONS, 1)
-        row.setdefault(THREADS, 1)
+        row |= {name: row.get(name, 1) for name in OPTIONAL}
         if reason := implausible(row):
             damaged.append(DamagedRecord(f"{layout.CASES}:{number}, {describe_case(row)}", reason))
         else:
@@ -132,7 +131,9 @@ def has_partitions(rows: Iterable[Mapping[str, Any]]) -> bool:
 def max_rows(rows: Any, ranks: bool = False) -> int:
     """The most rows that the table of repetitions (or of ranks) can have beside these cases."""
     stated = sum(
-        (row["repetitions"] + row["invalid"]) * (row["p"] * row[PARTITIONS] if ranks else 1) for row in rows
+        (row["repetitions"] + row["invalid"])
+        * (row["p"] * row[COMMUNICATORS] * row[PARTITIONS] if ranks else 1)
+        for row in rows
     )
     return int(stated) + SPARE_ROWS
 

@@ -59,10 +59,10 @@ def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     """The records of blocks, as bytes to append to a stream.
 
     A block is (id of its case, number of repetitions of that case before it, samples). Successive blocks of
-    the same p and partitions share a batch; blocks without repetitions have none.
+    the same processes and partitions share a batch; blocks without repetitions have none.
     """
     measured = [block for block in blocks if len(block[2].arrivals_s)]
-    by_shape = groupby(measured, key=lambda block: block[2].arrivals_s.shape[1:])
+    by_shape = groupby(measured, key=lambda block: (block[2].arrivals_s.shape[1:], block[2].layout))
     return b"".join(_encode_same_shape(list(group)) for _, group in by_shape)
 
 
@@ -70,7 +70,8 @@ def _encode_same_shape(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     arrivals = np.concatenate([samples.arrivals_s for _, _, samples in blocks])
     exits = np.concatenate([samples.exits_s for _, _, samples in blocks])
     valid = np.concatenate([samples.valid for _, _, samples in blocks])
-    last_s, total_s = delays(Samples(arrivals_s=arrivals, exits_s=exits, valid=valid))
+    layout_of_all = blocks[0][2].layout
+    last_s, total_s = delays(Samples(arrivals_s=arrivals, exits_s=exits, valid=valid, layout=layout_of_all))
     numbers = [first + np.arange(len(samples.valid)) for _, first, samples in blocks]
     columns = {
         "case": [case for case, _, samples in blocks for _ in samples.valid],

@@ -15,6 +15,10 @@ PARTITIONS = "partitions"
 THREADS = "threads"
 """The column of CASES that ``cases.jsonl`` does not have where it is 1."""
 
+COMMUNICATORS = "communicators"
+STRIDE = "stride"
+"""The columns of collectives that several communicators call; ``cases.jsonl`` has them if they are not 1."""
+
 PARTITION = "partition"
 """The column of RANKS that the files of collectives, whose only partition is 0, do not have."""
 
@@ -25,8 +29,8 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.String,
         "MPI library and version, the simulator with its algorithms and platform, or an import's machine",
     ),
-    "p": (pl.Int64, "number of processes"),
-    "nodes": (pl.Int64, "nodes; 0 where the launcher placed the processes"),
+    "p": (pl.Int64, "number of processes of a communicator"),
+    "nodes": (pl.Int64, "nodes of all processes; 0 where the launcher placed them"),
     "ppn": (pl.Int64, "processes per node; 0 where the launcher placed the processes"),
     "collective": (
         pl.String,
@@ -52,6 +56,8 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "root": (pl.Int64, "root of a rooted collective"),
     PARTITIONS: (pl.Int64, "partitions of a partitioned send; 1 for a collective"),
     THREADS: (pl.Int64, "threads of the sender of a partitioned send; 1 for a collective"),
+    COMMUNICATORS: (pl.Int64, "communicators that called the collective at the same time"),
+    STRIDE: (pl.Int64, "distance between the ranks of consecutive members of a communicator"),
     "status": (
         pl.String,
         "measured; unfinished (some of its blocks remain); incomplete (too few valid"

@@ -350,9 +350,10 @@ class Store(LockedDirectory):
 
 
 def _check_samples(case: Case, samples: Samples) -> None:
-    """Raise ValueError unless the samples have p and partitions of the case and finite times where valid."""
+    """Raise ValueError unless the samples have the processes and partitions of the case, and finite times
+    where they are valid."""
     repetitions = len(samples.valid)
-    shape = (repetitions, case.p, case.partitions)[: 2 if case.partitions == 1 else 3]
+    shape = (repetitions, case.processes, case.partitions)[: 2 if case.partitions == 1 else 3]
     if repetitions and (samples.arrivals_s.shape != shape or samples.exits_s.shape != shape):
         raise ValueError(
             f"arrivals {samples.arrivals_s.shape} and exits {samples.exits_s.shape} should both be {shape}"

@@ -12,6 +12,8 @@ rule                  rows                                  score
 ``scenario:NAME``     the scenario or replay NAME, at all   the mean; with one skew, smallest d̂ wins
                       its skews
 ``no_delay``          no_delay                              smallest d̂ wins: the usual benchmark
+``recorded``          the scenarios and replays; without    the mean
+                      any, no_delay and the shapes
 ====================  ====================================  ==========================================
 
 ``average`` and ``worst`` include the scenarios and replays on request (``include_scenarios``). Scenarios and
@@ -35,7 +37,7 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, TOLERANCE, DelayTable
 
-RULES = ("average", "worst", "scenario:NAME", "no_delay")
+RULES = ("average", "worst", "scenario:NAME", "no_delay", "recorded")
 """The rules as a user writes them."""
 
 
@@ -57,6 +59,8 @@ class Rule:
             return [i for i, pattern in enumerate(table.patterns) if pattern == NO_DELAY]
         if self.kind == "scenario":
             return [i for i in range(len(table.patterns)) if self.scenario in _scenario_names(table, i)]
+        if self.kind == "recorded" and table.recorded:
+            return [i for i in table.recorded if i not in superseded_rows(table)]
         omitted = superseded_rows(table) if self.include_scenarios else table.recorded
         return [i for i in range(len(table.patterns)) if i not in omitted]
 
@@ -85,8 +89,8 @@ def parse(text: str, include_scenarios: bool = False) -> Rule:
         return Rule("scenario", scenario)
     if kind in ("average", "worst") and not colon:
         return Rule(kind, include_scenarios=include_scenarios)
-    if text == "no_delay":
-        return Rule("no_delay")
+    if text in ("no_delay", "recorded"):
+        return Rule(text)
     raise BadInput(
         f"rule '{text}' is unknown; the rules are {', '.join(RULES)} (NAME is a scenario's or replay's name)."
     )

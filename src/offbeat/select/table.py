@@ -24,7 +24,7 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import PARTITIONED_SEND, SAME_SKEW
+from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, SAME_SKEW
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.units import counted, format_size
@@ -61,6 +61,8 @@ class Configuration(Struct, frozen=True):
 
     partitions: int = 1
     threads: int = 1
+    communicators: int = 1
+    stride: int = 1
 
     @property
     def division(self) -> str:
@@ -71,8 +73,13 @@ class Configuration(Struct, frozen=True):
 
     @property
     def placement(self) -> str:
-        """The processes: ``1024 (32×32)``, with nodes × processes per node where those are known."""
-        return f"{self.p} ({self.nodes}×{self.ppn})" if self.nodes and self.ppn else str(self.p)
+        """The processes: ``1024 (32×32)``, with nodes × processes per node where those are known; with
+        several communicators ``32 of 1024 (32×32), stride 32``.
+        """
+        nodes = f" ({self.nodes}×{self.ppn})" if self.nodes and self.ppn else ""
+        if self.communicators == 1:
+            return f"{self.p}{nodes}"
+        return f"{self.p} of {self.p * self.communicators}{nodes}, stride {self.stride}"
 
     def __str__(self) -> str:
         """The configuration in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
@@ -220,7 +227,7 @@ def _configuration_order(configuration: Configuration) -> tuple[object, ...]:
     position = COLLECTIVES.index(name) if name in COLLECTIVES else len(COLLECTIVES)
     processes = (configuration.p, configuration.nodes, configuration.ppn)
     reduction = (configuration.op, configuration.datatype, configuration.root)
-    parts = (configuration.partitions, configuration.threads)
+    parts = tuple(getattr(configuration, name) for name in OPTIONAL)
     return (configuration.library, position, name, *processes, configuration.bytes, *reduction, *parts)
 
 

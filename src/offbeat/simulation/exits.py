@@ -23,6 +23,7 @@ from offbeat.simulation.cache import LruCache, MemoryBudget
 from offbeat.simulation.catalogue import SimulatedAlgorithm, named
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import ROOTED
+from offbeat.study.communicators import CommunicatorLayout
 
 CACHED_NETWORKS = 16
 
@@ -34,7 +35,9 @@ class Job(Struct, frozen=True, kw_only=True):
     """A call of a collective and its arrival patterns; can be sent to other processes.
 
     ``algorithm`` is a name with its parameters, ``bytes`` the message size as the MPI call states it, a
-    multiple of ``element_bytes``. ``node_of_rank`` is (p,) int32, ``arrivals_s`` (patterns × p) in seconds.
+    multiple of ``element_bytes``. The communicators of ``layout`` call at the same time; ``root`` is a rank
+    of each. ``node_of_rank`` is (p,) int32, ``arrivals_s`` (patterns × p) in seconds, where p is the number
+    of processes of all communicators.
     """
 
     platform: PlatformFile
@@ -46,11 +49,7 @@ class Job(Struct, frozen=True, kw_only=True):
     bytes: int
     element_bytes: int
     arrivals_s: NDArray[np.float64]
-
-    @property
-    def p(self) -> int:
-        """Number of ranks."""
-        return len(self.node_of_rank)
+    layout: CommunicatorLayout
 
 
 class Simulated(Struct, frozen=True, kw_only=True):
@@ -73,12 +72,12 @@ def run_job(job: Job) -> Simulated:
     """
     algorithm = named(job.collective, job.family, job.algorithm)
     network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
-    schedule = _schedule(job, algorithm)
+    built = _schedule(job, algorithm)
     elements = job.bytes if algorithm.scales else job.element_bytes
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
-    with _memory.reserved(schedule.messages * BYTES_PER_MESSAGE):
-        exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(elements))
-    return Simulated(exits_s=exits, evaluations=evaluations, messages=schedule.messages * len(arrivals))
+    with _memory.reserved(built.messages * BYTES_PER_MESSAGE):
+        exits, evaluations = _simulator.evaluate(built, network, arrivals, float(elements))
+    return Simulated(exits_s=exits, evaluations=evaluations, messages=built.messages * len(arrivals))
 
 
 def refusal(job: Job, memory_bytes: float = math.inf) -> str:
@@ -89,12 +88,13 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
     algorithm = named(job.collective, job.family, job.algorithm)
     elements = job.bytes // job.element_bytes
     return call_refusal(
-        algorithm, job.root, elements, job.element_bytes, job.node_of_rank.tolist(), memory_bytes
+        algorithm, job.layout, job.root, elements, job.element_bytes, job.node_of_rank.tolist(), memory_bytes
     )
 
 
 def call_refusal(
     algorithm: SimulatedAlgorithm,
+    layout: CommunicatorLayout,
     root: int,
     elements: int,
     element_bytes: int,
@@ -102,9 +102,7 @@ def call_refusal(
     memory_bytes: float,
 ) -> str:
     """As :func:`refusal`, for a call that is given by its arguments."""
-    reason, messages = _simulator.preview(
-        *algorithm.identity, len(node_of_rank), root, elements, element_bytes, node_of_rank
-    )
+    reason, messages = preview(algorithm, layout, root, elements, element_bytes, node_of_rank)
     needed_bytes = messages * BYTES_PER_MESSAGE
     if not reason and needed_bytes > memory_bytes:
         return (
@@ -112,6 +110,54 @@ def call_refusal(
             f" of memory; this machine has {memory_bytes / 2**30:.3g} GiB"
         )
     return reason
+
+
+def preview(
+    algorithm: SimulatedAlgorithm,
+    layout: CommunicatorLayout,
+    root: int,
+    elements: int,
+    element_bytes: int,
+    node_of_rank: list[int],
+) -> tuple[str, int]:
+    """Why an algorithm refuses a call, empty if it does not; and about how many messages all ranks send."""
+    return _simulator.preview(
+        *algorithm.identity,
+        layout.p,
+        root,
+        elements,
+        element_bytes,
+        node_of_rank,
+        communicators=layout.communicators,
+        stride=layout.stride,
+    )
+
+
+def schedule(
+    algorithm: SimulatedAlgorithm,
+    layout: CommunicatorLayout,
+    root: int,
+    elements: int,
+    element_bytes: int,
+    node_of_rank: list[int],
+    *,
+    local_work: bool,
+) -> _simulator.Schedule:
+    """The programs of all ranks of a call that is given by its arguments.
+
+    Raises ValueError with a sentence if the algorithm refuses it.
+    """
+    return _simulator.Schedule(
+        *algorithm.identity,
+        layout.p,
+        root,
+        elements,
+        element_bytes,
+        node_of_rank,
+        local_work=local_work,
+        communicators=layout.communicators,
+        stride=layout.stride,
+    )
 
 
 def has_local_work(platform: PlatformFile) -> bool:
@@ -162,6 +208,7 @@ def simulate(
         bytes=bytes,
         element_bytes=element_bytes,
         arrivals_s=np.atleast_2d(times),
+        layout=CommunicatorLayout(p=p),
     )
     try:
         return run_job(job).exits_s.reshape(times.shape)
@@ -196,17 +243,10 @@ def _schedule(job: Job, known: SimulatedAlgorithm) -> _simulator.Schedule:
     local_work = has_local_work(job.platform)
     nodes = job.node_of_rank.tobytes()
     call = (known.collective, known.family, known.name, *known.parameters.items())
-    key = (*call, job.p, job.root, count, element_bytes, nodes, local_work)
+    key = (*call, job.layout, job.root, count, element_bytes, nodes, local_work)
 
     def build() -> _simulator.Schedule:
-        return _simulator.Schedule(
-            *known.identity,
-            job.p,
-            job.root,
-            count,
-            element_bytes,
-            job.node_of_rank.tolist(),
-            local_work=local_work,
-        )
+        placed = job.node_of_rank.tolist()
+        return schedule(known, job.layout, job.root, count, element_bytes, placed, local_work=local_work)
 
     return _schedules.get(key, build)

@@ -10,13 +10,17 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import COLLECTIVES
+from offbeat.study.communicators import CommunicatorLayout
 from offbeat.units import US_PER_MB
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
 
 
-OPTIONAL = ("partitions", "threads")
+PARTS, LAYOUT = ("partitions", "threads"), ("communicators", "stride")
+"""Fields and columns of partitioned sends, and of collectives that several communicators call."""
+
+OPTIONAL = (*PARTS, *LAYOUT)
 """Fields and columns of a case that are written only if they are not 1."""
 
 CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", *OPTIONAL)
@@ -35,7 +39,10 @@ class Case(Struct, frozen=True, kw_only=True):
     """An algorithm of an operation at one p, placement and message size, under one pattern.
 
     ``collective`` is the operation's name: a collective's, or :data:`PARTITIONED_SEND`, which has
-    ``partitions``, and ``threads`` that mark them as ready; a collective has 1 of each. ``bytes`` is the
+    ``partitions``, and ``threads`` that mark them as ready; a collective has 1 of each. ``p`` is the number
+    of processes of a communicator, of which ``communicators`` call the collective at the same time;
+    ``stride`` is the distance between the ranks of consecutive members. ``nodes`` and ``ppn`` are those of
+    all processes. ``bytes`` is the
     message size: bytes per process as the MPI call states it (count × extent); for alltoall bytes per
     destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the shape's or
     scenario's name, followed by ``×factor`` where a study has several skews of one shape. ``skew_factor``
@@ -59,6 +66,18 @@ class Case(Struct, frozen=True, kw_only=True):
     root: int = 0
     partitions: int = 1
     threads: int = 1
+    communicators: int = 1
+    stride: int = 1
+
+    @property
+    def layout(self) -> CommunicatorLayout:
+        """The communicators that call the collective at the same time."""
+        return layout_of(self)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes of a launch."""
+        return self.p * self.communicators
 
     @property
     def operation(self) -> Operation:
@@ -93,9 +112,26 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
     algorithms: list[str]
     partitions: int = 1
     threads: int = 1
+    communicators: int = 1
+    stride: int = 1
     files: list[str] = []
     replays: list[str] = []
     skews_s: list[float] = []
+
+    @property
+    def layout(self) -> CommunicatorLayout:
+        """The communicators that call the collective at the same time."""
+        return layout_of(self)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes of a launch."""
+        return self.p * self.communicators
+
+
+def layout_of(item: Any) -> CommunicatorLayout:
+    """The communicators of a case, or of anything else that has its fields."""
+    return CommunicatorLayout(p=item.p, communicators=item.communicators, stride=item.stride)
 
 
 def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:
@@ -114,7 +150,8 @@ def operation_label(item: Any) -> str:
     Of a partitioned send, the numbers are its partitions and threads.
     """
     if item.collective != PARTITIONED_SEND:
-        return str(item.collective)
+        layout = layout_of(item).text
+        return f"{item.collective} ({layout})" if layout else str(item.collective)
     return f"{PARTITIONED_SEND} ({item.partitions} by {item.threads})"
 
 

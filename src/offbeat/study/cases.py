@@ -192,7 +192,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
         rank.setdefault((*configuration_key(case), case.algorithm), draw)
     keyed = [
         (
-            (case.p, case.nodes, case.ppn),
+            (case.processes, case.nodes, case.ppn),
             rank[configuration_key(case)],
             configuration_key(case),
             round_number == 0 and case.skew_policy != "none",
@@ -210,6 +210,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
     """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
 
+    With several communicators, they are the delays of the ranks of each communicator.
     For a partitioned send, the delay of each rank and partition, (p, partitions): from a pattern file, or of
     the sender's partitions by a shape. For a replay, the delays of all calls: (calls, p). ``skew_s`` is the
     largest delay in seconds by the skew policy of the case; unscaled pattern files keep their own, and
@@ -230,11 +231,11 @@ def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float
 
 
 def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Placement) -> Group:
-    p, nodes, ppn = placement
+    processes, nodes, ppn = placement
     return Group(
         collective=name,
         bytes=size_bytes,
-        p=p,
+        p=processes // section.communicators,
         nodes=nodes,
         ppn=ppn,
         op=section.op if name in REDUCING else "",
@@ -244,6 +245,8 @@ def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Pl
         files=list(section.files),
         replays=list(section.replays),
         skews_s=list(section.skews),
+        communicators=section.communicators,
+        stride=section.stride if section.communicators > 1 else 1,
     )
 
 

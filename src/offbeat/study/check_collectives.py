@@ -11,6 +11,8 @@ from offbeat.study.placement import (
     PROCESS_BYTES,
     Placement,
     buffer_bytes,
+    communicator_sizes,
+    communicators_of,
     machine_bytes,
     placements,
     placements_of,
@@ -28,6 +30,7 @@ def check_collectives(tree: Tree, faults: Faults, *, other_machine: bool) -> Non
     for index, section in sections:
         _check_section(section, ("collective", index), faults)
         _check_own_processes(section, index, tree["processes"], faults)
+        _check_communicators(section, index, tree, faults)
         _check_root(section, index, tree["processes"], faults)
         _check_limits(section, index, tree, faults, other_machine=other_machine)
     _check_overlaps(sections, tree["processes"], faults)
@@ -129,9 +132,30 @@ def _check_own_processes(section: Tree, index: int, processes: Any, faults: Faul
             faults.add((*key, position), f"the study has no p = {p} but {there}; add {p} to [processes]")
 
 
+def _check_communicators(section: Tree, index: int, tree: Tree, faults: Faults) -> None:
+    """Check that the processes can be divided into the section's communicators."""
+    communicators, stride = section["communicators"], section["stride"]
+    if INVALID in (communicators, stride) or communicators == 1:
+        return
+    if communicators % stride:
+        sentence = f"stride {stride} does not divide the {communicators} communicators; write a divisor of"
+        faults.add(("collective", index, "stride"), f"{sentence} {communicators}")
+    key = ("collective", index, "communicators")
+    for p, _, _ in placements_of(section, tree["processes"]):
+        if p % communicators or p == communicators:
+            faults.add(
+                key,
+                f"{p} processes cannot be divided into {communicators} communicators of two or more; write a"
+                f" divisor of {p} below it, or give the section its own p",
+            )
+            return
+    if tree["engine"] == "smpi":
+        faults.add(key, "smpi simulates one communicator at a time; take the engine sim, or leave this out")
+
+
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
     rooted = [name for _, name in valid_items(section["names"]) if name in ROOTED]
-    sizes = [p for p, _, _ in placements_of(section, processes)]
+    sizes = communicator_sizes(section, processes)
     if rooted and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
         sentence = f"root {section['root']} is no rank of p = {min(sizes)}"
         faults.add(("collective", index, "root"), f"{sentence}; write a rank from 0 to {min(sizes) - 1}")
@@ -154,7 +178,8 @@ def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
     """The fault of a size that exceeds MPI's counts and displacements, which are C ints; empty if none."""
     extent = EXTENTS[section["datatype"]] if section["datatype"] is not INVALID else 8
     summed = [name for _, name in valid_items(section["names"]) if PROPERTIES[name].has_uneven_counts]
-    count = size // extent * (max(p for p, _, _ in places) if summed else 1)
+    largest = max(p for p, _, _ in places) // communicators_of(section)
+    count = size // extent * (largest if summed else 1)
     if count <= INT32_MAX:
         return ""
     of = f"p × count of {summed[0]}" if summed else "count"
@@ -166,7 +191,7 @@ def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree)
     """The fault of the largest buffers, if they exceed this machine's memory; empty if they do not."""
     memory = machine_bytes()
     needs = [
-        (buffer_bytes(name, size, p, processes_here(p, ppn, mpi)), name, p)
+        (buffer_bytes(name, size, p // communicators_of(section), processes_here(p, ppn, mpi)), name, p)
         for _, name in valid_items(section["names"])
         for p, _, ppn in places
         if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else check_process_memory reports it
@@ -197,6 +222,8 @@ def _check_overlaps(sections: list[tuple[int, Tree]], processes: Any, faults: Fa
                     section["op"] if name in REDUCING else "",
                     section["datatype"] if name != "barrier" else "",
                     section["root"] if name in ROOTED else 0,
+                    section["communicators"],
+                    section["stride"] if section["communicators"] != 1 else 1,
                 )
                 first = owner.setdefault(configuration, index)
                 if first != index:

@@ -10,7 +10,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern.shapes import MAX_DELAY_S, SHAPES
-from offbeat.study.placement import Placement, placements, placements_of
+from offbeat.study.placement import communicator_sizes, communicators_of, placements
 from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, valid_items
 from offbeat.toml.text import Key
 from offbeat.units import format_time
@@ -35,11 +35,13 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     check_duplicates(patterns["shapes"], ("patterns", "shapes"), faults)
     for index, shape in valid_items(patterns["shapes"]):
         if shape == "node_delayed":
-            _check_node_delayed(("patterns", "shapes", index), processes, faults)
-    places = placements(processes)
-    sections: list[tuple[Key, Tree, list[Placement]]] = [(("patterns",), patterns, places)]
-    for index, section in valid_items(tree["collective"]):
-        sections.append((("collective", index), section, placements_of(section, processes)))
+            _check_node_delayed(("patterns", "shapes", index), tree, faults)
+    own: list[tuple[Key, Tree, list[int]]] = [
+        (("collective", index), section, communicator_sizes(section, processes))
+        for index, section in valid_items(tree["collective"])
+    ]
+    all_sizes = sorted({p for _, _, sizes in own for p in sizes} or {p for p, _, _ in placements(processes)})
+    sections: list[tuple[Key, Tree, list[int]]] = [(("patterns",), patterns, all_sizes), *own]
     _check_stems([(key, section) for key, section, _ in sections], faults)
     scaled = bool(patterns["scale_files"])
     partitions = {
@@ -47,8 +49,7 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
         for _, section in valid_items(tree["partitioned"])
         for _, count in valid_items(section["partitions"])
     }
-    for key, section, places in sections:
-        processes_of_section = sorted({p for p, _, _ in places})
+    for key, section, processes_of_section in sections:
         for index, name in valid_items(section["files"]):
             _check_file(base / name, (*key, "files", index), processes_of_section, partitions, scaled, faults)
         for index, name in valid_items(section["replays"]):
@@ -57,7 +58,14 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
             _check_times(section["skews"], (*key, "skews"), faults)
 
 
-def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
+def _check_node_delayed(key: Key, tree: Tree, faults: Faults) -> None:
+    processes = tree["processes"]
+    if any(communicators_of(section) > 1 for _, section in valid_items(tree["collective"])):
+        faults.add(
+            key,
+            "'node_delayed' delays a node, but each of several communicators has the same delays; leave this"
+            " shape out, or measure these collectives in a study of their own",
+        )
     if any(nodes == 0 for _, nodes, _ in placements(processes)):
         remedy = "give nodes and ppn instead of p"
         faults.add(

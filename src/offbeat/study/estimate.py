@@ -74,7 +74,7 @@ def estimate(
             shortest_s, longest_s = _case_s(study, group, row, shared, (replays or {}).get(row.label))
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    sharing = {(group.p, group.nodes, group.ppn): _per_core(group, cores) for group in groups(study)}
+    sharing = {(one.processes, one.nodes, one.ppn): _per_core(one, cores) for one in groups(study)}
     number = len(sharing) if launches is None else launches
     starting_s = sum(max(shared, 1.0) for shared in sharing.values()) / len(sharing) * PROCESS_S
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
@@ -99,7 +99,7 @@ def runtime_s(group: Group) -> float:
 
 def _per_core(group: Group, cores: Callable[[Group], int] | None) -> float:
     """The number of processes that share a core; at least 1."""
-    return max(group.p / max(cores(group), 1), 1.0) if cores else 1.0
+    return max(group.processes / max(cores(group), 1), 1.0) if cores else 1.0
 
 
 def _case_s(

@@ -34,6 +34,16 @@ def placements_of(section: Any, processes: Any) -> list[Placement]:
     return [place for place in placements(processes) if not own or place[0] in own]
 
 
+def communicators_of(section: Any) -> int:
+    """Into how many communicators a section ``[[collective]]`` divides the processes."""
+    return int(section["communicators"]) if section["communicators"] is not INVALID else 1
+
+
+def communicator_sizes(section: Any, processes: Any) -> list[int]:
+    """The numbers of processes of the communicators of a section ``[[collective]]``, ascending."""
+    return sorted({p // communicators_of(section) for p, _, _ in placements_of(section, processes)})
+
+
 PROCESS_BYTES = 3 * 2**20
 """Minimum private memory of a process without its buffers: with two processes on one machine, 3.5 MiB were
 measured with Open MPI 5.0 and 10 MiB with MPICH 5.0."""

@@ -73,6 +73,20 @@ class CollectiveSection(Section, frozen=True, kw_only=True):
         list[PositiveSeconds],
         Meta(description="the largest delays of shapes for these collectives only, instead of [skew]"),
     ] = field(default_factory=list)
+    communicators: Annotated[
+        Count,
+        Meta(
+            description="number of communicators into which the processes are divided; all call the"
+            " collective at the same time, each with the delays of the pattern"
+        ),
+    ] = 1
+    stride: Annotated[
+        Count,
+        Meta(
+            description="distance between the ranks of consecutive members of a communicator: 1 for the rows"
+            " of a process grid, the length of a row for its columns"
+        ),
+    ] = 1
 
 
 class PartitionedSection(Section, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.study.communicators import CommunicatorLayout, layout_of_members
 from offbeat.trace import format as form
 from offbeat.trace.call_aggregates import (
     BINS,
@@ -68,6 +69,8 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where unknown.
     - ``bound_s``: largest error of a time; ``key``: of the (first) aggregate.
     - ``histograms``: of skew, total and last delay (:mod:`offbeat.trace.call_aggregates`).
+    - ``layout``: how all processes are divided into the communicators of these calls; None if the processes
+      are not divided evenly.
     - ``is_compared``: false where only one of several ranks is traced; times and delays are then unknown.
     """
 
@@ -107,6 +110,7 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     communicator_indices: NDArray[np.int64] = np.empty(0, np.int64)
     run_calls: int = 0
     run_calls_at_least: int = 0
+    layout: CommunicatorLayout | None = None
 
     @property
     def operation_s(self) -> float:
@@ -184,9 +188,22 @@ class StatsBuilder:
             is_compared=is_compared,
             is_inter=index >= 0 and trace.communicators.all[index].is_inter,
             communicator_indices=indices,
+            layout=self._layout(group),
             run_calls=counts["run_calls"],
             run_calls_at_least=max(counts["run_calls"] - uncertain_calls, counts["calls"]),
         )
+
+    def _layout(self, group: Sequence[int]) -> CommunicatorLayout | None:
+        """The layout whose communicators are exactly those of the aggregates; None without one."""
+        known = self._trace.communicators.all
+        members = [
+            known[index].members for number in group if (index := self._aggregates.keys[number][4]) >= 0
+        ]
+        layout = layout_of_members(members[0], self._trace.size) if members else None
+        if layout is None or len(members) != layout.communicators:
+            return None
+        expected = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
+        return layout if {one.tobytes() for one in members} == expected else None
 
     def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
         """Skew, total and last delay; NaN where ranks are not compared."""

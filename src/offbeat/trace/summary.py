@@ -198,7 +198,10 @@ def as_plain(summary: Summary) -> dict[str, Any]:
 
 
 def _plain_row(row: CallSiteStats) -> dict[str, Any]:
-    left_out = ("delays_s", "key", "histograms", "communicator_indices", "run_calls", "run_calls_at_least")
+    left_out = (
+        *("delays_s", "key", "histograms", "communicator_indices", "run_calls", "run_calls_at_least"),
+        "layout",
+    )
     plain: dict[str, Any] = {
         name: getattr(row, name) for name in CallSiteStats.__struct_fields__ if name not in left_out
     }

@@ -21,7 +21,7 @@ from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_r
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import replace_unsafe, wrong_calls_of
-from offbeat.units import format_size
+from offbeat.units import format_size, listed
 
 CLEARLY_BETTER = 0.05
 """A configuration is left to the library if its default scores better than the choice by more than this
@@ -64,7 +64,8 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     ``simulator`` names the simulator of the library, empty if it was measured; ``partial`` is a sentence for
     the files' headers if the study is not finished. ``beyond`` is the factor by which the smallest and the
     largest size cover others. ``released`` are environment variables that take back an algorithm which the
-    study's environment forced for a collective of the rules.
+    study's environment forced for a collective of the rules. ``sources`` are the entries of a knowledge base
+    that the choices are from, none for a study.
     """
 
     family: str
@@ -77,6 +78,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     partial: str = ""
     beyond: float = BEYOND
     released: dict[str, str] = {}
+    sources: list[str] = []
 
     @property
     def extent(self) -> str:
@@ -93,7 +95,10 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     @property
     def origin(self) -> str:
         """The origin of the choices: ``measurements with Open MPI 5.0.11``."""
-        return f"simulations ({self.simulator})" if self.simulator else f"measurements with {self.library}"
+        if self.simulator:
+            return f"simulations ({self.simulator})"
+        of = f" of {listed(self.sources)}" if self.sources else ""
+        return f"measurements with {self.library}{of}"
 
     @property
     def library(self) -> str:
@@ -200,8 +205,8 @@ def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int],
             others = ", ".join(sorted(name for name in votes if name != winner))
             notes.append(
                 f"{key[0]} of {format_size(key[2])} on p={key[1]} was measured in {len(rivals)} ways"
-                " (placement, operation, data type or root) with different choices; a tuning file cannot"
-                f" distinguish them and uses {winner}, chosen most often, not {others}."
+                " (placement, communicators, operation, data type or root) with different choices; a tuning"
+                f" file cannot distinguish them and uses {winner}, chosen most often, not {others}."
             )
     return chosen, notes
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from offbeat.engines.launches import Launches
@@ -17,10 +18,9 @@ from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.results import layout
-from offbeat.results.read import Results, read_study_toml
+from offbeat.results.read import Results
 from offbeat.study.evidence import kind
-from offbeat.study.load import read_resolved
-from offbeat.study.schema import MpiSection
+from offbeat.study.schema import MpiSection, RepetitionsSection
 from offbeat.tuning import intelmpi
 from offbeat.tuning.files import Manifest
 from offbeat.tuning.plan import family_of
@@ -43,8 +43,8 @@ def prove_files(
     for path in changed:
         listener.warn(f"{path} was changed since 'offbeat export' wrote it; its present content is verified")
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
-    study = read_resolved(read_study_toml(results.directory / layout.STUDY))
-    section = with_stored_hostfile(study.mpi, results.directory)
+    mpi_section, hang_after = _launch_settings(results)
+    section = with_stored_hostfile(mpi_section, results.directory)
     with _scratch(folder) as scratch:
         launches = Launches(
             installation,
@@ -62,11 +62,10 @@ def prove_files(
                 launches,
                 library_of(installation).steering(),
                 results.verdicts,
-                study.repetitions.hang_after,
+                hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
             proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), listener)
-            hang_after = study.repetitions.hang_after
             tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, listener.say))
         finally:
             launches.close()
@@ -75,6 +74,18 @@ def prove_files(
         Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
         TriedCalls(library=name, calls=tried),
     )
+
+
+def _launch_settings(results: Results) -> tuple[MpiSection, float]:
+    """The section [mpi] of the study, and how long a call may take, in seconds."""
+    try:
+        mpi = convert(results.study.get("mpi", {}), MpiSection)
+        return mpi, convert(results.study.get("repetitions", {}), RepetitionsSection).hang_after
+    except ValidationError as error:
+        raise BadInput(
+            f"the study of {results.directory} is not one as offbeat stores it ({error}); put it back from a"
+            " copy"
+        ) from None
 
 
 def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:

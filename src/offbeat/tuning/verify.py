@@ -352,9 +352,11 @@ class Verifier:
 def launch_spec(case: Case, environment: Mapping[str, str], *, steerable: bool = False) -> LaunchSpec:
     """A launch with these variables; unless ``steerable``, as by a user."""
     variables = tuple(sorted(environment.items()))
-    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=steerable)
+    return LaunchSpec(
+        p=case.processes, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=steerable
+    )
 
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
     """Probes ordered so that few launches are needed."""
-    return sorted(probes, key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn))
+    return sorted(probes, key=lambda probe: (probe.case.processes, probe.case.nodes, probe.case.ppn))
