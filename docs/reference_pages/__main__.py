@@ -17,6 +17,7 @@ import man_pages
 import patterns
 import platform_file
 import program_file
+import python_api
 import results
 import study
 
@@ -31,6 +32,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "program.md": program_file.page,
     "results.md": results.page,
     "patterns.md": patterns.page,
+    "python.md": python_api.page,
     "environment.md": environment.page,
     "driver.md": driver.page,
 }

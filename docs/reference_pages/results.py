@@ -52,6 +52,8 @@ cases = offbeat.read_cases("study-results")    # a polars frame, one row per cas
 results = offbeat.read_study("study-results")  # cases, repetitions, ranks(), algorithms, verdicts, provenance
 ```
 
+[The Python API](python.md) has more: selections, tuning files, reports.
+
 `offbeat results export DIR` writes one of the tables below as CSV or JSON. Times are in seconds, sizes in
 bytes. The frames join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins
 with `=`, `+`, `-` or `@`) is preceded by an apostrophe; `offbeat results import` removes it.

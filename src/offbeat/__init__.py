@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput, OffbeatError, RunFailed
 
 if TYPE_CHECKING:
     from offbeat.api.results import Results, read_study
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput",
+    "OffbeatError",
     "Results",
     "RunFailed",
     "Selection",

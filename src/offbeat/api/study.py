@@ -112,7 +112,7 @@ class Study:
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Write the text as a study file, for ``offbeat run``; with ``force``, over another file.
 
-        Its file names and the options of :meth:`load` are not changed in it.
+        File names in it stay as they are, and options of :meth:`load` are not part of it.
         """
         from offbeat.atomic_write import write_new
 

@@ -92,7 +92,7 @@ class TunedProgram(Struct, frozen=True, kw_only=True, eq=False):
         return pl.DataFrame(
             [
                 {
-                    "calls": str(one.configuration),
+                    "calls": one.name,
                     "algorithm": one.algorithm,
                     "change": one.change.time_s if one.change else None,
                     "low": one.change.low_s if one.change else None,
