@@ -3,8 +3,10 @@
  * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
  * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD)
- * or "alone" (MPI_COMM_SELF), and the nanoseconds of a recorded call and of one that is not recorded.
+ * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD),
+ * "alone" (MPI_COMM_SELF) or with messages the name of a kind of calls (MPI_COMM_SELF), and the nanoseconds of
+ * a recorded call and of one that is not recorded. Of a kind, the nanoseconds are those per record, and a
+ * batch has as many calls as give CALLS records.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,17 +23,16 @@ static double now_ns(void) {
 }
 
 /* The functions of the MPI library, or those that a tracer puts before them. */
+#define FUNCTIONS(DO)                                                                                        \
+    DO(Allreduce) DO(Iallreduce) DO(Send) DO(Bsend) DO(Recv) DO(Probe) DO(Isend) DO(Irecv) DO(Send_init)     \
+    DO(Recv_init) DO(Start) DO(Wait) DO(Waitall)
+#define POINTER(name) __typeof__(MPI_##name) *name;
 typedef struct functions {
-    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
-    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
-    int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-    int (*waitall)(int, MPI_Request *, MPI_Status *);
+    FUNCTIONS(POINTER)
 } functions;
 
-static functions recorded = {MPI_Allreduce, MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Waitall},
-                 unrecorded;
+#define RECORDED(name) MPI_##name,
+static functions recorded = {FUNCTIONS(RECORDED)}, unrecorded;
 
 /* The library's own PMPI functions, because a tracer replaces the names PMPI_Allreduce and so on as well. */
 static void find_unrecorded(void) {
@@ -39,17 +40,13 @@ static void find_unrecorded(void) {
     if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Get_version"), &library) == 0)
         abort();
     void *handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    *(void **)&unrecorded.allreduce = dlsym(handle, "PMPI_Allreduce");
-    *(void **)&unrecorded.send = dlsym(handle, "PMPI_Send");
-    *(void **)&unrecorded.recv = dlsym(handle, "PMPI_Recv");
-    *(void **)&unrecorded.isend = dlsym(handle, "PMPI_Isend");
-    *(void **)&unrecorded.irecv = dlsym(handle, "PMPI_Irecv");
-    *(void **)&unrecorded.waitall = dlsym(handle, "PMPI_Waitall");
+#define FIND(name) *(void **)&unrecorded.name = dlsym(handle, "PMPI_" #name);
+    FUNCTIONS(FIND)
 }
 
 static void reduce(const functions *by, MPI_Comm comm) {
     double value = 1.0, sum;
-    by->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    by->Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
 
 /* The same from 64 functions in turn: each call has another call path than the ones before it. */
@@ -70,25 +67,85 @@ static void reduce_in_turn(const functions *by, MPI_Comm comm) {
     sites[next++ % (sizeof sites / sizeof *sites)](by, comm);
 }
 
-/* Between two ranks a message there and one back; of one process alone a message to itself by requests. */
+/* A message from rank 0 to rank 1 and one back. */
 static void pass(const functions *by, MPI_Comm comm) {
     static int rank = -1;
     double sent = 1.0, got;
-    MPI_Request requests[2];
     if (rank < 0)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (comm == MPI_COMM_SELF) {
-        by->irecv(&got, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
-        by->isend(&sent, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
-        by->waitall(2, requests, MPI_STATUSES_IGNORE);
-    } else if (rank == 0) {
-        by->send(&sent, 1, MPI_DOUBLE, 1, 0, comm);
-        by->recv(&got, 1, MPI_DOUBLE, 1, 0, comm, MPI_STATUS_IGNORE);
+    if (rank == 0) {
+        by->Send(&sent, 1, MPI_DOUBLE, 1, 0, comm);
+        by->Recv(&got, 1, MPI_DOUBLE, 1, 0, comm, MPI_STATUS_IGNORE);
     } else {
-        by->recv(&got, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE);
-        by->send(&sent, 1, MPI_DOUBLE, 0, 0, comm);
+        by->Recv(&got, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE);
+        by->Send(&sent, 1, MPI_DOUBLE, 0, 0, comm);
     }
 }
+
+/* --- kinds of calls of one process alone --- */
+
+static double out = 1.0, in;
+static MPI_Request requests[2];
+
+static void reduce_nonblocking(const functions *by, MPI_Comm comm) {
+    by->Iallreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, comm, requests);
+    by->Wait(requests, MPI_STATUS_IGNORE);
+}
+
+static void send_buffered(const functions *by, MPI_Comm comm) {
+    by->Bsend(&out, 1, MPI_DOUBLE, 0, 0, comm);
+    by->Recv(&in, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE);
+}
+
+static void probe(const functions *by, MPI_Comm comm) {
+    by->Bsend(&out, 1, MPI_DOUBLE, 0, 0, comm);
+    by->Probe(0, 0, comm, MPI_STATUS_IGNORE);
+    by->Recv(&in, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE);
+}
+
+static void post(const functions *by, MPI_Comm comm) {
+    by->Irecv(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+    by->Isend(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+}
+
+static void post_and_wait(const functions *by, MPI_Comm comm) {
+    post(by, comm);
+    by->Wait(&requests[0], MPI_STATUS_IGNORE);
+    by->Wait(&requests[1], MPI_STATUS_IGNORE);
+}
+
+static void post_and_wait_for_all(const functions *by, MPI_Comm comm) {
+    post(by, comm);
+    by->Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static void start_and_wait(const functions *by, MPI_Comm comm) {
+    static MPI_Request persistent[2][2]; /* of both sets of functions */
+    static int is_created[2];
+    MPI_Request *own = persistent[by == &recorded];
+    if (!is_created[by == &recorded]++) {
+        by->Recv_init(&in, 1, MPI_DOUBLE, 0, 0, comm, &own[0]);
+        by->Send_init(&out, 1, MPI_DOUBLE, 0, 0, comm, &own[1]);
+    }
+    by->Start(&own[0]);
+    by->Start(&own[1]);
+    by->Wait(&own[0], MPI_STATUS_IGNORE);
+    by->Wait(&own[1], MPI_STATUS_IGNORE);
+}
+
+static const struct kind {
+    const char *name;
+    void (*work)(const functions *, MPI_Comm);
+    int records;
+} kinds[] = {{"collective", reduce, 1},
+             {"nonblocking_collective", reduce_nonblocking, 2},
+             {"blocking", send_buffered, 2},
+             {"probe", probe, 3},
+             {"nonblocking", post_and_wait, 4},
+             {"nonblocking_all", post_and_wait_for_all, 4},
+             {"persistent", start_and_wait, 4}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static void (*work)(const functions *, MPI_Comm) = reduce;
 
@@ -103,30 +160,48 @@ static double time_ns(const functions *by, int calls, MPI_Comm comm) {
  * clock needs milliseconds for that. */
 enum { CALLS_BEFORE = 200000 };
 
-/* The order of the two alternates as well. */
+/* A batch of both; their order alternates. */
+static void measure_batch(const char *name, int i, int calls, int records, MPI_Comm comm, int prints) {
+    double recorded_ns = i % 2 ? time_ns(&recorded, calls, comm) : 0.0;
+    const double unrecorded_ns = time_ns(&unrecorded, calls, comm);
+    if (i % 2 == 0)
+        recorded_ns = time_ns(&recorded, calls, comm);
+    if (i >= 0 && prints)
+        printf("%s %.2f %.2f\n", name, recorded_ns / records, unrecorded_ns / records);
+}
+
 static void measure(const char *name, int batches, int calls, MPI_Comm comm, int prints) {
-    for (int i = -CALLS_BEFORE / calls; i < batches; i++) {
-        double recorded_ns = i % 2 ? time_ns(&recorded, calls, comm) : 0.0;
-        const double unrecorded_ns = time_ns(&unrecorded, calls, comm);
-        if (i % 2 == 0)
-            recorded_ns = time_ns(&recorded, calls, comm);
-        if (i >= 0 && prints)
-            printf("%s %.2f %.2f\n", name, recorded_ns, unrecorded_ns);
-    }
+    for (int i = -CALLS_BEFORE / calls; i < batches; i++)
+        measure_batch(name, i, calls, 1, comm, prints);
+}
+
+/* Batches of all kinds alternate. */
+static void measure_kinds(int batches, int calls, int prints) {
+    for (int i = -CALLS_BEFORE / calls; i < batches; i++)
+        for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+            work = kind->work;
+            measure_batch(kind->name, i, calls / kind->records, kind->records, MPI_COMM_SELF, prints);
+        }
 }
 
 int main(int argc, char **argv) {
+    static char buffer[1 << 16]; /* of buffered sends */
     int rank;
     MPI_Init(&argc, &argv);
     find_unrecorded();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int batches = argc > 1 ? atoi(argv[1]) : 200, calls = argc > 2 ? atoi(argv[2]) : 1000;
-    if (argc > 3 && strcmp(argv[3], "messages") == 0)
+    const int has_messages = argc > 3 && strcmp(argv[3], "messages") == 0;
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    if (has_messages)
         work = pass;
     if (argc > 3 && strcmp(argv[3], "sites") == 0)
         work = reduce_in_turn;
     measure("pair", batches, calls, MPI_COMM_WORLD, rank == 0);
-    measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
+    if (has_messages)
+        measure_kinds(batches, calls, rank == 0);
+    else
+        measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
     MPI_Finalize();
     return 0;
 }

@@ -3,9 +3,13 @@
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS] [messages|sites]
 
 With ``messages``, point-to-point calls instead: a message of 8 bytes there and one back (MPI_Send and
-MPI_Recv) between two ranks; on one process alone MPI_Irecv, MPI_Isend and MPI_Waitall, which are four
-records. With ``sites``, the allreduces are called from 64 functions in turn: then each call has another call
-path than the ones before it, and a record should cost about the same.
+MPI_Recv) between two ranks; and on one process alone a table of kinds of calls, which alternate in one run.
+Its figures are per record: a blocking call has one, a message that is sent or received by a request has two
+(its issue and its completion). The table compares each kind with the collective that has the same calls: one
+call, or a call and its wait. A batch of each kind has CALLS records, so that all kinds meet the growth of the
+file as often; the medians are without it in three of four batches. With ``sites``, the allreduces are called
+from 64 functions in turn: then each call has another call path than the ones before it, and a record should
+cost about the same.
 
 Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
 not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the
@@ -15,7 +19,7 @@ otherwise the measurement is invalid. Printed is for each the median over batche
 times, with its 95% interval from resampled batches. Between two ranks the ratio includes the overhead of
 both.
 
-Also printed are the nanoseconds per record, from calls on one process alone, and the bytes per record. The
+Also printed are the nanoseconds per record, from calls on one process alone, and its bytes. The
 aim is a median overhead of at most 5%, where the limit is well below, and at most 64 bytes.
 """
 
@@ -38,6 +42,15 @@ LIMIT = SOURCE.with_name("trace_overhead_limit.c")
 ROUNDS = 4
 CALLS_BEFORE = 200_000  # as in the program
 RESAMPLES = 2000
+KINDS = {  # name in the program -> what is printed, records
+    "collective": ("MPI_Allreduce", 1),
+    "nonblocking_collective": ("MPI_Iallreduce, MPI_Wait", 2),
+    "blocking": ("MPI_Bsend, MPI_Recv", 2),
+    "probe": ("MPI_Bsend, MPI_Probe, MPI_Recv", 3),
+    "nonblocking": ("MPI_Irecv, MPI_Isend, 2 MPI_Wait", 4),
+    "nonblocking_all": ("MPI_Irecv, MPI_Isend, MPI_Waitall", 4),
+    "persistent": ("2 MPI_Start, 2 MPI_Wait", 4),
+}
 
 Pairs = dict[str, np.ndarray]
 """Name → (batches, 2): nanoseconds of a recorded call and of one that is not recorded."""
@@ -81,12 +94,51 @@ def in_turns(
     }
 
 
+def median_with_interval(values: np.ndarray) -> str:
+    """The median with its 95% interval."""
+    drawn = np.random.default_rng(1).choice(values, (RESAMPLES, len(values)))
+    low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
+    return f"{np.median(values):.3f} [{low:.3f}, {high:.3f}]"
+
+
 def ratio(pairs: np.ndarray) -> str:
     """The median of the ratio of recorded to unrecorded calls, with its interval."""
-    ratios = pairs[:, 0] / pairs[:, 1]
-    drawn = np.random.default_rng(1).choice(ratios, (RESAMPLES, len(ratios)))
-    low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
-    return f"{np.median(ratios):.3f} [{low:.3f}, {high:.3f}]"
+    return median_with_interval(pairs[:, 0] / pairs[:, 1])
+
+
+def added_ns(pairs: np.ndarray) -> np.ndarray:
+    """What a record adds in each batch."""
+    return pairs[:, 0] - pairs[:, 1]
+
+
+def print_kinds(by_library: dict[str, Pairs]) -> None:
+    """What a record of each kind of calls takes, and the ratios to a record of collectives."""
+    traced = {kind: added_ns(by_library["tracer"][kind]) for kind in KINDS}
+    print("nanoseconds per record (limit: two readings of the time alone)")
+    print(f"{'calls':35}{'records':>8}{'MPI':>7}{'limit':>7}{'record':>8}{'mean':>7}")
+    for kind, (calls, records) in KINDS.items():
+        library_ns = np.median(by_library["nothing"][kind][:, 1])
+        limit_ns = np.median(added_ns(by_library["limit"][kind]))
+        print(f"{calls:35}{records:8}{library_ns:7.1f}{limit_ns:7.1f}", end="")
+        print(f"{np.median(traced[kind]):8.1f}{np.mean(traced[kind]):7.1f}")
+    for kind, other in [
+        ("blocking", "collective"),
+        ("nonblocking", "nonblocking_collective"),
+        ("nonblocking", "blocking"),
+        ("nonblocking", "collective"),
+        ("nonblocking_all", "collective"),
+        ("persistent", "collective"),
+    ]:
+        quotient = median_with_interval(traced[kind] / traced[other])
+        print(f"{KINDS[kind][0]} / {KINDS[other][0]}: {quotient}")
+
+
+def records_written(what: str, batches: int, calls: int) -> int:
+    """Of rank 0, between two ranks and alone."""
+    batches += CALLS_BEFORE // calls
+    if what != "messages":
+        return 2 * batches * calls
+    return batches * (2 * calls + sum(calls // records * records for _, records in KINDS.values()))
 
 
 def main(mpi: str = "auto", batches: str = "400", calls: str = "1000", what: str = "collectives") -> None:
@@ -101,11 +153,7 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000", what: str
         preloads = {"nothing": None, "limit": limit, "tracer": tracer}  # the tracer last: its file is read
         by_library = in_turns(installation, program, folder / "trace", preloads, words)
         file_bytes = (folder / "trace" / "rank-000000.trace").stat().st_size
-    records_each = (2 + 4) if has_messages else (1 + 1)  # between two ranks, and alone
-    records = records_each * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
-    records_alone = 4 if has_messages else 1
-    alone_ns = by_library["tracer"]["alone"][:, 0] - by_library["tracer"]["alone"][:, 1]
-    alone_ns /= records_alone
+    records = records_written(what, in_a_round, int(calls))
     measured = "a message of 8 B and one back" if has_messages else "MPI_Allreduce of 8 B"
     print(f"{installation.version_text}, two ranks, {measured}")
     print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns")
@@ -113,17 +161,12 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000", what: str
     print(f"the limit, two readings of the time and nothing else: {ratio(by_library['limit']['pair'])}")
     print(f"the same with neither, which should be 1: {ratio(by_library['nothing']['pair'])}")
     if has_messages:
-        limit_ns = by_library["limit"]["alone"][:, 0] - by_library["limit"]["alone"][:, 1]
-        pair_ns = by_library["tracer"]["pair"][:, 0] - by_library["tracer"]["pair"][:, 1]
-        print(f"a blocking call takes {np.median(pair_ns) / 4:.0f} ns: there and back are four of them")
-        print(
-            f"a nonblocking call or its wait takes {np.median(alone_ns) * records_alone / 3:.0f} ns; the"
-            f" limit is {np.median(limit_ns) / 3:.0f} ns"
-        )
-    print(
-        f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
-        f" and {file_bytes / records:.2f} bytes"
-    )
+        print_kinds(by_library)
+    else:
+        alone_ns = added_ns(by_library["tracer"]["alone"])
+        mean = f"mean {np.mean(alone_ns):.0f}, as the file grows"
+        print(f"a record takes {np.median(alone_ns):.0f} ns ({mean})")
+    print(f"a record has {file_bytes / records:.2f} bytes")
 
 
 if __name__ == "__main__":

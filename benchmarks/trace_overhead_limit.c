@@ -32,16 +32,21 @@ static int64_t now(void) {
         return code;                                                                                         \
     }
 
+#define SENT const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
+#define RECEIVED void *got, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
+
 LIMIT(Allreduce, (const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm),
       (sent, got, count, type, operation, comm))
-LIMIT(Send, (const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),
-      (sent, count, type, to, tag, comm))
-LIMIT(Recv, (void *got, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status),
-      (got, count, type, from, tag, comm, status))
-LIMIT(Isend,
-      (const void *sent, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
-      (sent, count, type, to, tag, comm, request))
-LIMIT(Irecv,
-      (void *got, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
-      (got, count, type, from, tag, comm, request))
+LIMIT(Iallreduce,
+      (const void *sent, void *got, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm,
+       MPI_Request *request),
+      (sent, got, count, type, operation, comm, request))
+LIMIT(Send, (SENT), (sent, count, type, to, tag, comm))
+LIMIT(Bsend, (SENT), (sent, count, type, to, tag, comm))
+LIMIT(Isend, (SENT, MPI_Request *request), (sent, count, type, to, tag, comm, request))
+LIMIT(Recv, (RECEIVED, MPI_Status *status), (got, count, type, from, tag, comm, status))
+LIMIT(Irecv, (RECEIVED, MPI_Request *request), (got, count, type, from, tag, comm, request))
+LIMIT(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status), (from, tag, comm, status))
+LIMIT(Start, (MPI_Request *request), (request))
+LIMIT(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
 LIMIT(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses))

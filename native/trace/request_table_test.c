@@ -6,26 +6,23 @@
 
 enum { MANY = 300000 };
 
-static offbeat_tracer_request_table table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static offbeat_tracer_request_table table;
 
 /* Adds a request that was issued at a time. */
 static offbeat_tracer_request *insert(uintptr_t handle, int64_t enter_ns) {
-    uint32_t number;
-    offbeat_tracer_request *request = offbeat_tracer_request_new(&number);
+    offbeat_tracer_requests_lock();
+    offbeat_tracer_request *request = offbeat_tracer_request_new();
     request->is_message = 1;
-    request->handle = handle;
     request->message.enter_ns = enter_ns;
-    offbeat_tracer_request_insert(&table, request);
+    offbeat_tracer_request_insert(&table, request, handle);
+    offbeat_tracer_requests_unlock();
     return request;
 }
 
-/* Takes the request of a handle and frees it. @return when it was issued; -1: there is none */
+/* Takes the request of a handle. @return when it was issued; -1: there is none */
 static int64_t take(uintptr_t handle, int64_t enter_ns) {
-    offbeat_tracer_request *request = offbeat_tracer_request_take(&table, handle, enter_ns);
-    const int64_t issued_ns = request != NULL ? request->message.enter_ns : -1;
-    if (request != NULL && !request->is_persistent)
-        offbeat_tracer_request_delete(request);
-    return issued_ns;
+    offbeat_tracer_request copy, *request = offbeat_tracer_request_take(&table, handle, enter_ns, &copy);
+    return request != NULL ? request->message.enter_ns : -1;
 }
 
 static void test_many_requests_are_found_in_any_order(void) {
@@ -71,10 +68,37 @@ static void test_a_persistent_request_stays_until_it_is_removed(void) {
     test_assert(table.count == 0 && take(9, 7) == -1, "the request is still there");
 }
 
+/* A thread has taken a request and reads it while another thread issues one, which gets its memory. */
+static void test_what_a_thread_took_stays_as_it_was_while_others_issue(void) {
+    offbeat_tracer_requests_share(1);
+    insert(10, 1);
+    offbeat_tracer_request copy, *taken = offbeat_tracer_request_take(&table, 10, 5, &copy);
+    offbeat_tracer_request *issued = insert(11, 2);
+    test_assert(taken->message.enter_ns == 1 && taken != issued, "the request that was taken has changed");
+    test_assert(take(11, 5) == 2, "the other thread's request is lost");
+    offbeat_tracer_requests_share(0);
+}
+
+/* Each request is used again after it was taken: memory does not grow with the number of messages. */
+static void test_requests_are_used_again(void) {
+    for (int shared = 0; shared < 2; shared++) {
+        offbeat_tracer_requests_share(shared);
+        offbeat_tracer_request *first = insert(12, 1);
+        take(12, 5);
+        for (int i = 0; i < 1000; i++) {
+            test_assert(insert((uintptr_t)(13 + i), 1) == first, "message %d is in other memory", i);
+            take((uintptr_t)(13 + i), 5);
+        }
+    }
+    offbeat_tracer_requests_share(0);
+}
+
 int main(void) {
     test_many_requests_are_found_in_any_order();
     test_requests_of_one_handle_are_taken_in_their_order();
     test_threads_find_their_own_request_of_a_handle_used_again();
     test_a_persistent_request_stays_until_it_is_removed();
+    test_what_a_thread_took_stays_as_it_was_while_others_issue();
+    test_requests_are_used_again();
     return 0;
 }

@@ -144,7 +144,7 @@ static void define_newcomm(const offbeat_tracer_request *request) {
 }
 
 /* The error class of one of several requests. */
-static int class_of(int code, const MPI_Status *status) {
+OFFBEAT_TRACER_INLINE int class_of(int code, const MPI_Status *status) {
     int class = code;
     if (code == MPI_ERR_IN_STATUS && status != NULL)
         PMPI_Error_class(status->MPI_ERROR, &class);
@@ -196,7 +196,7 @@ OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintp
 }
 
 /* One of the statuses; NULL if there are none. @param converted where one of Fortran is stored */
-static const MPI_Status *status_at(const offbeat_tracer_completion *completion, const void *statuses, int i,
+OFFBEAT_TRACER_INLINE const MPI_Status *status_at(const offbeat_tracer_completion *completion, const void *statuses, int i,
                                    MPI_Status *converted) {
     const MPI_Status *status = statuses;
     if (status == NULL || !completion->is_fortran)
@@ -204,7 +204,7 @@ static const MPI_Status *status_at(const offbeat_tracer_completion *completion, 
     return PMPI_Status_f2c((const MPI_Fint *)&status[i], converted) == MPI_SUCCESS ? converted : NULL;
 }
 
-static void complete_at(offbeat_tracer_completion *completion, int i, int status_index, const void *statuses,
+OFFBEAT_TRACER_INLINE void complete_at(offbeat_tracer_completion *completion, int i, int status_index, const void *statuses,
                         int code) {
     MPI_Status converted;
     complete(completion, completion->handles[i], status_at(completion, statuses, status_index, &converted),
