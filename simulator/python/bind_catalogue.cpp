@@ -19,7 +19,8 @@ namespace offbeat::python {
 namespace {
 
 /** An algorithm refuses a call at all ranks or at none, and most ranks send as many messages as the middle
- * rank: writes the programs of only the first, the middle and the last rank and of the root of each communicator.
+ * rank: writes the programs of only the first, the middle and the last rank and of the root of each
+ * communicator.
  */
 std::pair<std::string, int64_t> preview(const std::string &collective, const std::string &family,
                                         const std::string &name, const std::map<std::string, int64_t> &values,
