@@ -44,7 +44,7 @@ void offbeat_communicators_free(offbeat_session *session) {
 /* --- layouts of several communicators --- */
 
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
-                                offbeat_layout *layout) {
+                              offbeat_layout *layout) {
     return offbeat_layout_divide(session->p, (int)offbeat_command_number(command, "communicators"),
                                  (int)offbeat_command_number(command, "stride"), layout);
 }
@@ -64,7 +64,7 @@ MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *lay
 }
 
 offbeat_call *offbeat_call_in_layout(offbeat_session *session, const offbeat_command *command,
-                                   offbeat_layout *layout) {
+                                     offbeat_layout *layout) {
     const char *why = offbeat_layout_of(session, command, layout);
     if (why) {
         offbeat_answer_failure(&session->answer, why);

@@ -22,7 +22,7 @@ struct offbeat_subset {
 /** The layout of a command with the keys "communicators" and "stride".
  * @return NULL, or an error message (static storage, the same on all processes) */
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
-                                offbeat_layout *layout);
+                              offbeat_layout *layout);
 
 /** This process's communicator in a layout. Collective over all processes. */
 MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *layout);
@@ -30,7 +30,7 @@ MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *lay
 /** The layout of a command, and its prepared call on every process. Collective.
  * @return the call; NULL on all processes after answering with the error */
 offbeat_call *offbeat_call_in_layout(offbeat_session *session, const offbeat_command *command,
-                                   offbeat_layout *layout);
+                                     offbeat_layout *layout);
 
 /**
  * The communicator of the ranks in the command's list "members", in the order of the list; without that list

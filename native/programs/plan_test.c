@@ -27,7 +27,8 @@ static const char text[] = "run ranks=3 iterations=7 alone=2 buffer_bytes=4096\n
                            "message from=1 to=2 bytes=16\n"
                            "message from=2 to=1 bytes=24\n"
                            "delay every=3\n"
-                           "collective collective=bcast bytes=1 datatype=byte op=bor root=2\n";
+                           "collective collective=bcast bytes=1 datatype=byte op=bor root=2\n"
+                           "collective collective=barrier communicators=3 stride=3\n";
 
 static const char *parse(const char *plan_text, int rank, program_plan *plan) {
     char *copy = strdup(plan_text);
@@ -41,7 +42,7 @@ static void a_process_takes_its_share(void) {
     expect(!parse(text, 1, &plan), "the plan parses");
     expect(plan.ranks == 3 && plan.iterations == 7 && plan.alone == 2 && plan.buffer_bytes == 4096,
            "the first line");
-    expect(plan.step_count == 4 && program_plan_phases(&plan) == 3, "a delay is a step but no phase");
+    expect(plan.step_count == 5 && program_plan_phases(&plan) == 4, "a delay is a step but no phase");
     const program_step *work = &plan.steps[0], *exchange = &plan.steps[1], *collective = &plan.steps[3];
     expect(work->memory_bytes == 200 && work->flops == 5 && work->time_ns == 9 && work->every == 2,
            "the work of rank 1");
@@ -50,6 +51,8 @@ static void a_process_takes_its_share(void) {
                exchange->messages[1].bytes == 16 && exchange->messages[2].partner == 2,
            "messages are in the order of the plan");
     expect(collective->call.root == 2 && strcmp(collective->call.op, "bor") == 0, "the collective");
+    expect(collective->call.communicators == 1 && collective->call.stride == 1, "it is one of all ranks");
+    expect(plan.steps[4].call.communicators == 3 && plan.steps[4].call.stride == 3, "several communicators");
     expect(plan.steps[2].every == 3 && plan.steps[2].kind == PROGRAM_DELAY, "the place of delays");
     program_plan_free(&plan);
     expect(!parse(text, 2, &plan) && plan.steps[0].memory_bytes == 100, "a shorter list is repeated");

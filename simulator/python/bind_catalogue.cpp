@@ -19,7 +19,8 @@ namespace offbeat::python {
 namespace {
 
 /** An algorithm refuses a call at all ranks or at none, and most ranks send as many messages as the middle
- * rank: writes the programs of only the first, the middle and the last rank and of the root of each communicator.
+ * rank: writes the programs of only the first, the middle and the last rank and of the root of each
+ * communicator.
  */
 std::pair<std::string, int64_t> preview(const std::string &collective, const std::string &family,
                                         const std::string &name, const std::map<std::string, int64_t> &values,
@@ -34,12 +35,14 @@ std::pair<std::string, int64_t> preview(const std::string &collective, const std
         const auto parameters = parameters_of(algorithm, values);
         const OwnedCalls owned(collective, {p, communicators, stride}, root, count, element_bytes,
                                node_of_rank, commutative);
+        const std::set<int> written{0, root, p / 2, p - 1};
+        const int64_t like_the_middle = p - static_cast<int64_t>(written.size()) + 1;
         for (int communicator = 0; communicator < communicators; ++communicator)
-            for (const int member : std::set<int>{0, root, p / 2, p - 1}) {
+            for (const int member : written) {
                 owned.write_program(algorithm, parameters, owned.layout().rank(communicator, member),
                                     program);
-                messages +=
-                    std::ranges::count_if(program.operations, schedule::is_send) * (member == p / 2 ? p : 1);
+                messages += std::ranges::count_if(program.operations, schedule::is_send) *
+                            (member == p / 2 ? like_the_middle : 1);
             }
     } catch (const std::invalid_argument &refusal) {
         return {refusal.what(), 0};

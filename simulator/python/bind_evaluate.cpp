@@ -63,8 +63,8 @@ void bind_evaluate(nb::module_ &module) {
     nb::class_<Schedule>(module, "Schedule",
                          "The programs of all ranks of one collective call, for evaluate().")
         .def(nb::init<const std::string &, const std::string &, const std::string &,
-                      const std::map<std::string, int64_t> &, int, int, int64_t, int64_t, const std::vector<int> &,
-                      bool, bool, int, int>(),
+                      const std::map<std::string, int64_t> &, int, int, int64_t, int64_t,
+                      const std::vector<int> &, bool, bool, int, int>(),
              nb::arg("collective"), nb::arg("family"), nb::arg("name"), nb::arg("parameters"), nb::arg("p"),
              nb::arg("root"), nb::arg("count"), nb::arg("element_bytes"), nb::arg("node_of_rank"),
              nb::arg("commutative") = true, nb::arg("local_work") = false, nb::arg("communicators") = 1,

@@ -17,7 +17,8 @@
 
 namespace offbeat::python {
 
-/** The programs of all ranks of one call, or of the same call on several communicators, and their messages on the network of the last evaluation. */
+/** The programs of all ranks of one call, or of the same call on several communicators, and their messages on
+ * the network of the last evaluation. */
 class Schedule {
   public:
     Schedule(const std::string &collective, const std::string &family, const std::string &name,

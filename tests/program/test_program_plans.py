@@ -46,6 +46,13 @@ def test_sizes_that_are_multiples_of_8_are_doubles(keys: str, line: str) -> None
     assert f" {line} " in lines(SUM + keys)[1]
 
 
+def test_communicators_are_in_the_plan() -> None:
+    several = f"{SUM}bytes = [8]\ncommunicators = 4\nstride = 2\n"
+    assert " communicators=4 stride=2 " in lines(several, ranks=8)[1]
+    with pytest.raises(BadInput, match="6 ranks cannot be divided into 4 communicators of two or more"):
+        lines(several, ranks=6)
+
+
 def test_what_mpi_cannot_execute_is_refused_with_its_line() -> None:
     large = RING.replace('"1 MB"', '"3 GB"')
     rooted = '[[phase]]\nkind = "collective"\ncollective = "bcast"\nalgorithm = "binomial"\n'

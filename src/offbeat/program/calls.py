@@ -48,6 +48,9 @@ _BLOCKING_VARIANT = {
     "MPI_Irecv": "MPI_Recv",
 }
 
+CONSTRUCTOR = "MPI_Comm_create_group"
+"""The function with which the communicators of rows and columns are created before the iterations."""
+
 BYTE, DOUBLE = 1, 2
 SUM = 1
 WORLD = 1
@@ -108,6 +111,8 @@ def functions_of(program: Program) -> dict[str, int]:
             names |= {"MPI_Irecv", SEND_FUNCTIONS[phase.sends], "MPI_Waitall"}
         elif phase.kind == "collective":
             names.add(f"MPI_{phase.collective.capitalize()}")
+    if any(phase.communicators > 1 for phase in program.file.phase):
+        names.add(CONSTRUCTOR)
     names |= {_BLOCKING_VARIANT[name] for name in names if name in _BLOCKING_VARIANT}
     return {name: number for number, name in enumerate(sorted(names), start=1)}
 
@@ -119,6 +124,7 @@ def call_definitions(program: Program) -> list[bytes]:
     for name, number in functions.items():
         blocking = _BLOCKING_VARIANT.get(name, name)
         mode = form.BLOCKING if blocking == name else form.NONBLOCKING
+        mode = form.CONSTRUCTOR if name == CONSTRUCTOR else mode
         defined.append(encode.function(number, mode, functions[blocking], name))
     defined += [encode.datatype(BYTE, "MPI_BYTE", 1), encode.datatype(DOUBLE, "MPI_DOUBLE", DOUBLE_BYTES)]
     defined.append(encode.operation(SUM, "MPI_SUM"))

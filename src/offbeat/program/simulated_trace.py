@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from offbeat import __version__
 from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
-from offbeat.program.calls import WORLD, call_definitions, calls_of
+from offbeat.program.calls import CONSTRUCTOR, WORLD, call_definitions, calls_of, functions_of
 from offbeat.program.simulate import Log, Progress, Run, Simulated
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace import encode, folder
@@ -262,7 +262,8 @@ def _writers(run: Run, traced: TracedIterations, layouts: dict[int, Communicator
     if traced.end - traced.first < file.iterations:
         header["sampling"] = f"iterations {traced.first + 1} to {traced.end} of {file.iterations}"
     writers = []
-    communicators = [_communicators(number, layout) for number, layout in layouts.items()]
+    constructor = functions_of(program).get(CONSTRUCTOR, 0)
+    communicators = [_communicators(number, layout, constructor) for number, layout in layouts.items()]
     for rank in range(p):
         own = [definition for of_rank in communicators for definition in of_rank[rank]]
         own.append(encode.note(f"{form.MEMORY_DOMAIN_NOTE}{run.domain_of_rank[rank]}", BEGAN_NS))
@@ -271,16 +272,15 @@ def _writers(run: Run, traced: TracedIterations, layouts: dict[int, Communicator
     return writers
 
 
-def _communicators(number: int, layout: CommunicatorLayout) -> list[list[bytes]]:
+def _communicators(number: int, layout: CommunicatorLayout, constructor: int) -> list[list[bytes]]:
     """The definitions of its communicator in a layout by each rank; the first member lists the members."""
     by_rank: list[list[bytes]] = [[] for _ in range(layout.total)]
-    parent = 0 if number == WORLD else WORLD
+    origin = {} if number == WORLD else {"parent": WORLD, "constructor": constructor}
     for communicator, ranks in enumerate(layout.ranks):
+        group = (number + (communicator << 32), 0)  # like a hash of the members: no two have the same
         for member, rank in enumerate(ranks.tolist()):
-            defined = encode.communicator(
-                number, (number, communicator), (layout.p, 0), member, parent=parent
-            )
-            by_rank[rank] = [defined, *([encode.members(number, ranks)] if member == 0 else [])]
+            by_rank[rank].append(encode.communicator(number, group, (layout.p, 0), member, **origin))
+        by_rank[int(ranks[0])].append(encode.members(number, ranks))
     return by_rank
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -75,7 +75,7 @@ class CommunicatorLayout(Struct, frozen=True, kw_only=True):
         return f"{self.communicators} communicators at once, stride {self.stride}"
 
 
-def layout_of_members(members: NDArray[np.int64], size: int) -> CommunicatorLayout | None:
+def layout_of_members(members: NDArray[np.integer[Any]], size: int) -> CommunicatorLayout | None:
     """The layout of ``size`` processes of which a communicator with these ranks is one; None without one."""
     p = len(members)
     if p < 2 or size % p or size == p:
