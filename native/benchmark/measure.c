@@ -179,8 +179,8 @@ static int repeat_call(offbeat_session *session, void *state, int64_t call, offb
 }
 
 /* Collective. @return 0, or -1 on all processes after answering with the error */
-static int read_delays(offbeat_session *session, const offbeat_command *command,
-                       const offbeat_layout *layout, delayed_call *delayed) {
+static int read_delays(offbeat_session *session, const offbeat_command *command, const offbeat_layout *layout,
+                       delayed_call *delayed) {
     int member = offbeat_layout_member(layout, session->rank);
     delayed->delay_ns = offbeat_command_list_item(command, "delays", member);
     const char *path = offbeat_command_text(command, "sequence");

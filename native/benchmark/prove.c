@@ -128,8 +128,7 @@ static void write_messages(int rank, const void *data, size_t bytes, void *conte
         return;
     for (size_t i = 0; i < bytes / sizeof *messages; i++)
         fprintf(output->out, ",[%d,%d,%lld]", offbeat_layout_member(output->layout, rank),
-                offbeat_layout_member(output->layout, messages[i].destination),
-                (long long)messages[i].bytes);
+                offbeat_layout_member(output->layout, messages[i].destination), (long long)messages[i].bytes);
 }
 
 static void write_message_list(offbeat_session *session, const offbeat_layout *layout, int count,
@@ -193,8 +192,7 @@ static int64_t sufficient_delay(offbeat_session *session, offbeat_call *call, in
 static void write_late_rank(int rank, const void *is_late, size_t bytes, void *context) {
     (void)bytes;
     const layout_output *output = context;
-    if (output->out && *(const int64_t *)is_late &&
-        offbeat_layout_communicator(output->layout, rank) == 0)
+    if (output->out && *(const int64_t *)is_late && offbeat_layout_communicator(output->layout, rank) == 0)
         fprintf(output->out, ",%d", offbeat_layout_member(output->layout, rank));
 }
 

@@ -47,9 +47,10 @@ shapes = ["no_delay", "ascending", "random"]
 factors = [1.0]
 """
 
-ROWS, COLUMNS = (
+LAYOUTS = (
     CommunicatorLayout(p=8, communicators=4),
     CommunicatorLayout(p=4, communicators=8, stride=8),
+    CommunicatorLayout(p=8, communicators=4, stride=2),
 )
 
 
@@ -87,7 +88,7 @@ def test_all_processes_have_the_delays_and_the_exits_of_a_simulation_of_all_comm
     study: Results,
 ) -> None:
     ranks = study.ranks()
-    for layout in (ROWS, COLUMNS):
+    for layout in LAYOUTS:
         row = study.cases.filter(
             (pl.col("p") == layout.p)
             & (pl.col("stride") == layout.stride)
