@@ -3,10 +3,10 @@
  * with batches of the MPI library's own function, which a tracer does not record; in one process, so that
  * both use the same cores and the same memory.
  *
- * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD),
- * "alone" (MPI_COMM_SELF) or with messages the name of a kind of calls (MPI_COMM_SELF), and the nanoseconds of
- * a recorded call and of one that is not recorded. Of a kind, the nanoseconds are those per record, and a
- * batch has as many calls as give CALLS records.
+ * Usage: trace_overhead BATCHES CALLS [messages|sites]. Rank 0 prints a line a batch: "pair"
+ * (MPI_COMM_WORLD), "alone" (MPI_COMM_SELF) or with messages the name of a kind of calls (MPI_COMM_SELF), and
+ * the nanoseconds of a recorded call and of one that is not recorded. Of a kind, the nanoseconds are those
+ * per record, and a batch has as many calls as give CALLS records.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,8 +24,9 @@ static double now_ns(void) {
 
 /* The functions of the MPI library, or those that a tracer puts before them. */
 #define FUNCTIONS(DO)                                                                                        \
-    DO(Allreduce) DO(Iallreduce) DO(Send) DO(Bsend) DO(Recv) DO(Probe) DO(Isend) DO(Irecv) DO(Send_init)     \
-    DO(Recv_init) DO(Start) DO(Wait) DO(Waitall)
+    DO(Allreduce)                                                                                            \
+    DO(Iallreduce) DO(Send) DO(Bsend) DO(Recv) DO(Probe) DO(Isend) DO(Irecv) DO(Send_init) DO(Recv_init)     \
+        DO(Start) DO(Wait) DO(Waitall)
 #define POINTER(name) __typeof__(MPI_##name) *name;
 typedef struct functions {
     FUNCTIONS(POINTER)
@@ -51,11 +52,13 @@ static void reduce(const functions *by, MPI_Comm comm) {
 
 /* The same from 64 functions in turn: each call has another call path than the ones before it. */
 #define SITE(n)                                                                                              \
-    static __attribute__((noinline)) void site_##n(const functions *by, MPI_Comm comm) {                    \
+    static __attribute__((noinline)) void site_##n(const functions *by, MPI_Comm comm) {                     \
         reduce(by, comm);                                                                                    \
         __asm__ volatile("");                                                                                \
     }
-#define EIGHT(do, n) do(n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7)
+#define EIGHT(do, n)                                                                                         \
+    do                                                                                                       \
+    (n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7)
 #define ALL(do)                                                                                              \
     EIGHT(do, 0) EIGHT(do, 1) EIGHT(do, 2) EIGHT(do, 3) EIGHT(do, 4) EIGHT(do, 5) EIGHT(do, 6) EIGHT(do, 7)
 ALL(SITE)
@@ -86,6 +89,7 @@ static void pass(const functions *by, MPI_Comm comm) {
 
 static double out = 1.0, in;
 static MPI_Request requests[2];
+static MPI_Status *ignored; /* MPI_STATUSES_IGNORE, whose address gcc warns of where it is a constant */
 
 static void reduce_nonblocking(const functions *by, MPI_Comm comm) {
     by->Iallreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, comm, requests);
@@ -116,7 +120,7 @@ static void post_and_wait(const functions *by, MPI_Comm comm) {
 
 static void post_and_wait_for_all(const functions *by, MPI_Comm comm) {
     post(by, comm);
-    by->Waitall(2, requests, MPI_STATUSES_IGNORE);
+    by->Waitall(2, requests, ignored);
 }
 
 static void start_and_wait(const functions *by, MPI_Comm comm) {
@@ -137,12 +141,9 @@ static const struct kind {
     const char *name;
     void (*work)(const functions *, MPI_Comm);
     int records;
-} kinds[] = {{"collective", reduce, 1},
-             {"nonblocking_collective", reduce_nonblocking, 2},
-             {"blocking", send_buffered, 2},
-             {"probe", probe, 3},
-             {"nonblocking", post_and_wait, 4},
-             {"nonblocking_all", post_and_wait_for_all, 4},
+} kinds[] = {{"collective", reduce, 1},         {"nonblocking_collective", reduce_nonblocking, 2},
+             {"blocking", send_buffered, 2},    {"probe", probe, 3},
+             {"nonblocking", post_and_wait, 4}, {"nonblocking_all", post_and_wait_for_all, 4},
              {"persistent", start_and_wait, 4}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -192,6 +193,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int batches = argc > 1 ? atoi(argv[1]) : 200, calls = argc > 2 ? atoi(argv[2]) : 1000;
     const int has_messages = argc > 3 && strcmp(argv[3], "messages") == 0;
+    ignored = MPI_STATUSES_IGNORE;
     MPI_Buffer_attach(buffer, sizeof buffer);
     if (has_messages)
         work = pass;

@@ -47,6 +47,6 @@ LIMIT(Isend, (SENT, MPI_Request *request), (sent, count, type, to, tag, comm, re
 LIMIT(Recv, (RECEIVED, MPI_Status *status), (got, count, type, from, tag, comm, status))
 LIMIT(Irecv, (RECEIVED, MPI_Request *request), (got, count, type, from, tag, comm, request))
 LIMIT(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status), (from, tag, comm, status))
-LIMIT(Start, (MPI_Request *request), (request))
-LIMIT(Wait, (MPI_Request *request, MPI_Status *status), (request, status))
+LIMIT(Start, (MPI_Request * request), (request))
+LIMIT(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 LIMIT(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses))

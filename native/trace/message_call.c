@@ -57,9 +57,10 @@ static void add_both(const offbeat_tracer_message_call *call, offbeat_trace_mess
 void offbeat_tracer_message_both_posted(const offbeat_tracer_message_call *call, int code,
                                         const offbeat_tracer_envelope *sent,
                                         const offbeat_tracer_envelope *received, MPI_Request request) {
-    offbeat_trace_message
-        send = offbeat_tracer_message_of(call, OFFBEAT_TRACE_SEND, OFFBEAT_TRACE_ISSUE, code),
-        receive = offbeat_tracer_message_of(call, OFFBEAT_TRACE_RECEIVE, OFFBEAT_TRACE_ISSUE, code);
+    offbeat_trace_message send =
+                              offbeat_tracer_message_of(call, OFFBEAT_TRACE_SEND, OFFBEAT_TRACE_ISSUE, code),
+                          receive = offbeat_tracer_message_of(call, OFFBEAT_TRACE_RECEIVE,
+                                                              OFFBEAT_TRACE_ISSUE, code);
     offbeat_tracer_message_set_envelope(call, &send, sent);
     offbeat_tracer_message_set_envelope(call, &receive, received);
     if (code == MPI_SUCCESS)
@@ -79,7 +80,8 @@ void offbeat_tracer_message_probed(const offbeat_tracer_message_call *call, int 
         offbeat_tracer_message_write_poll(call);
         return;
     }
-    offbeat_trace_message message = offbeat_tracer_message_of(call, OFFBEAT_TRACE_PROBE, OFFBEAT_TRACE_CALL, code);
+    offbeat_trace_message message =
+        offbeat_tracer_message_of(call, OFFBEAT_TRACE_PROBE, OFFBEAT_TRACE_CALL, code);
     offbeat_tracer_message_set_envelope(call, &message, envelope);
     if (code == MPI_SUCCESS)
         offbeat_tracer_message_resolve(&message, status);
@@ -93,7 +95,8 @@ void offbeat_tracer_message_found(const offbeat_tracer_message_call *call, int c
         offbeat_tracer_message_probed(call, code, envelope, 1, status);
         return;
     }
-    offbeat_trace_message issue = offbeat_tracer_message_of(call, OFFBEAT_TRACE_RECEIVE, OFFBEAT_TRACE_ISSUE, code);
+    offbeat_trace_message issue =
+        offbeat_tracer_message_of(call, OFFBEAT_TRACE_RECEIVE, OFFBEAT_TRACE_ISSUE, code);
     offbeat_tracer_message_set_envelope(call, &issue, envelope);
     offbeat_tracer_message_resolve(&issue, status);
     offbeat_tracer_message_add(&offbeat_tracer_found_messages, call, &issue, 0, (uintptr_t)message);
@@ -108,8 +111,8 @@ void offbeat_tracer_message_take(offbeat_tracer_message_call *call, uint16_t fun
     if (!offbeat_tracer_message_call_is_outermost(call->thread))
         return;
     offbeat_tracer_request copy;
-    const offbeat_tracer_request *found = offbeat_tracer_request_take(
-        &offbeat_tracer_found_messages, (uintptr_t)message, INT64_MAX, &copy);
+    const offbeat_tracer_request *found =
+        offbeat_tracer_request_take(&offbeat_tracer_found_messages, (uintptr_t)message, INT64_MAX, &copy);
     if (found != NULL) {
         call->is_found = 1;
         call->was_found_recorded = found->is_recorded;
@@ -196,7 +199,8 @@ void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call) 
         last->partition++;
         return;
     }
-    offbeat_trace_message message = offbeat_tracer_message_of(call, OFFBEAT_TRACE_POLL, OFFBEAT_TRACE_CALL, MPI_SUCCESS);
+    offbeat_trace_message message =
+        offbeat_tracer_message_of(call, OFFBEAT_TRACE_POLL, OFFBEAT_TRACE_CALL, MPI_SUCCESS);
     message.communicator = 0;
     message.bytes = spent_ns;
     message.partition = 1;

@@ -22,8 +22,8 @@ typedef struct offbeat_tracer_message_call {
     offbeat_tracer_thread *thread;
     const offbeat_tracer_communicator *comm; /**< NULL: not traced, or a call without a communicator */
     unsigned char is_traced, is_recorded;
-    unsigned char is_found, was_found_recorded; /**< of MPI_Mrecv and MPI_Imrecv: `found` is known, and whether
-                                                     the probe was recorded */
+    unsigned char is_found, was_found_recorded; /**< of MPI_Mrecv and MPI_Imrecv: `found` is known, and
+                                                   whether the probe was recorded */
     uint16_t function, flags;
     int64_t enter_ns, exit_ns;
     offbeat_tracer_caller caller;
@@ -224,8 +224,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_message_posted(const offbeat_tracer_me
                                                          uint16_t kind,
                                                          const offbeat_tracer_envelope *envelope,
                                                          MPI_Request request, int is_persistent) {
-    offbeat_trace_message message = offbeat_tracer_message_of(
-        call, kind, is_persistent ? OFFBEAT_TRACE_CALL : OFFBEAT_TRACE_ISSUE, code);
+    offbeat_trace_message message =
+        offbeat_tracer_message_of(call, kind, is_persistent ? OFFBEAT_TRACE_CALL : OFFBEAT_TRACE_ISSUE, code);
     offbeat_tracer_message_set_envelope(call, &message, envelope);
     if (code == MPI_SUCCESS) /* its message is written even if memory is exhausted */
         offbeat_tracer_message_add(&offbeat_tracer_requests, call, &message, is_persistent,

@@ -61,7 +61,8 @@ extern offbeat_tracer_request_pool offbeat_tracer_requests_pool;
  */
 void offbeat_tracer_requests_share(int is_shared_by_threads);
 
-/* --- locks: only for processes with MPI_THREAD_MULTIPLE, as a lock takes a third of the time of a record --- */
+/* --- locks: only for processes with MPI_THREAD_MULTIPLE, as a lock takes a third of the time of a record ---
+ */
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_requests_lock(void) {
     if (__builtin_expect(offbeat_tracer_requests_pool.is_shared, 0))
@@ -114,8 +115,7 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_request_delete(offbeat_tracer_request 
 /** The link to the oldest request of a handle; to NULL if there is none. The table has chains. */
 OFFBEAT_TRACER_INLINE offbeat_tracer_request **
 offbeat_tracer_request_link(const offbeat_tracer_request_table *table, uintptr_t handle) {
-    offbeat_tracer_request **link =
-        &table->chains[offbeat_tracer_hash_slot(handle, table->chain_count)];
+    offbeat_tracer_request **link = &table->chains[offbeat_tracer_hash_slot(handle, table->chain_count)];
     while (*link != NULL && (*link)->handle != handle)
         link = &(*link)->next;
     return link;
@@ -130,7 +130,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_requests_count(offbeat_tracer_request_
 /** Adds a request with its handle; frees it if memory is exhausted. */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_request_insert(offbeat_tracer_request_table *table,
                                                          offbeat_tracer_request *request, uintptr_t handle) {
-    if (__builtin_expect(atomic_load_explicit(&table->count, memory_order_relaxed) >= table->chain_count, 0) &&
+    if (__builtin_expect(atomic_load_explicit(&table->count, memory_order_relaxed) >= table->chain_count,
+                         0) &&
         !offbeat_tracer_request_table_grow(table)) {
         offbeat_tracer_request_delete(request);
         return;
@@ -168,9 +169,9 @@ void offbeat_tracer_request_unlink(offbeat_tracer_request_table *table, offbeat_
  * @param[out] copy where the request is if threads share the tables and it was freed
  * @return NULL if there is none
  */
-OFFBEAT_TRACER_INLINE offbeat_tracer_request *
-offbeat_tracer_request_take(offbeat_tracer_request_table *table, uintptr_t handle, int64_t enter_ns,
-                            offbeat_tracer_request *copy) {
+OFFBEAT_TRACER_INLINE offbeat_tracer_request *offbeat_tracer_request_take(offbeat_tracer_request_table *table,
+                                                                          uintptr_t handle, int64_t enter_ns,
+                                                                          offbeat_tracer_request *copy) {
     if (atomic_load_explicit(&table->count, memory_order_relaxed) == 0)
         return NULL;
     if (__builtin_expect(offbeat_tracer_requests_pool.is_shared, 0))

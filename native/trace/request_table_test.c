@@ -85,9 +85,9 @@ static void test_requests_are_used_again(void) {
         offbeat_tracer_requests_share(shared);
         offbeat_tracer_request *first = insert(12, 1);
         take(12, 5);
-        for (int i = 0; i < 1000; i++) {
-            test_assert(insert((uintptr_t)(13 + i), 1) == first, "message %d is in other memory", i);
-            take((uintptr_t)(13 + i), 5);
+        for (uintptr_t handle = 13; handle < 1013; handle++) {
+            test_assert(insert(handle, 1) == first, "request %zu is in other memory", (size_t)handle);
+            take(handle, 5);
         }
     }
     offbeat_tracer_requests_share(0);

@@ -78,14 +78,15 @@ OFFBEAT_TRACER_INLINE uint64_t call_site(offbeat_tracer_completion *completion) 
 }
 
 /* Flags of a phase by this call, from those of the issue. */
-OFFBEAT_TRACER_INLINE uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags, uint16_t phase,
-                            int is_failed) {
+OFFBEAT_TRACER_INLINE uint16_t phase_flags(const offbeat_tracer_completion *completion, uint16_t issue_flags,
+                                           uint16_t phase, int is_failed) {
     issue_flags &= (uint16_t) ~(OFFBEAT_TRACE_PHASE | OFFBEAT_TRACE_FAILED);
     return issue_flags | completion->flags | phase | (is_failed ? OFFBEAT_TRACE_FAILED : 0);
 }
 
-OFFBEAT_TRACER_INLINE void write_record(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
-                         uint16_t phase, int is_failed) {
+OFFBEAT_TRACER_INLINE void write_record(offbeat_tracer_completion *completion,
+                                        const offbeat_tracer_request *request, uint16_t phase,
+                                        int is_failed) {
     offbeat_trace_record record = request->record;
     record.enter_ns = completion->enter_ns;
     record.exit_ns = completion->exit_ns;
@@ -97,7 +98,8 @@ OFFBEAT_TRACER_INLINE void write_record(offbeat_tracer_completion *completion, c
     offbeat_tracer_write_record(completion->thread, &record);
 }
 
-OFFBEAT_TRACER_INLINE void write_message(offbeat_tracer_completion *completion, offbeat_trace_message *message) {
+OFFBEAT_TRACER_INLINE void write_message(offbeat_tracer_completion *completion,
+                                         offbeat_trace_message *message) {
     message->enter_ns = completion->enter_ns;
     message->exit_ns = completion->exit_ns;
     message->address = call_site(completion);
@@ -116,8 +118,9 @@ OFFBEAT_TRACER_INLINE int is_cancelled(const offbeat_tracer_request *request, co
 
 /* A completion of a message; `status` may be NULL. A request that was posted unrecorded is written if it is
  * completed within the window, and else counted as skipped. */
-OFFBEAT_TRACER_INLINE void complete_message(offbeat_tracer_completion *completion, const offbeat_tracer_request *request,
-                             const MPI_Status *status, int is_failed) {
+OFFBEAT_TRACER_INLINE void complete_message(offbeat_tracer_completion *completion,
+                                            const offbeat_tracer_request *request, const MPI_Status *status,
+                                            int is_failed) {
     offbeat_trace_message message = request->message;
     const int was_resolved = message.peer != OFFBEAT_TRACE_UNKNOWN && message.tag != OFFBEAT_TRACE_UNKNOWN;
     message.flags = phase_flags(completion, message.flags, OFFBEAT_TRACE_COMPLETION, is_failed);
@@ -184,8 +187,8 @@ OFFBEAT_TRACER_INLINE void finish(offbeat_tracer_completion *completion, offbeat
     request->is_active = 0;
 }
 
-OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintptr_t handle, const MPI_Status *status,
-                     int code) {
+OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintptr_t handle,
+                                    const MPI_Status *status, int code) {
     const int class = class_of(code, status);
     if ((MPI_Request)handle == MPI_REQUEST_NULL || class == MPI_ERR_PENDING)
         return;
@@ -196,16 +199,16 @@ OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintp
 }
 
 /* One of the statuses; NULL if there are none. @param converted where one of Fortran is stored */
-OFFBEAT_TRACER_INLINE const MPI_Status *status_at(const offbeat_tracer_completion *completion, const void *statuses, int i,
-                                   MPI_Status *converted) {
+OFFBEAT_TRACER_INLINE const MPI_Status *status_at(const offbeat_tracer_completion *completion,
+                                                  const void *statuses, int i, MPI_Status *converted) {
     const MPI_Status *status = statuses;
     if (status == NULL || !completion->is_fortran)
         return status == NULL ? NULL : &status[i];
     return PMPI_Status_f2c((const MPI_Fint *)&status[i], converted) == MPI_SUCCESS ? converted : NULL;
 }
 
-OFFBEAT_TRACER_INLINE void complete_at(offbeat_tracer_completion *completion, int i, int status_index, const void *statuses,
-                        int code) {
+OFFBEAT_TRACER_INLINE void complete_at(offbeat_tracer_completion *completion, int i, int status_index,
+                                       const void *statuses, int code) {
     MPI_Status converted;
     complete(completion, completion->handles[i], status_at(completion, statuses, status_index, &converted),
              code);

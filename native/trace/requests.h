@@ -97,8 +97,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_enter(offbeat_tracer_comple
         return;
     completion->caller = caller;
     completion->function = function;
-    completion->flags =
-        (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT | (requests.is_fortran ? OFFBEAT_TRACE_FORTRAN : 0));
+    completion->flags = (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT |
+                                   (requests.is_fortran ? OFFBEAT_TRACE_FORTRAN : 0));
     completion->is_fortran = requests.is_fortran;
     completion->has_written_records = completion->has_written_messages = 0;
     completion->has_messages = offbeat_tracer_state.config.has_messages;

@@ -96,8 +96,7 @@
     offbeat_tracer_completion_exit(&completion);                                                             \
     __VA_ARGS__
 #define ALL(are_complete, statuses)                                                                          \
-    OFFBEAT_LEFT(                                                                                            \
-        offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses)))
+    OFFBEAT_LEFT(offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses)))
 #define SOME(count, indices, statuses)                                                                       \
     OFFBEAT_LEFT(offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, READABLE(statuses), \
                                                       FIRST_INDEX))

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static offbeat_tracer_number_table table; /* 1 + the number of skipped messages */
+static offbeat_tracer_number_table table;        /* 1 + the number of skipped messages */
 _Atomic size_t offbeat_tracer_keys_with_skipped; /* mostly 0, and then recorded messages look up nothing */
 
 /* FNV-1a, by 32-bit numbers. */

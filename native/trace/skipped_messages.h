@@ -25,7 +25,8 @@ int32_t offbeat_tracer_message_take_skipped(const offbeat_trace_message *message
 
 /** Sets `partition` of a message to the number of skipped ones before it. */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_message_state_skipped(offbeat_trace_message *message) {
-    if (__builtin_expect(atomic_load_explicit(&offbeat_tracer_keys_with_skipped, memory_order_relaxed) == 0, 1))
+    if (__builtin_expect(atomic_load_explicit(&offbeat_tracer_keys_with_skipped, memory_order_relaxed) == 0,
+                         1))
         return;
     const offbeat_trace_message copy = *message; /* so that the message itself may be in registers */
     message->partition = offbeat_tracer_message_take_skipped(&copy);
