@@ -177,11 +177,24 @@ def test_man_finds_a_page_of_each_command(environment: Environment) -> None:
         assert Path(found.strip()) == pages / f"{'-'.join(words)}.1"
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORY / "packaging/share/man/man1").iterdir()), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((REPOSITORY / "packaging/share/man/man1").iterdir()), ids=lambda path: path.stem
+)
 def test_a_page_has_no_faults_and_fits_80_columns(path: Path) -> None:
     lint = [tool("mandoc", "mandoc"), "-T", "lint", "-W", "style", path]
     assert subprocess.run(lint, capture_output=True, text=True, check=False).stdout == ""
-    roff = [tool("groff", "groff-base"), "-K", "utf8", "-man", "-ww", "-rLL=80n", "-P-c", "-P-bou", "-Tutf8", path]
+    roff = [
+        tool("groff", "groff-base"),
+        "-K",
+        "utf8",
+        "-man",
+        "-ww",
+        "-rLL=80n",
+        "-P-c",
+        "-P-bou",
+        "-Tutf8",
+        path,
+    ]
     done = subprocess.run(roff, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
