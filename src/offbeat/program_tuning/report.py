@@ -196,8 +196,11 @@ def _helps_more(outcome: Outcome) -> list[Part]:
 
 
 def _tuning(outcome: Outcome) -> Help:
-    conclusion, selected = outcome.conclusion, outcome.selected
-    why = "another algorithm can change the time after the last arrival in blocking collectives"
+    """Tuning among what helps: its measured gain, or at most the time that another algorithm can change."""
+    what, conclusion = "tune the collectives, as above", outcome.conclusion
     if conclusion.choice:
-        why = f"measured: {conclusion.gain:.1%} of the whole command; the rest of the share remains"
-    return Help(what="tune the collectives, as above", share=selected.tunable_share, why=why)
+        return Help(what=what, share=conclusion.gain, why="measured, as a share of the whole command")
+    if outcome.gains:
+        return Help(what=what, share=0.0, why="measured: no choice is significantly faster")
+    why = "not measured: another algorithm can change the time after the last arrival in blocking collectives"
+    return Help(what=what, share=outcome.selected.tunable_share, why=why)
