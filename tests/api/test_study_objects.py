@@ -199,6 +199,16 @@ def test_an_interrupted_study_is_resumed(tmp_path: Path) -> None:
     assert results.cases.height == results.plan.total
 
 
+def test_texts_of_a_study_are_escaped_in_its_html() -> None:
+    study = offbeat.Study.of(
+        "reduce", 64, 8, platform="paper", name="<script>alert(1)</script>", shapes="ascending"
+    )
+    shown = "<p>before</p>" + study._repr_html_()
+    assert shown.startswith("<p>before</p><div")
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+
+
 def test_importing_offbeat_loads_no_library() -> None:
     program = "import sys, offbeat; print(len([n for n in sys.modules if n.startswith('offbeat')]), {heavy})"
     heavy = "'numpy' in sys.modules or 'polars' in sys.modules or 'rich' in sys.modules"

@@ -42,6 +42,7 @@ def test_a_notebook_tunes_a_program_and_resumes(
     shown = first._repr_html_()
     assert first.verdict.split(":")[0] in shown
     assert str(first.report) in shown
+    assert 'alt="Share of the run time by collective: MPI_Alltoall' in shown
     assert first.report.is_file()
     if first.is_faster:  # else the machine was too noisy to show it
         assert 0 < first.interval[0] <= first.gain <= first.interval[1]

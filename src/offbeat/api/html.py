@@ -234,10 +234,11 @@ def trace_html(trace: Trace) -> str:
 
 def tuned_html(tuned: TunedProgram) -> str:
     """The first sections of the report: the verdict with the use of the files, and where the time goes."""
+    from offbeat.drawing.pictures import Album
     from offbeat.program_tuning.report import first_sections
 
     parts: list[Part] = []
-    for section in first_sections(tuned.outcome, tuned.requested.installation):
+    for section in first_sections(tuned.outcome, tuned.requested.installation, Album(None, tuned.directory)):
         is_first = not parts
         parts += section.parts if is_first else [Details(title=section.title, parts=section.parts)]
     return fragment([*parts, Text(text=f"The report: {tuned.report}", kind="muted")])

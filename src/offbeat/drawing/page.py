@@ -150,9 +150,8 @@ def fragment(parts: Sequence[Part]) -> str:
     """Parts as HTML for a notebook: in one element, whose style applies to nothing outside of it."""
     style = "".join(_source(name) for name in ("parts.css", "notebook.css")) + _tones()
     content = Markup("\n").join(html(part) for part in parts)
-    return Markup('<div class="offbeat"><style>.offbeat {{\n{}}}</style>\n{}\n</div>').format(
-        Markup(style), content
-    )
+    shell = Markup('<div class="offbeat"><style>.offbeat {{\n{}}}</style>\n{}\n</div>')
+    return str(shell.format(Markup(style), content))  # Markup would escape what others put before it
 
 
 def _style() -> Markup:

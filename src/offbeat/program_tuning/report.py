@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -15,47 +14,46 @@ from offbeat.mpi.installation import Installation
 from offbeat.predict.draw import prediction_figure
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.program_tuning.deployment import deployments, moved_note
+from offbeat.program_tuning.draw import time_use_figure
 from offbeat.program_tuning.stages import Outcome
-from offbeat.trace.arrivals import samples
-from offbeat.trace.call_site_stats import CallSiteStats, description_of
+from offbeat.program_tuning.time_use import LEAST_SHARE, Help, helps, shown_uses, time_use
+from offbeat.trace.call_site_stats import description_of
 from offbeat.trace.page import delay_figure
-from offbeat.trace.summary import library_name, straggler_text, tables
+from offbeat.trace.summary import Summary, library_name, tables
 from offbeat.trial.wording import expectation_table, time_table
-from offbeat.units import counted, format_time
+from offbeat.units import counted
 
 MOST_ROWS, MOST_DRAWN = 20, 6
 """Limits of rows in tables, and of calls whose arrivals are drawn."""
-
-LEAST_WAITING = 0.01
-"""The share of the run time from which on waiting for late ranks is listed."""
 
 
 def write_report(outcome: Outcome, installation: Installation, path: Path) -> None:
     """Write the page. Raises :class:`BadInput` if the file cannot be written."""
     album = Album(None, path.absolute().parent)
     summary = outcome.summary
-    sections = first_sections(outcome, installation)
+    sections = first_sections(outcome, installation, album)
     if outcome.gains:
         sections.append(
             Section(anchor="tried", title="What was tried", link="Tried", parts=_tried(outcome, album))
         )
-    if drawn := [one.row for one in outcome.selected.calls if one.row is not None][:MOST_DRAWN]:
+    if outcome.arrivals:
         sections.append(
             Section(
                 anchor="arrivals",
                 title="How processes arrive",
                 link="Arrivals",
-                parts=_arrivals(outcome, drawn, album),
+                parts=_arrivals(outcome, album),
             )
         )
     sections.append(
-        Section(anchor="more", title="What would help more", link="More", parts=_helps_more(outcome))
+        Section(
+            anchor="more", title="What would help more than tuning", link="More", parts=_helps_more(outcome)
+        )
     )
-    program = Path(summary.program).name or "a program"
     page.write_page(
         path,
         page.page(
-            f"Tuning {program}",
+            f"Tuning {program_name(summary)}",
             f"{counted(summary.processes, 'rank')} · {library_name(summary.library)}",
             sections,
             source=str(path.parent),
@@ -64,12 +62,17 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
     )
 
 
-def first_sections(outcome: Outcome, installation: Installation) -> list[Section]:
+def first_sections(outcome: Outcome, installation: Installation, album: Album) -> list[Section]:
     """The verdict with the use of the tuning files, and where the time goes."""
     return [
         Section(anchor="verdict", title="Verdict", parts=_verdict(outcome, installation)),
-        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome)),
+        Section(anchor="time", title="Where the time goes", link="Time", parts=_time(outcome, album)),
     ]
+
+
+def program_name(summary: Summary) -> str:
+    """The name of the traced program without its folder."""
+    return Path(summary.program).name or "a program"
 
 
 def _verdict(outcome: Outcome, installation: Installation) -> list[Part]:
@@ -83,16 +86,29 @@ def _verdict(outcome: Outcome, installation: Installation) -> list[Part]:
     return [*parts, *(Text(text=note, kind="caution") for note in outcome.files.notes)]
 
 
-def _time(outcome: Outcome) -> list[Part]:
-    selected = outcome.selected
+def _time(outcome: Outcome, album: Album) -> list[Part]:
+    selected, summary = outcome.selected, outcome.summary
     lines = [
         f"After the last arrival in blocking collectives, which another algorithm can change:"
         f" {selected.tunable_share:.1%} of the run time; {selected.covered:.0%} of it was measured.",
         f"Waiting for late ranks, which no algorithm changes: {selected.waiting_share:.1%}.",
         *selected.notes,
     ]
-    shown = [table for table in tables(outcome.summary, MOST_ROWS) if table.rows]
-    return [Lines(lines=lines), *shown]
+    shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
+    return [Lines(lines=lines), *_time_picture(summary, album), *shown]
+
+
+def _time_picture(summary: Summary, album: Album) -> list[Part]:
+    use = time_use(summary)
+    if use is None or not use.together.total:
+        return []
+    alt = "Share of the run time by collective: " + "; ".join(
+        f"{one.name} {one.total:.1%}, of which {one.tunable:.1%} after the last arrival and {one.waited:.1%}"
+        " waiting for late ranks"
+        for one in shown_uses(use.collectives)
+    )
+    figure = time_use_figure(use, f"{program_name(summary)} on {counted(summary.processes, 'rank')}")
+    return [album.embed(figure, "time", alt)]
 
 
 def _tried(outcome: Outcome, album: Album) -> list[Part]:
@@ -142,28 +158,49 @@ def _gain_table(outcome: Outcome) -> Table:
     )
 
 
-def _arrivals(outcome: Outcome, rows: Sequence[CallSiteStats], album: Album) -> list[Part]:
+def _arrivals(outcome: Outcome, album: Album) -> list[Part]:
     parts: list[Part] = []
-    for place, (row, sample) in enumerate(zip(rows, samples(outcome.trace, rows), strict=True)):
-        alt = f"Average delay of each rank, {description_of(row)}"
-        parts.append(album.embed(delay_figure(outcome.summary, row, sample), f"arrivals-{place}", alt))
+    for place, sample in enumerate(outcome.arrivals[:MOST_DRAWN]):
+        alt = f"Average delay of each rank, {description_of(sample.row)}"
+        figure = delay_figure(outcome.summary, sample.row, sample)
+        parts.append(album.embed(figure, f"arrivals-{place}", alt))
     return parts
 
 
 def _helps_more(outcome: Outcome) -> list[Part]:
-    """The waiting for late ranks by call site, the longest first."""
-    run_s = outcome.summary.thread_run_s
-    waiting = sorted(outcome.summary.group_rows, key=lambda row: -row.waited_s)
-    lines = [
-        f"{description_of(row)}: ranks wait {row.waited_s / run_s:.1%} of the run time for late ones"
-        f" (mean skew {format_time(row.skew.mean_s)}; latest ranks:"
-        f" {straggler_text(row.latest_ranks) or 'unknown'})"
-        for row in waiting
-        if run_s > 0 and row.waited_s >= LEAST_WAITING * run_s
+    """What would help, ranked, and tuning among it."""
+    found = helps(outcome.summary)
+    if not found:
+        return [
+            Text(
+                text="Nothing else is found: ranks wait for late ones in less than"
+                f" {LEAST_SHARE:.0%} of the run time at every call site, and no other change of the calls"
+                " would save that much."
+            )
+        ]
+    ranked = sorted([*found[:MOST_ROWS], _tuning(outcome)], key=lambda one: -one.share)
+    notes = [
+        "At most: the whole share is saved only if nothing of it remains; changes do not add up, because less"
+        " waiting in one call can be waiting in the next."
     ]
-    if not lines:
-        return [Text(text="No call site makes ranks wait for 1% of the run time or more.")]
     return [
-        Text(text="Balancing the work of the processes would save up to these shares of the run time:"),
-        Lines(lines=lines),
+        Table(
+            title="",
+            name="What would help more",
+            headings=["what", "saves at most", "why"],
+            rows=[[one.what, f"{one.share:.1%}", one.why] for one in ranked],
+            texts=(0, 2),
+            notes=notes,
+        )
     ]
+
+
+def _tuning(outcome: Outcome) -> Help:
+    """Tuning among what helps: its measured gain, or at most the time that another algorithm can change."""
+    what, conclusion = "tune the collectives, as above", outcome.conclusion
+    if conclusion.choice:
+        return Help(what=what, share=conclusion.gain, why="measured, as a share of the whole command")
+    if outcome.gains:
+        return Help(what=what, share=0.0, why="measured: no choice is significantly faster")
+    why = "not measured: another algorithm can change the time after the last arrival in blocking collectives"
+    return Help(what=what, share=outcome.selected.tunable_share, why=why)

@@ -42,11 +42,12 @@ from offbeat.program_tuning.conclusion import (
 from offbeat.program_tuning.directory import Stage, TuneDirectory
 from offbeat.program_tuning.program_choices import ExpectedGain, complete, expected_gains, program_choices
 from offbeat.program_tuning.traced_calls import Selected, select_calls
-from offbeat.program_tuning.traced_study import launch_of, write_patterns, write_study
+from offbeat.program_tuning.traced_study import Section, launch_of, write_patterns, write_study
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
 from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
+from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.read import ReadProgress, Trace, open_trace
 from offbeat.trace.run import tracer_library, variables_for
 from offbeat.trace.summary import Summary, summarise
@@ -79,7 +80,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What was found: the selected calls, the expected gains, run times by choice, and the verdict.
 
     ``files`` are the recommended ones, None without, and ``usage`` lines that enable them: the user's command
-    with them, and the variables. ``expected`` are the expected run times of the choices.
+    with them, and the variables. ``expected`` are the expected run times of the choices, ``arrivals`` samples
+    of the selected calls.
     """
 
     conclusion: Conclusion
@@ -91,6 +93,7 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     files: TuningFiles | None = None
     usage: list[str] = []
     expected: Prediction | None = None
+    arrivals: list[Arrivals] = []
 
 
 class Tuning:
@@ -147,7 +150,9 @@ def tune(tuning: Tuning) -> Outcome:
     found = partial(Outcome, trace=trace, summary=summary, selected=selected)
     if not selected.calls:
         return found(conclusion=nothing(why_no_calls(selected), selected))
-    results = measured(tuning, trace, summary, selected)
+    sections = with_patterns(tuning, trace, summary, selected)
+    found = partial(found, arrivals=[one.arrivals for one in sections if one.arrivals is not None])
+    results = measured(tuning, summary, sections)
     if results.cases.is_empty():
         return found(conclusion=nothing(BUDGET_USED, selected))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
@@ -226,15 +231,20 @@ def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
     tuning.listener.say(f"it took {format_time(wall_s)}")
 
 
-def measured(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> Results:
-    """The results of the study of the selected calls: the heaviest first, as many as the budget allows."""
-    folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
-    launch = launch_of(tuning.command, tuning.installation, selected.calls)
+def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> list[Section]:
+    """The sections of the study of the selected calls; reads the trace for their arrivals."""
+    folder = tuning.path(place.STUDY)
     with ReadProgress("reading arrivals") as progress:
-        sections = write_patterns(trace, summary, selected.calls, folder, on_progress=progress.show_records)
-    total = len(selected.calls)
+        return write_patterns(trace, summary, selected.calls, folder, on_progress=progress.show_records)
+
+
+def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> Results:
+    """The results of the study of some calls: the heaviest first, as many as the budget allows."""
+    folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
+    launch = launch_of(tuning.command, tuning.installation, [one.calls for one in sections])
+    total = len(sections)
     for count in range(max(_sections_of(results), 1), total + 1):
-        newest = selected.calls[count - 1]
+        newest = sections[count - 1].calls
         tuning.listener.begin(
             "measure",
             f"{newest.name}, {newest.share:.1%} of the run time ({count} of {total})",

@@ -34,6 +34,9 @@ change."""
 REPLAYED_CALLS = 40
 """The most recorded calls of a replay."""
 
+SAMPLED_CALLS = 200
+"""The most calls of which arrivals are kept: the replay has some of them, the report draws all."""
+
 
 class Launch(Struct, frozen=True, kw_only=True):
     """How the study is launched: the MPI installation's launcher, prefix or name, and the user's command.
@@ -55,10 +58,14 @@ def launch_of(command: UserCommand, installation: Installation, calls: Sequence[
 
 
 class Section(Struct, frozen=True, kw_only=True, eq=False):
-    """Some calls, and their section of the study; its pattern files are written."""
+    """Some calls, and their section of the study; its pattern files are written.
+
+    ``arrivals`` is a sample of the calls, None where their arrivals are unknown.
+    """
 
     calls: SelectedCalls
     keys: dict[str, Any]
+    arrivals: Arrivals | None = None
 
 
 def write_patterns(
@@ -78,12 +85,12 @@ def write_patterns(
     except OSError as error:
         raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
     rows = [one.row for one in calls if one.row is not None]
-    arrivals = iter(samples(trace, rows, most_calls=REPLAYED_CALLS, on_progress=on_progress))
+    arrivals = iter(samples(trace, rows, most_calls=SAMPLED_CALLS, on_progress=on_progress))
     sections = []
     for one in calls:
         own = next(arrivals) if one.row is not None else None
         keys = _section(one, _written_patterns(summary, one, own, folder))
-        sections.append(Section(calls=one, keys=keys))
+        sections.append(Section(calls=one, keys=keys, arrivals=own))
     return sections
 
 
