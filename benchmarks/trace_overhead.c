@@ -25,8 +25,19 @@ static double now_ns(void) {
 /* The functions of the MPI library, or those that a tracer puts before them. */
 #define FUNCTIONS(DO)                                                                                        \
     DO(Allreduce)                                                                                            \
-    DO(Iallreduce) DO(Send) DO(Bsend) DO(Recv) DO(Probe) DO(Isend) DO(Irecv) DO(Send_init) DO(Recv_init)     \
-        DO(Start) DO(Wait) DO(Waitall)
+    DO(Iallreduce)                                                                                           \
+    DO(Send)                                                                                                 \
+    DO(Bsend)                                                                                                \
+    DO(Recv)                                                                                                 \
+    DO(Probe)                                                                                                \
+    DO(Isend)                                                                                                \
+    DO(Irecv)                                                                                                \
+    DO(Send_init)                                                                                            \
+    DO(Recv_init)                                                                                            \
+    DO(Request_free)                                                                                         \
+    DO(Start)                                                                                                \
+    DO(Wait)                                                                                                 \
+    DO(Waitall)
 #define POINTER(name) __typeof__(MPI_##name) *name;
 typedef struct functions {
     FUNCTIONS(POINTER)
@@ -123,14 +134,22 @@ static void post_and_wait_for_all(const functions *by, MPI_Comm comm) {
     by->Waitall(2, requests, ignored);
 }
 
-static void start_and_wait(const functions *by, MPI_Comm comm) {
-    static MPI_Request persistent[2][2]; /* of both sets of functions */
-    static int is_created[2];
+static MPI_Request persistent[2][2]; /* of unrecorded and recorded calls: a receive and a send */
+
+static void create_persistent(const functions *by, MPI_Comm comm) {
     MPI_Request *own = persistent[by == &recorded];
-    if (!is_created[by == &recorded]++) {
-        by->Recv_init(&in, 1, MPI_DOUBLE, 0, 0, comm, &own[0]);
-        by->Send_init(&out, 1, MPI_DOUBLE, 0, 0, comm, &own[1]);
-    }
+    by->Recv_init(&in, 1, MPI_DOUBLE, 0, 0, comm, &own[0]);
+    by->Send_init(&out, 1, MPI_DOUBLE, 0, 0, comm, &own[1]);
+}
+
+static void free_persistent(const functions *by) {
+    by->Request_free(&persistent[by == &recorded][0]);
+    by->Request_free(&persistent[by == &recorded][1]);
+}
+
+static void start_and_wait(const functions *by, MPI_Comm comm) {
+    (void)comm;
+    MPI_Request *own = persistent[by == &recorded];
     by->Start(&own[0]);
     by->Start(&own[1]);
     by->Wait(&own[0], MPI_STATUS_IGNORE);
@@ -178,11 +197,15 @@ static void measure(const char *name, int batches, int calls, MPI_Comm comm, int
 
 /* Batches of all kinds alternate. */
 static void measure_kinds(int batches, int calls, int prints) {
+    create_persistent(&unrecorded, MPI_COMM_SELF);
+    create_persistent(&recorded, MPI_COMM_SELF);
     for (int i = -CALLS_BEFORE / calls; i < batches; i++)
         for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
             work = kind->work;
             measure_batch(kind->name, i, calls / kind->records, kind->records, MPI_COMM_SELF, prints);
         }
+    free_persistent(&unrecorded);
+    free_persistent(&recorded);
 }
 
 int main(int argc, char **argv) {
@@ -204,6 +227,9 @@ int main(int argc, char **argv) {
         measure_kinds(batches, calls, rank == 0);
     else
         measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
+    void *detached;
+    int bytes;
+    MPI_Buffer_detach(&detached, &bytes);
     MPI_Finalize();
     return 0;
 }
