@@ -11,7 +11,6 @@ import pytest
 from raw_commands import ask_raw
 
 from offbeat.engines.repeat import read_samples
-from offbeat.mpi import build
 from offbeat.mpi.driver import Driver, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
@@ -27,15 +26,15 @@ ROWS = CommunicatorLayout(p=2, communicators=2, stride=1)
 COLUMNS = CommunicatorLayout(p=2, communicators=2, stride=2)
 
 
-@pytest.fixture
-def samples(tmp_path: Path) -> Path:
-    return tmp_path / "samples.bin"
+@pytest.fixture(scope="module")
+def samples(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("driver") / "samples.bin"
 
 
-@pytest.fixture
-def driver(mpi_installation: Installation, own_cache: Path, samples: Path) -> Iterator[Driver]:
-    program = build.build_native(mpi_installation)
-    launch = command(mpi_installation, [str(program), "--samples", str(samples)], P)
+@pytest.fixture(scope="module")
+def driver(mpi_installation: Installation, mpi_driver: Path, samples: Path) -> Iterator[Driver]:
+    """One launch for all tests of a library."""
+    launch = command(mpi_installation, [str(mpi_driver), "--samples", str(samples)], P)
     started = Driver(launch.argv, launch.environment, samples.with_name("log"))
     yield started
     started.close()
