@@ -255,26 +255,28 @@ def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]
         options += ["--hostfile", str(placement.hostfile)]
     if placement.ppn and not placement.mentions("--map-by", "--rankfile", "--npernode", "--ppr"):
         options += ["--map-by", f"ppr:{placement.ppn}:node"]
-    options += _binding_options(placement)
+    options += _binding_options(placement, environment)
     for name, value in sorted(environment.items()):
         parameter = name.removeprefix("OMPI_MCA_")
         options += ["--mca", parameter, value] if parameter != name else ["-x", f"{name}={value}"]
     return options
 
 
-def _binding_options(placement: Placement) -> list[str]:
+def _binding_options(placement: Placement, environment: Mapping[str, str]) -> list[str]:
     """Oversubscription and binding.
 
     Open MPI counts the machine's cores and not the control group's share of them, so these options state
-    whether waiting processes yield their core. A batch job with fewer slots than cores is not oversubscribed.
+    whether waiting processes yield their core, unless a variable states it: Open MPI refuses a parameter that
+    is given twice. A batch job with fewer slots than cores is not oversubscribed.
     """
     options: list[str] = []
+    is_oversubscribed = placement.load == "oversubscribed"
     binding = {"own core": "core", "own thread": "hwthread"}.get(placement.load, "none")
     short_of_slots = placement.slots is not None and placement.p > placement.slots
-    if placement.load == "oversubscribed":
-        options += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
-    elif short_of_slots:
-        options += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "0"]
+    if is_oversubscribed or short_of_slots:
+        options += ["--oversubscribe"]
+        if "OMPI_MCA_mpi_yield_when_idle" not in environment:
+            options += ["--mca", "mpi_yield_when_idle", str(int(is_oversubscribed))]
     if placement.load == "own thread":
         options += ["--use-hwthread-cpus"]
     if not placement.mentions("--bind-to", "--cpu-set", "--rankfile"):
