@@ -95,6 +95,13 @@ def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: st
     assert "at most 4 processes give reliable times" in warning
 
 
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_a_parameter_that_the_user_sets_is_not_given_twice(name: str) -> None:
+    line = words(name, 6, environment={"OMPI_MCA_mpi_yield_when_idle": "0"})
+    assert line.split().count("mpi_yield_when_idle") == 1
+    assert "--mca mpi_yield_when_idle 0" in line
+
+
 @pytest.mark.parametrize(
     ("name", "golden"),
     [
