@@ -168,7 +168,7 @@ def test_a_finished_study_measures_nothing_again(
 
 LONG = """
 import offbeat, sys
-study = offbeat.Study.of(["alltoall", "reduce"], ["64 KiB", "256 KiB"], [512], platform="paper")
+study = offbeat.Study.of("alltoall", ["8 B", "64 KiB"], [512, 768, 1024], platform="paper")
 try:
     study.run(sys.argv[1])
 except KeyboardInterrupt:
@@ -181,9 +181,10 @@ def test_an_interrupted_study_is_resumed(tmp_path: Path) -> None:
     words = [sys.executable, "-c", LONG, str(tmp_path / "r")]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     cases = tmp_path / "r" / "cases.jsonl"
-    while process.poll() is None and not (cases.exists() and cases.stat().st_size):
-        time.sleep(0.01)
-    time.sleep(0.2)  # what is being written at the interruption is not kept
+    sizes: set[int] = set()
+    while process.poll() is None and len(sizes) < 3:  # the last ones may be being written, and are not kept
+        sizes |= {cases.stat().st_size} - {0} if cases.exists() else set()
+        time.sleep(0.002)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     printed, _ = process.communicate(timeout=60)
