@@ -38,7 +38,7 @@ typedef struct program_collective {
     char *collective, *datatype, *op;
     int64_t bytes;
     int root;
-    int communicators, stride; /**< so many call it at the same time, as offbeat_layout has it */
+    int communicators, stride; /**< the members of offbeat_layout (collectives/layout.h) */
 } program_collective;
 
 /** A step; the members of other kinds of steps are 0. */

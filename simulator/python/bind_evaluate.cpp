@@ -70,8 +70,8 @@ void bind_evaluate(nb::module_ &module) {
              nb::arg("commutative") = true, nb::arg("local_work") = false, nb::arg("communicators") = 1,
              nb::arg("stride") = 1,
              "local_work: keep local work, for networks with costs of reductions, copies and receipts. "
-             "communicators: so many of p processes each call at the same time; the ranks of consecutive "
-             "members are `stride` apart, and node_of_rank has the nodes of all processes.")
+             "communicators: the number of communicators of p processes each that call at the same time; the "
+             "ranks of consecutive members are `stride` apart. node_of_rank has the nodes of all processes.")
         .def(nb::init<const Programs &, bool>(), nb::arg("programs"), nb::arg("local_work") = false,
              "An algorithm that was written in Python.")
         .def_prop_ro("p", [](const Schedule &schedule) { return schedule.graph().p; })

@@ -1,4 +1,4 @@
-"""The real driver on several communicators at once: who is delayed, what is right, what is refused."""
+"""The real driver on several communicators at once: delays, results, and layouts that are impossible."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat import _simulator
 from offbeat.simulation.catalogue import algorithms
-from offbeat.simulation.exits import preview, schedule
+from offbeat.simulation.exits import SimulatedCall
 from offbeat.study.collectives import COLLECTIVES, ROOTED
 from offbeat.study.communicators import CommunicatorLayout
 
@@ -40,8 +40,15 @@ def layouts(most_communicators: int = 6) -> st.SearchStrategy[CommunicatorLayout
     return st.integers(1, most_communicators).flatmap(with_stride)
 
 
-def call(layout: CommunicatorLayout, one: Any, root: int, count: int, nodes: list[int]) -> tuple[Any, ...]:
-    return one, layout, root if one.collective in ROOTED else 0, count, ELEMENT_BYTES, nodes
+def call(layout: CommunicatorLayout, one: Any, root: int, count: int, nodes: list[int]) -> SimulatedCall:
+    return SimulatedCall(
+        algorithm=one,
+        layout=layout,
+        root=root if one.collective in ROOTED else 0,
+        elements=count,
+        element_bytes=ELEMENT_BYTES,
+        node_of_rank=nodes,
+    )
 
 
 def exits(
@@ -60,20 +67,20 @@ def test_laws_of_any_algorithm(data: st.DataObject, layout: CommunicatorLayout, 
     ppn = data.draw(st.integers(1, layout.total))
     nodes = [rank // ppn for rank in range(layout.total)]
     arguments = call(layout, one, root, count, nodes)
-    reason, about = preview(*arguments)
+    reason, about = arguments.preview()
     if reason:
         with pytest.raises(ValueError):
-            schedule(*arguments, local_work=False)
+            arguments.schedule(local_work=False)
         return
-    built = schedule(*arguments, local_work=False)
+    built = arguments.schedule(local_work=False)
     alone = CommunicatorLayout(p=layout.p)
     each = [
-        schedule(*call(alone, one, root, count, [nodes[rank] for rank in ranks]), local_work=False)
+        call(alone, one, root, count, [nodes[rank] for rank in ranks]).schedule(local_work=False)
         for ranks in layout.ranks.tolist()
     ]
     assert built.messages == sum(single.messages for single in each)
     assert about == sum(
-        preview(*call(alone, one, root, count, [nodes[rank] for rank in ranks]))[1]
+        call(alone, one, root, count, [nodes[rank] for rank in ranks]).preview()[1]
         for ranks in layout.ranks.tolist()
     )
     arrivals = np.array(data.draw(st.lists(st.floats(0, 1e-4), min_size=layout.total, max_size=layout.total)))
@@ -106,14 +113,14 @@ def test_communicators_on_nodes_of_their_own_do_not_disturb_each_other(
     for communicator, ranks in enumerate(layout.ranks):
         nodes[ranks] = communicator * per_communicator + np.arange(layout.p) // ppn
     arguments = call(layout, one, layout.p - 1, 100, nodes.tolist())
-    if preview(*arguments)[0]:
+    if arguments.preview()[0]:
         return
     delays = data.draw(st.lists(st.floats(0, 1e-4), min_size=layout.p, max_size=layout.p))
     arrivals = layout.for_all(np.array(delays))
-    left = exits(schedule(*arguments, local_work=False), network(nodes.tolist()), arrivals[np.newaxis])[0]
+    left = exits(arguments.schedule(local_work=False), network(nodes.tolist()), arrivals[np.newaxis])[0]
     alone = CommunicatorLayout(p=layout.p)
     for ranks in layout.ranks:
-        own = schedule(*call(alone, one, layout.p - 1, 100, nodes[ranks].tolist()), local_work=False)
+        own = call(alone, one, layout.p - 1, 100, nodes[ranks].tolist()).schedule(local_work=False)
         np.testing.assert_allclose(
             left[ranks], single_exits(own, nodes.tolist(), ranks, arrivals), rtol=1e-9, atol=1e-15
         )
@@ -126,7 +133,7 @@ def test_communicators_on_the_same_nodes_share_their_cables() -> None:
     for columns in (1, 2, 4):
         layout = CommunicatorLayout(p=4, communicators=columns, stride=columns)
         nodes = [rank // columns for rank in range(layout.total)]
-        built = schedule(*call(layout, ring, 0, 10**6, nodes), local_work=False)
+        built = call(layout, ring, 0, 10**6, nodes).schedule(local_work=False)
         taken.append(exits(built, network(nodes), np.zeros((1, layout.total))).max())
     assert taken[1] == pytest.approx(2 * taken[0], rel=0.01)
     assert taken[2] == pytest.approx(4 * taken[0], rel=0.01)
@@ -149,5 +156,5 @@ RING = ("allreduce", "openmpi", "ring")
 def test_impossible_layouts_are_refused(layout: CommunicatorLayout, nodes: list[int], sentence: str) -> None:
     (ring,) = (one for one in ALGORITHMS if (one.collective, one.family, one.name) == RING)
     with pytest.raises(ValueError, match=sentence):
-        schedule(ring, layout, 0, 1, 8, nodes, local_work=False)
-    assert sentence in preview(ring, layout, 0, 1, 8, nodes)[0]
+        call(layout, ring, 0, 1, nodes).schedule(local_work=False)
+    assert sentence in call(layout, ring, 0, 1, nodes).preview()[0]

@@ -1,4 +1,4 @@
-"""Layouts of communicators: who is in which, and what a study may ask for."""
+"""Layouts of communicators: their members, the delay of a repetition, and layouts that studies refuse."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Results(read.Results, kw_only=True, eq=False):
         """What limits the reliability of the numbers, as sentences; ``offbeat run`` prints the same."""
         from offbeat.select.reliability import reliability
 
-        return [f"{notice.what} {notice.remedy}".strip() for notice in reliability(self)]
+        return [notice.sentence for notice in reliability(self)]
 
     @property
     def tuning_folder(self) -> Path:

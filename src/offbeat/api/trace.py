@@ -40,11 +40,9 @@ class Trace:
     @cached_property
     def summary(self) -> Summary:
         """The statistics of all calls; ``rows`` has those of each call site."""
-        from offbeat.trace.read import ReadProgress
-        from offbeat.trace.summary import summarise
+        from offbeat.trace.summary import summary_of_trace
 
-        with ReadProgress("reading the trace") as progress:
-            return summarise(self._trace, on_progress=progress.show_records)
+        return summary_of_trace(self._trace)
 
     @property
     def sentence(self) -> str:

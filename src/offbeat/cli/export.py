@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from offbeat.cli.output import AllNotes, print_notes, stdout
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectories, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
 """Kinds of legal calls as the option's choices."""
@@ -72,9 +76,9 @@ def command(
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     from offbeat.api.results import Results
-    from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import summary_of_trace
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     selection = Results.open(*directories).select(
@@ -97,13 +101,18 @@ def command(
         console.print(f"  {path}", markup=False)
     for sentence in files.unreliable:
         console.print(f"Warning: {sentence}", markup=False)
-    console.print("Use them with one of", markup=False)
-    for line in files.usage:
-        console.print(f"  {line}", markup=False)
-    console.print(files.extent, markup=False)
+    print_use(console, files.usage, files.extent)
     if summary is not None:
         tuning = files.manifest.tuning
         console.print(f"The file {calls_affected_by_files(tuning, summary).sentence}.", markup=False)
     for sentence in files.manifest.tuning.insisted:
         console.print(f"Warning: {sentence}", markup=False)
     print_notes(console, files.notes, everything=all_notes, word="Note")
+
+
+def print_use(console: Console, usage: Sequence[str], extent: str) -> None:
+    """Print the lines that make a launch use tuning files, and which sizes the rules cover."""
+    console.print("Use them with one of", markup=False)
+    for line in usage:
+        console.print(f"  {line}", markup=False)
+    console.print(extent, markup=False)

@@ -51,12 +51,12 @@ def command(
 
 def _write_study(directory: Path, path: Path, share: float) -> list[str]:
     """Write the study of a trace and its pattern files; returns sentences on the selected calls."""
-    from offbeat.cli.trace_options import summary_of_trace
     from offbeat.mpi.user_command import UserCommand
     from offbeat.program_tuning.conclusion import why_no_calls
     from offbeat.program_tuning.traced_calls import select_calls
     from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
     from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import summary_of_trace
 
     trace = open_trace(directory)
     summary = summary_of_trace(trace)

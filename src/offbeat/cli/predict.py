@@ -16,7 +16,6 @@ from offbeat.cli.trace_options import (
     Site,
     Size,
     size_of,
-    summary_of_trace,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def command(
     from offbeat.predict.wording import document
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import summary_of_trace
 
     opened = open_trace(trace)
     measured = read_study(results)

@@ -94,7 +94,7 @@ def command(
     progress = RunProgress(all_notes=all_notes)
     outcome = run_study(loaded, directory, progress, mpi=mpi, retry=retry, out_of_time=out_of_time)
     for notice in reliability(read_study(directory)):
-        progress.warn(f"{notice.what} {notice.remedy}".strip())
+        progress.warn(notice.sentence)
     if prints_text(json):
         print(closing_message(outcome, progress.counts, directory))
     write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))

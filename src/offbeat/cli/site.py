@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.export import Kind
+from offbeat.cli.export import Kind, print_use
 from offbeat.cli.output import (
     AllNotes,
     Json,
@@ -224,10 +224,7 @@ def export(
         for line in (written, *(f"  {path}" for path in files.files)):
             console.print(line, markup=False)
         _print_conflicts(Console(highlight=False), merged, chosen_by(tuning_plan))
-        console.print("Use them with one of", markup=False)
-        for line in files.usage:
-            console.print(f"  {line}", markup=False)
-        console.print(tuning_plan.extent, markup=False)
+        print_use(console, files.usage, tuning_plan.extent)
         option = f" --tuning {output}" if output else ""
         console.print(f"Next: offbeat verify {content.directory / library}{option}", markup=False)
         for sentence in files.insisted:

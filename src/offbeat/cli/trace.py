@@ -17,7 +17,6 @@ from offbeat.cli.trace_options import (
     Site,
     Size,
     size_of,
-    summary_of_trace,
 )
 from offbeat.errors import BadInput
 
@@ -66,7 +65,7 @@ def summarise_trace(
     import msgspec
 
     from offbeat.trace.read import open_trace
-    from offbeat.trace.summary import as_plain
+    from offbeat.trace.summary import as_plain, summary_of_trace
 
     summary = summary_of_trace(open_trace(directory))
     if prints_text(json):
@@ -119,6 +118,7 @@ def report_trace(
     from offbeat.trace.arrivals import samples
     from offbeat.trace.page import drawn_rows, write_page  # importing matplotlib is slow
     from offbeat.trace.read import ReadProgress, open_trace
+    from offbeat.trace.summary import summary_of_trace
 
     trace = open_trace(directory)
     summary = summary_of_trace(trace)
@@ -179,6 +179,7 @@ def extract_pattern(
     from offbeat.trace.patterns import scaled
     from offbeat.trace.read import open_trace
     from offbeat.trace.recommendation import choose_row
+    from offbeat.trace.summary import summary_of_trace
 
     if what not in ("mean", "median", "clusters", "calls"):
         raise BadInput(f"--what {what}: give mean, median, clusters or calls")

@@ -12,7 +12,6 @@ import typer
 
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
-from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
@@ -146,6 +145,7 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
     from offbeat.predict.measured_configuration import measurements
     from offbeat.predict.predict import traced_program
     from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import summary_of_trace
 
     opened = open_trace(trace)
     return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))

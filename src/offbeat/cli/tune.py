@@ -121,11 +121,11 @@ def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> st
 
 def _describe(console: Console, requested: Request, output: Path) -> None:
     """Print the launches; those after the trace if there is one."""
-    from offbeat.cli.trace_options import summary_of_trace
     from offbeat.program_tuning.directory import TRACE
     from offbeat.program_tuning.dry_run import describe_rest, describe_trace
     from offbeat.program_tuning.stages import matching_trace
     from offbeat.trace.run import tracer_library, variables_for
+    from offbeat.trace.summary import summary_of_trace
     from offbeat.trial.trial import Command
 
     settings, installation = requested.settings, requested.installation

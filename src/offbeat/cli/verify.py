@@ -34,12 +34,12 @@ def command(
 
     DIR may also be the folder of a library in a knowledge base of 'offbeat site'.
     """
-    from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.merge import merged
     from offbeat.results.read import read_study
     from offbeat.site.merge import results_in_library_folder
     from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import summary_of_trace
     from offbeat.tuning.proofs import legend, table
     from offbeat.tuning.verification import verify_folder
 

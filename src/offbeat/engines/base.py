@@ -118,8 +118,8 @@ class Exits(Struct, frozen=True, kw_only=True):
     """The result of a batch: ``exits_s`` has a row for each of the batch's delays, and uses their clock.
 
     Its columns are the processes of all communicators by rank. ``messages`` is the number of simulated
-    messages, 0 if the engine does not count them. If ``failure`` is
-    not empty, it says why the cases must be quarantined, and there are no exits.
+    messages, 0 if the engine does not count them. If ``failure`` is not empty, it says why the cases must be
+    quarantined, and there are no exits.
     """
 
     exits_s: NDArray[np.float64]

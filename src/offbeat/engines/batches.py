@@ -249,5 +249,5 @@ def _exact(begun: _PendingBatch, exits: Exits, number: int, rows: slice) -> Samp
         valid=np.ones(len(arrivals), dtype=np.bool_),
         calls=np.arange(len(arrivals)) if begun.is_replay else None,
         is_exact=True,
-        layout=layout if layout.communicators > 1 else None,
+        layout=layout,
     )

@@ -214,7 +214,7 @@ class MpiEngine:
             partitions=case.partitions,
             calls=calls,
             rounds=rounds,
-            layout=case.layout if case.communicators > 1 else None,
+            layout=case.layout,
         )
 
     def _command(
@@ -274,7 +274,7 @@ class MpiEngine:
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""
         spec = self._spec(algorithm, case)
-        return (case.processes, case.nodes, case.ppn, spec.threads, spec.steerable, *spec.environment)
+        return (*case.launch_placement, spec.threads, spec.steerable, *spec.environment)
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
         """The command that measures a case, to copy into a shell."""

@@ -179,7 +179,7 @@ def repeat(
     fewer samples than the minimum are returned. If a batch fails, the earlier samples are returned with the
     failure.
 
-    ``p`` is the number of processes, which ``layout`` divides into communicators (None: there is only one).
+    ``p`` is the number of processes, which ``layout`` divides into communicators (None: into a single one).
     ``calls`` is the number of calls of a replay: each valid repetition belongs to the next call, and calls
     are measured in complete rounds. The minimum is ``rounds`` rounds, or more if these have fewer repetitions
     than the rule's minimum; the rule's maximum holds for each call. A round that the time cap cut short

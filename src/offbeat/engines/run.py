@@ -142,7 +142,7 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressL
 
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    placements = {(group.processes, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
+    placements = {group.launch_placement: group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
 
@@ -271,22 +271,18 @@ def schedule(
     launches_at: dict[Hashable, set[Hashable]] = {}
     for case in shuffled:
         launch = launch_of(case)
-        placement_rank.setdefault(_placement(case), len(placement_rank))
+        placement_rank.setdefault(case.launch_placement, len(placement_rank))
         launch_rank.setdefault(launch, len(launch_rank))
-        launches_at.setdefault(_placement(case), set()).add(launch)
+        launches_at.setdefault(case.launch_placement, set()).add(launch)
 
     def key(case: Case) -> tuple[int, bool, int]:
-        placement = placement_rank[_placement(case)]
-        if len(launches_at[_placement(case)]) == 1:
+        placement = placement_rank[case.launch_placement]
+        if len(launches_at[case.launch_placement]) == 1:
             return placement, False, 0
         comes_second = round_number == 0 and case.skew_policy != "none"
         return placement, comes_second, launch_rank[launch_of(case)]
 
     return sorted(shuffled, key=key)
-
-
-def _placement(case: Case) -> tuple[int, int, int]:
-    return case.processes, case.nodes, case.ppn
 
 
 def time_limit(

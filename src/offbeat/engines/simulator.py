@@ -60,7 +60,7 @@ class Simulator:
 
     def _nodes(self, case: Case) -> Nodes:
         """The node of each process (processes,) of a case whose group was placed."""
-        return self._node_of_rank[case.processes, case.nodes, case.ppn]
+        return self._node_of_rank[case.launch_placement]
 
     def _facts(
         self, name: str, library: str, family: str, version: str, identified_by: str, **more: object

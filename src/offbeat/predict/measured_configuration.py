@@ -29,7 +29,6 @@ from offbeat.predict.recorded import TracedCalls
 from offbeat.results.statistics import geometric_interval, geometric_mean
 from offbeat.select.coverage import covering_size, size_ranges
 from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
-from offbeat.study.case import layout_of
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_size, format_time
@@ -110,7 +109,7 @@ def _in_layout(tables: list[DelayTable], calls: TracedCalls) -> list[DelayTable]
     """The tables that were measured on as many communicators at the same time as make the calls, in the same
     layout; without any, those of the fewest communicators."""
     own = calls.layout or CommunicatorLayout(p=calls.processes)
-    same = [table for table in tables if layout_of(table.configuration) == own]
+    same = [table for table in tables if table.configuration.layout == own]
     fewest = min(table.configuration.communicators for table in tables)
     return same or [table for table in tables if table.configuration.communicators == fewest]
 

@@ -9,9 +9,8 @@ from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep
-from offbeat.program.steps import collective_size, communicators_of
+from offbeat.program.steps import simulated_call
 from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms, named
-from offbeat.simulation.exits import preview
 
 MOST_MESSAGES = 3_000_000
 """Algorithms with more messages in a call are left out: a simulation would take minutes."""
@@ -24,9 +23,7 @@ def messages_of_call(
 
     Raises :class:`BadInput` if the ranks cannot be divided into the phase's communicators.
     """
-    size, element_bytes = collective_size(phase)
-    layout, nodes = communicators_of(phase, ranks), platform.node_of_rank(ranks).tolist()
-    refusal, sent = preview(algorithm, layout, phase.root, size // element_bytes, element_bytes, nodes)
+    refusal, sent = simulated_call(phase, algorithm, platform.node_of_rank(ranks)).preview()
     return None if refusal else int(sent)
 
 

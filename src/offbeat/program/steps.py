@@ -17,8 +17,8 @@ from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection
 from offbeat.program.step_layout import step_layout
-from offbeat.simulation.catalogue import named
-from offbeat.simulation.exits import call_refusal, has_local_work, schedule
+from offbeat.simulation.catalogue import SimulatedAlgorithm, named
+from offbeat.simulation.exits import SimulatedCall, has_local_work
 from offbeat.study.collectives import ROOTED
 from offbeat.study.communicators import CommunicatorLayout
 
@@ -169,13 +169,23 @@ def _collective(
     phase: PhaseSection, platform: Platform, node_of_rank: NDArray[np.int32]
 ) -> tuple[_simulator.Schedule, int]:
     """The schedule of a collective, and the bytes of its elements."""
-    size, element_bytes = collective_size(phase)
-    layout = communicators_of(phase, len(node_of_rank))
-    algorithm = named(phase.collective, phase.family, phase.algorithm)
-    nodes, elements = node_of_rank.tolist(), size // element_bytes
-    memory_bytes = psutil.virtual_memory().total / 2
-    if reason := call_refusal(algorithm, layout, phase.root, elements, element_bytes, nodes, memory_bytes):
+    call = simulated_call(phase, named(phase.collective, phase.family, phase.algorithm), node_of_rank)
+    if reason := call.refusal(psutil.virtual_memory().total / 2):
         raise BadInput(reason)
-    local_work = has_local_work(platform.file)
-    built = schedule(algorithm, layout, phase.root, elements, element_bytes, nodes, local_work=local_work)
-    return built, element_bytes
+    return call.schedule(local_work=has_local_work(platform.file)), call.element_bytes
+
+
+def simulated_call(
+    phase: PhaseSection, algorithm: SimulatedAlgorithm, node_of_rank: NDArray[np.int32]
+) -> SimulatedCall:
+    """The call of a collective phase by an algorithm. Raises :class:`BadInput` if the ranks cannot be divided
+    into the phase's communicators."""
+    size, element_bytes = collective_size(phase)
+    return SimulatedCall(
+        algorithm=algorithm,
+        layout=communicators_of(phase, len(node_of_rank)),
+        root=phase.root,
+        elements=size // element_bytes,
+        element_bytes=element_bytes,
+        node_of_rank=node_of_rank.tolist(),
+    )

@@ -50,7 +50,7 @@ from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.read import ReadProgress, Trace, open_trace
 from offbeat.trace.run import tracer_library, variables_for
-from offbeat.trace.summary import Summary, summarise
+from offbeat.trace.summary import Summary, summary_of_trace
 from offbeat.trial import trial
 from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tuning.files import TuningFiles, export_line
@@ -140,8 +140,7 @@ class Tuning:
 def tune(tuning: Tuning) -> Outcome:
     """All stages. Raises :class:`BadInput` and :class:`RunFailed` as they do."""
     trace = traced_run(tuning)
-    with ReadProgress("reading the trace") as progress:
-        summary = summarise(trace, on_progress=progress.show_records)
+    summary = summary_of_trace(trace)
     traced_stage = tuning.opened.stage("trace")
     tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
     selected = select_calls(trace, summary, tuning.opened.head.share)

@@ -33,7 +33,7 @@ class Samples(Struct, kw_only=True):
     ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason why the case
     must be quarantined; the arrays then hold what was measured before the failure. For a replay, ``calls``
     holds the number of each repetition's call, from 0, (repetitions,). ``is_exact`` says that repeating would
-    give the same numbers. ``layout`` divides the processes into communicators; None for a single one.
+    give the same numbers. ``layout`` divides the processes into communicators; None: they are one.
     """
 
     arrivals_s: NDArray[np.float64]
@@ -159,7 +159,9 @@ def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if len(samples.arrivals_s) == 0:
         return np.zeros(0), np.zeros(0)
     arrivals_s, exits_s = (
-        samples.layout.by_communicator(times_s) if samples.layout else times_s.reshape(len(times_s), 1, -1)
+        times_s.reshape(len(times_s), 1, -1)
+        if samples.layout is None or samples.layout.communicators == 1
+        else samples.layout.by_communicator(times_s)
         for times_s in (samples.arrivals_s, samples.exits_s)
     )
     last_exit = exits_s.max(axis=2)

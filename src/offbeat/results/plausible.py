@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.study.case import LAYOUT, OPTIONAL, PARTITIONED_SEND, PARTS
+from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, PARTS
 from offbeat.units import format_time
 
 MAX_TIME_S = 10 * 86400.0
@@ -40,7 +40,7 @@ def implausible(row: Mapping[str, Any]) -> str:
     for name in (*_DELAYS, *_TIMES):
         if fault := implausible_time(row[name], MIN_DELAY_S if name in _DELAYS else 0.0):
             return f"{name} is {fault}"
-    for name in (*PARTS, *LAYOUT):
+    for name in OPTIONAL:
         if row[name] > 1 and (row["collective"] == PARTITIONED_SEND) != (name in PARTS):
             only = f"only a {PARTITIONED_SEND}" if name in PARTS else "only a collective"
             return f"it has {row[name]} {name}, but {only} has several"

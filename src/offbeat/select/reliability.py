@@ -42,6 +42,11 @@ class Notice(Struct, frozen=True, kw_only=True):
     remedy: str = ""
     details: list[str] = []
 
+    @property
+    def sentence(self) -> str:
+        """What was observed, and the remedy."""
+        return f"{self.what} {self.remedy}".strip()
+
 
 class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for cached_property
     """The input of notices."""

@@ -45,7 +45,7 @@ def rendered(
             ]
     if selection.choices:
         parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
-    warnings = [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
+    warnings = [notice.sentence for notice in selection.reliability]
     return Group(*parts, *_section("Warnings", warnings), *_notes(selection, all_notes))
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -24,7 +23,7 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, SAME_SKEW
+from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, SAME_SKEW, OnCommunicators
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.units import counted, format_size
@@ -46,7 +45,7 @@ EXCLUDING = {
 """Verdicts that exclude an algorithm from selection → the reason as printed."""
 
 
-class Configuration(Struct, frozen=True):
+class Configuration(OnCommunicators, frozen=True):
     """Collective × message size × processes × placement; ``nodes`` and ``ppn`` are 0 if unknown."""
 
     library: str
@@ -79,7 +78,7 @@ class Configuration(Struct, frozen=True):
         nodes = f" ({self.nodes}×{self.ppn})" if self.nodes and self.ppn else ""
         if self.communicators == 1:
             return f"{self.p}{nodes}"
-        return f"{self.p} of {self.p * self.communicators}{nodes}, stride {self.stride}"
+        return f"{self.p} of {self.processes}{nodes}, stride {self.stride}"
 
     def __str__(self) -> str:
         """The configuration in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""

@@ -86,78 +86,67 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
     The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
     algorithm = named(job.collective, job.family, job.algorithm)
-    elements = job.bytes // job.element_bytes
-    return call_refusal(
-        algorithm, job.layout, job.root, elements, job.element_bytes, job.node_of_rank.tolist(), memory_bytes
-    )
+    return SimulatedCall(
+        algorithm=algorithm,
+        layout=job.layout,
+        root=job.root,
+        elements=job.bytes // job.element_bytes,
+        element_bytes=job.element_bytes,
+        node_of_rank=job.node_of_rank.tolist(),
+    ).refusal(memory_bytes)
 
 
-def call_refusal(
-    algorithm: SimulatedAlgorithm,
-    layout: CommunicatorLayout,
-    root: int,
-    elements: int,
-    element_bytes: int,
-    node_of_rank: list[int],
-    memory_bytes: float,
-) -> str:
-    """As :func:`refusal`, for a call that is given by its arguments."""
-    reason, messages = preview(algorithm, layout, root, elements, element_bytes, node_of_rank)
-    needed_bytes = messages * BYTES_PER_MESSAGE
-    if not reason and needed_bytes > memory_bytes:
-        return (
-            f"its schedule has about {messages:.2g} messages, which need about {needed_bytes / 2**30:.3g} GiB"
-            f" of memory; this machine has {memory_bytes / 2**30:.3g} GiB"
-        )
-    return reason
+class SimulatedCall(Struct, frozen=True, kw_only=True, eq=False):
+    """A call of a collective by an algorithm, on the communicators of a layout.
 
-
-def preview(
-    algorithm: SimulatedAlgorithm,
-    layout: CommunicatorLayout,
-    root: int,
-    elements: int,
-    element_bytes: int,
-    node_of_rank: list[int],
-) -> tuple[str, int]:
-    """Why an algorithm refuses a call, empty if it does not; and about how many messages all ranks send."""
-    return _simulator.preview(
-        *algorithm.identity,
-        layout.p,
-        root,
-        elements,
-        element_bytes,
-        node_of_rank,
-        communicators=layout.communicators,
-        stride=layout.stride,
-    )
-
-
-def schedule(
-    algorithm: SimulatedAlgorithm,
-    layout: CommunicatorLayout,
-    root: int,
-    elements: int,
-    element_bytes: int,
-    node_of_rank: list[int],
-    *,
-    local_work: bool,
-) -> _simulator.Schedule:
-    """The programs of all ranks of a call that is given by its arguments.
-
-    Raises ValueError with a sentence if the algorithm refuses it.
+    ``root`` is a rank in each communicator, ``node_of_rank`` has the nodes of all processes.
     """
-    return _simulator.Schedule(
-        *algorithm.identity,
-        layout.p,
-        root,
-        elements,
-        element_bytes,
-        node_of_rank,
-        local_work=local_work,
-        communicators=layout.communicators,
-        stride=layout.stride,
-    )
+
+    algorithm: SimulatedAlgorithm
+    layout: CommunicatorLayout
+    root: int
+    elements: int
+    element_bytes: int
+    node_of_rank: list[int]
+
+    def preview(self) -> tuple[str, int]:
+        """Why the algorithm refuses the call, empty if it does not; and about how many messages all ranks
+        send. Nothing is built."""
+        return _simulator.preview(
+            *self.algorithm.identity,
+            self.layout.p,
+            self.root,
+            self.elements,
+            self.element_bytes,
+            self.node_of_rank,
+            communicators=self.layout.communicators,
+            stride=self.layout.stride,
+        )
+
+    def refusal(self, memory_bytes: float) -> str:
+        """As :func:`refusal`."""
+        reason, messages = self.preview()
+        needed_bytes = messages * BYTES_PER_MESSAGE
+        if not reason and needed_bytes > memory_bytes:
+            return (
+                f"its schedule has about {messages:.2g} messages, which need about"
+                f" {needed_bytes / 2**30:.3g} GiB of memory; this machine has {memory_bytes / 2**30:.3g} GiB"
+            )
+        return reason
+
+    def schedule(self, *, local_work: bool) -> _simulator.Schedule:
+        """The programs of all ranks. Raises ValueError with a sentence if the algorithm refuses the call."""
+        return _simulator.Schedule(
+            *self.algorithm.identity,
+            self.layout.p,
+            self.root,
+            self.elements,
+            self.element_bytes,
+            self.node_of_rank,
+            local_work=local_work,
+            communicators=self.layout.communicators,
+            stride=self.layout.stride,
+        )
 
 
 def has_local_work(platform: PlatformFile) -> bool:
@@ -246,7 +235,13 @@ def _schedule(job: Job, known: SimulatedAlgorithm) -> _simulator.Schedule:
     key = (*call, job.layout, job.root, count, element_bytes, nodes, local_work)
 
     def build() -> _simulator.Schedule:
-        placed = job.node_of_rank.tolist()
-        return schedule(known, job.layout, job.root, count, element_bytes, placed, local_work=local_work)
+        return SimulatedCall(
+            algorithm=known,
+            layout=job.layout,
+            root=job.root,
+            elements=count,
+            element_bytes=element_bytes,
+            node_of_rank=job.node_of_rank.tolist(),
+        ).schedule(local_work=local_work)
 
     return _schedules.get(key, build)

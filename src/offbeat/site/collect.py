@@ -40,8 +40,8 @@ from offbeat.site.entry import (
 )
 from offbeat.study.case import CONFIGURATION, PARTITIONED_SEND
 from offbeat.study.schema import RepetitionsSection
-from offbeat.trace.read import ReadProgress, open_trace
-from offbeat.trace.summary import summarise
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import summary_of_trace
 
 DEFAULT_WEIGHT = 1.0
 NOT_STORED = ("prefix", "hostfile")
@@ -76,8 +76,7 @@ def _tuned(directory: Path, name: str, weight: float | None) -> Collected:
     results = read_study(directory / tune_directory.RESULTS)
     folder = Path(settings.trace) if settings.trace else directory / tune_directory.TRACE
     trace = open_trace(folder)
-    with ReadProgress("reading the trace") as progress:
-        summary = summarise(trace, on_progress=progress.show_records)
+    summary = summary_of_trace(trace)
     calls = select_calls(trace, summary, settings.share).calls
     shares = [
         ShareFact(

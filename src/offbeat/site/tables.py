@@ -8,6 +8,7 @@ from offbeat.site.decide import Calls, Decision, Vote, calls_in_words, weighted
 from offbeat.site.entry import Entry
 from offbeat.site.merge import Merged
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.case import configuration_key
 from offbeat.table import FittedTable
 from offbeat.tuning.plan import TuningPlan
 from offbeat.units import counted
@@ -37,12 +38,7 @@ def weight_text(weight: float) -> str:
 
 def configuration_count(entry: Entry) -> int:
     """The number of configurations that an entry measured."""
-    return len(
-        {
-            (one.collective, one.p, one.bytes, one.nodes, one.ppn, one.op, one.datatype, one.root)
-            for one in entry.times
-        }
-    )
+    return len({configuration_key(one) for one in entry.times})
 
 
 def source_lines(entry: Entry) -> list[str]:

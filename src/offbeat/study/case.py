@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.study.communicators import CommunicatorLayout, Placement
 from offbeat.units import US_PER_MB
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
@@ -35,20 +35,40 @@ def configuration_key(item: Any) -> ConfigurationKey:
     return tuple(getattr(item, name) for name in CONFIGURATION)
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class OnCommunicators(Struct, frozen=True):
+    """Base of what has the fields ``p``, ``communicators``, ``stride``, ``nodes`` and ``ppn`` of a case."""
+
+    @property
+    def layout(self) -> CommunicatorLayout:
+        """The communicators that call the collective at the same time."""
+        fields: Any = self
+        return CommunicatorLayout(p=fields.p, communicators=fields.communicators, stride=fields.stride)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes of a launch."""
+        return self.layout.total
+
+    @property
+    def launch_placement(self) -> Placement:
+        """(processes, nodes, processes per node) of a launch."""
+        fields: Any = self
+        return self.processes, fields.nodes, fields.ppn
+
+
+class Case(OnCommunicators, frozen=True, kw_only=True):
     """An algorithm of an operation at one p, placement and message size, under one pattern.
 
     ``collective`` is the operation's name: a collective's, or :data:`PARTITIONED_SEND`, which has
     ``partitions``, and ``threads`` that mark them as ready; a collective has 1 of each. ``p`` is the number
     of processes of a communicator, of which ``communicators`` call the collective at the same time;
     ``stride`` is the distance between the ranks of consecutive members. ``nodes`` and ``ppn`` are those of
-    all processes. ``bytes`` is the
-    message size: bytes per process as the MPI call states it (count × extent); for alltoall bytes per
-    destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the shape's or
-    scenario's name, followed by ``×factor`` where a study has several skews of one shape. ``skew_factor``
-    multiplies the runtime that ``skew_policy`` (``mean``, ``median``, ``fastest``, ``own``, ``fixed``,
-    ``rate``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds, for
-    ``rate`` the delay in µs for each MB of a partition.
+    all processes. ``bytes`` is the message size: bytes per process as the MPI call states it (count ×
+    extent); for alltoall bytes per destination; 0 for barrier. ``pattern`` is the row label that everything
+    downstream uses: the shape's or scenario's name, followed by ``×factor`` where a study has several skews
+    of one shape. ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``median``,
+    ``fastest``, ``own``, ``fixed``, ``rate``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew
+    itself in seconds, for ``rate`` the delay in µs for each MB of a partition.
     """
 
     collective: str
@@ -70,16 +90,6 @@ class Case(Struct, frozen=True, kw_only=True):
     stride: int = 1
 
     @property
-    def layout(self) -> CommunicatorLayout:
-        """The communicators that call the collective at the same time."""
-        return layout_of(self)
-
-    @property
-    def processes(self) -> int:
-        """The number of processes of a launch."""
-        return self.p * self.communicators
-
-    @property
     def operation(self) -> Operation:
         """What is measured. Raises BadInput for an operation that there is not."""
         return operation_of(self.collective, self.partitions, self.threads)
@@ -90,7 +100,7 @@ class Case(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(columns_of(msgspec.structs.asdict(self)))).hexdigest()[:16]
 
 
-class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Group(OnCommunicators, frozen=True, kw_only=True, omit_defaults=True):
     """A configuration: one collective at one p, placement, size, operation, datatype and root.
 
     A partitioned send's is one at one p, placement, size and number of partitions
@@ -118,21 +128,6 @@ class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
     replays: list[str] = []
     skews_s: list[float] = []
 
-    @property
-    def layout(self) -> CommunicatorLayout:
-        """The communicators that call the collective at the same time."""
-        return layout_of(self)
-
-    @property
-    def processes(self) -> int:
-        """The number of processes of a launch."""
-        return self.p * self.communicators
-
-
-def layout_of(item: Any) -> CommunicatorLayout:
-    """The communicators of a case, or of anything else that has its fields."""
-    return CommunicatorLayout(p=item.p, communicators=item.communicators, stride=item.stride)
-
 
 def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:
     """The delay of a partition by a delay rate in microseconds per megabyte of a partition, in seconds."""
@@ -150,7 +145,7 @@ def operation_label(item: Any) -> str:
     Of a partitioned send, the numbers are its partitions and threads.
     """
     if item.collective != PARTITIONED_SEND:
-        layout = layout_of(item).text
+        layout = item.layout.text
         return f"{item.collective} ({layout})" if layout else str(item.collective)
     return f"{PARTITIONED_SEND} ({item.partitions} by {item.threads})"
 

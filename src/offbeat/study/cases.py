@@ -192,7 +192,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
         rank.setdefault((*configuration_key(case), case.algorithm), draw)
     keyed = [
         (
-            (case.processes, case.nodes, case.ppn),
+            case.launch_placement,
             rank[configuration_key(case)],
             configuration_key(case),
             round_number == 0 and case.skew_policy != "none",

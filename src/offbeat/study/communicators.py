@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Placement = tuple[int, int, int]
+"""(p, nodes, ppn) of a launch; nodes and ppn are 0 if the launcher places the processes."""
+
 
 class CommunicatorLayout(Struct, frozen=True, kw_only=True):
     """``communicators`` of ``p`` processes each; the ranks of consecutive members are ``stride`` apart.

@@ -74,7 +74,7 @@ def estimate(
             shortest_s, longest_s = _case_s(study, group, row, shared, (replays or {}).get(row.label))
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    sharing = {(one.processes, one.nodes, one.ppn): _per_core(one, cores) for one in groups(study)}
+    sharing = {one.launch_placement: _per_core(one, cores) for one in groups(study)}
     number = len(sharing) if launches is None else launches
     starting_s = sum(max(shared, 1.0) for shared in sharing.values()) / len(sharing) * PROCESS_S
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks

@@ -9,10 +9,8 @@ from typing import Any
 import psutil
 
 from offbeat.study.collectives import PROPERTIES
+from offbeat.study.communicators import Placement
 from offbeat.toml.faults import INVALID, valid_items
-
-Placement = tuple[int, int, int]
-"""(p, nodes, ppn); nodes and ppn are 0 if the launcher places the processes."""
 
 
 def placements(processes: Any) -> list[Placement]:

@@ -199,8 +199,10 @@ class StatsBuilder:
         members = [
             known[index].members for number in group if (index := self._aggregates.keys[number][4]) >= 0
         ]
-        layout = layout_of_members(members[0], self._trace.size) if members else None
-        if layout is None or len(members) != layout.communicators:
+        if sum(map(len, members)) != self._trace.size:
+            return None
+        layout = layout_of_members(members[0], self._trace.size)
+        if layout is None:
             return None
         expected = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
         return layout if {one.tobytes() for one in members} == expected else None

@@ -27,7 +27,7 @@ from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.message_stats import MessageStats, MessageSums
 from offbeat.trace.message_tables import message_head, message_notes, message_table
-from offbeat.trace.read import Progress, ProgressOfBoth, Trace
+from offbeat.trace.read import Progress, ProgressOfBoth, ReadProgress, Trace
 from offbeat.units import counted, format_time, rounded_size
 
 
@@ -87,6 +87,12 @@ class Summary(Struct, kw_only=True, eq=False):
     def waited_s(self) -> float:
         """The part of it in which ranks waited for the last one to arrive."""
         return sum(row.waited_s for row in self.rows)
+
+
+def summary_of_trace(trace: Trace) -> Summary:
+    """The summary of a trace; shows the progress of reading it."""
+    with ReadProgress("reading the trace") as progress:
+        return summarise(trace, on_progress=progress.show_records)
 
 
 def summarise(

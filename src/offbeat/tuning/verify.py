@@ -359,4 +359,4 @@ def launch_spec(case: Case, environment: Mapping[str, str], *, steerable: bool =
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
     """Probes ordered so that few launches are needed."""
-    return sorted(probes, key=lambda probe: (probe.case.processes, probe.case.nodes, probe.case.ppn))
+    return sorted(probes, key=lambda probe: probe.case.launch_placement)
