@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from site_factory import entry, library
+from site_factory import entry, library, rows, study
 
 from offbeat.errors import BadInput
+from offbeat.site.collect import collect
 from offbeat.site.entry import (
     AlgorithmFact,
     Entry,
@@ -24,6 +25,7 @@ from offbeat.site.entry import (
     parse,
     text,
 )
+from offbeat.site.tables import configuration_count
 from offbeat.study.algorithm import WrongCall
 
 PATH = Path("site/openmpi-5.0.11/a.jsonl")
@@ -158,3 +160,14 @@ def test_a_changed_a_lost_and_a_doubled_measurement_are_found(lines: list[bytes]
 def test_an_empty_file_is_no_entry() -> None:
     with pytest.raises(BadInput, match="it has no lines"):
         parse(b"", PATH)
+
+
+def test_rows_and_columns_of_a_grid_are_two_configurations(tmp_path: Path) -> None:
+    delays = {"default": 2.0, "way1": 1.0}
+    cases = [case for stride in (1, 2) for case in rows(delays, communicators=2, stride=stride)]
+    written = collect(study(tmp_path / "grid", cases), "grid").entry
+    assert configuration_count(written) == 2
+    assert {(one.communicators, one.stride) for one in parse(text(written), tmp_path).times} == {
+        (2, 1),
+        (2, 2),
+    }
