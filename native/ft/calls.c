@@ -9,7 +9,8 @@ static const struct {
     [FT_PATTERN_FOUND] = {"MPI_Bcast", "pattern found"},
     [FT_PATTERN] = {"MPI_Bcast", "pattern"},
     [FT_START] = {"MPI_Barrier", "start"},
-    [FT_TRANSPOSE] = {"MPI_Alltoall", "transpose"},
+    [FT_TRANSPOSE_XY] = {"MPI_Alltoall", "transpose of x and y"},
+    [FT_TRANSPOSE_YZ] = {"MPI_Alltoall", "transpose of y and z"},
     [FT_CHECKSUM] = {"MPI_Reduce", "checksum"},
     [FT_TIMES] = {"MPI_Gather", "times"},
     [FT_VERDICT] = {"MPI_Bcast", "verdict"},
@@ -44,7 +45,8 @@ void ft_barrier(ft_job *job, ft_site site) {
 void ft_alltoall(ft_job *job, ft_site site, ft_complex *send, ft_complex *receive, size_t elements) {
     int count = (int)(2 * elements);
     count_call(job, site, elements * sizeof *send);
-    MPI_Alltoall(send, count, MPI_DOUBLE, receive, count, MPI_DOUBLE, job->comm);
+    MPI_Alltoall(send, count, MPI_DOUBLE, receive, count, MPI_DOUBLE,
+                 site == FT_TRANSPOSE_XY ? job->row : job->column);
 }
 
 ft_complex ft_sum(ft_job *job, ft_site site, ft_complex part) {

@@ -18,10 +18,12 @@ typedef enum {
     FT_PATTERN_FOUND, /**< rank 0 tells whether it could read the pattern file */
     FT_PATTERN,       /**< the delays of the pattern file */
     FT_START,         /**< common start of a repetition */
-    FT_TRANSPOSE,     /**< from slabs to pencils, or back */
-    FT_CHECKSUM,      /**< the sum of the partial checksums, on rank 0 */
-    FT_TIMES,         /**< each rank's times to rank 0 */
-    FT_VERDICT,       /**< rank 0 tells whether the checksums are correct */
+    FT_TRANSPOSE_XY, /**< within a row of the process grid: from whole lines along x to lines along y, or back
+                      */
+    FT_TRANSPOSE_YZ, /**< within a column of the process grid: from lines along y to lines along z, or back */
+    FT_CHECKSUM,     /**< the sum of the partial checksums, on rank 0 */
+    FT_TIMES,        /**< each rank's times to rank 0 */
+    FT_VERDICT,      /**< rank 0 tells whether the checksums are correct */
     FT_SITES
 } ft_site;
 
@@ -32,10 +34,14 @@ typedef struct {
         bytes; /**< of one call, as its arguments state: count times extent; MPI_Alltoall: to each process */
 } ft_count;
 
-/** A process and its calls. */
+/**
+ * A process and its calls. The processes form a grid of rows * columns; a row holds consecutive ranks.
+ * A grid of one column, or of one row, needs no communicators of its own: comm is used.
+ */
 typedef struct {
-    MPI_Comm comm;
+    MPI_Comm comm, row, column;
     int rank, p;
+    int rows, columns;
     ft_count counts[FT_SITES];
 } ft_job;
 
@@ -46,7 +52,8 @@ const char *ft_site_purpose(ft_site site);
 void ft_broadcast(ft_job *job, ft_site site, void *data, int count, MPI_Datatype type);
 void ft_barrier(ft_job *job, ft_site site);
 
-/** Sends a block of @p elements to each process. */
+/** Sends a block of @p elements to each process of the row (FT_TRANSPOSE_XY) or of the column
+ * (FT_TRANSPOSE_YZ). */
 void ft_alltoall(ft_job *job, ft_site site, ft_complex *send, ft_complex *receive, size_t elements);
 
 /** @return on rank 0 the sum over all processes; elsewhere the own part */

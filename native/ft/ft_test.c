@@ -132,18 +132,24 @@ static void exchange(const ft_slabs *slabs, ft_complex *const *sent, ft_complex 
                    slabs->block * sizeof **sent);
 }
 
-/* Number of wrong elements in the pencils of one process; each element of the grid holds its own index. */
+/* Elements of a plane of the whole array. */
+static size_t plane_size(const ft_slabs *slabs) {
+    return slabs->depth * slabs->columns * slabs->width;
+}
+
+/* Number of wrong elements in the pencils of one process; each element of the array holds its own index. */
 static int misplaced(const ft_slabs *slabs, const ft_complex *pencils) {
-    size_t first = ft_part_first(slabs->columns, slabs->p, slabs->rank);
-    size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank);
+    size_t first = ft_part_first(slabs->columns, slabs->p, slabs->rank) * slabs->width;
+    size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank) * slabs->width;
     int wrong = 0;
-    for (size_t z = 0; z < slabs->planes; z++)
-        for (size_t column = 0; column < width; column++)
-            wrong += pencils[z * width + column].re != (double)(z * slabs->columns + first + column);
+    for (size_t line = 0; line < slabs->planes * slabs->depth; line++)
+        for (size_t i = 0; i < width; i++)
+            wrong +=
+                pencils[line * width + i].re != (double)(line * slabs->columns * slabs->width + first + i);
     return wrong;
 }
 
-/* The processes of a simulated job; each holds a part of a grid whose elements hold their own index. */
+/* The processes of a simulated job; each holds a part of an array whose elements hold their own index. */
 typedef struct {
     int p;
     ft_slabs slabs[MAX_PROCESSES];
@@ -151,18 +157,20 @@ typedef struct {
 } simulated_job;
 
 static size_t first_of_slab(const ft_slabs *slabs) {
-    return ft_part_first(slabs->planes, slabs->p, slabs->rank) * slabs->columns;
+    return ft_part_first(slabs->planes, slabs->p, slabs->rank) * plane_size(slabs);
 }
 
 static size_t size_of_slab(const ft_slabs *slabs) {
-    return ft_part_size(slabs->planes, slabs->p, slabs->rank) * slabs->columns;
+    return ft_part_size(slabs->planes, slabs->p, slabs->rank) * plane_size(slabs);
 }
 
-static simulated_job create_job(size_t planes, size_t columns, int p) {
+static simulated_job create_job(ft_slabs array, int p) {
     simulated_job job = {.p = p};
+    array.p = p;
     for (int rank = 0; rank < p; rank++) {
         ft_slabs *slabs = &job.slabs[rank];
-        *slabs = ft_slabs_create(planes, columns, p, rank);
+        array.rank = rank;
+        *slabs = ft_slabs_with_blocks(array);
         job.grid[rank] = allocate(ft_slabs_elements(slabs));
         job.sent[rank] = allocate(ft_slabs_elements(slabs));
         job.received[rank] = allocate(ft_slabs_elements(slabs));
@@ -197,8 +205,8 @@ static void transpose_to_slabs(simulated_job *job) {
     }
 }
 
-static void transpose_there_and_back(size_t planes, size_t columns, int p) {
-    simulated_job job = create_job(planes, columns, p);
+static void transpose_there_and_back(ft_slabs array, int p) {
+    simulated_job job = create_job(array, p);
     transpose_to_pencils(&job);
     transpose_to_slabs(&job);
     for (int rank = 0; rank < p; rank++) {
@@ -210,13 +218,13 @@ static void transpose_there_and_back(size_t planes, size_t columns, int p) {
 
 static void transposes_are_correct_on_any_number_of_processes(void) {
     for (int p = 1; p <= MAX_PROCESSES; p++) {
-        transpose_there_and_back(MAX_PROCESSES, 64, p);
-        transpose_there_and_back((size_t)p, 35, p);
+        transpose_there_and_back((ft_slabs){.planes = MAX_PROCESSES, .depth = 1, .columns = 64, .width = 1},
+                                 p);
+        transpose_there_and_back((ft_slabs){.planes = (size_t)p, .depth = 3, .columns = 35, .width = 2}, p);
     }
-    ft_slabs even = ft_slabs_create(64, 64L * 64, 16, 3);
-    expect(ft_slabs_elements(&even) == 64L * 64 * 64 / 16, "there is no padding if the grid divides evenly");
-    ft_slabs paper = ft_slabs_create(1024, 2048L * 1024, 1024, 0);
-    expect(paper.block * sizeof(ft_complex) == 32768, "class D on 1,024 processes has blocks of 32 KiB");
+    ft_slabs even =
+        ft_slabs_with_blocks((ft_slabs){.planes = 64, .depth = 1, .columns = 64, .width = 64, .p = 16});
+    expect(ft_slabs_elements(&even) == 64L * 64 * 64 / 16, "there is no padding if the array divides evenly");
 }
 
 static void sums_are_verified_to_twelve_digits(void) {

@@ -11,7 +11,6 @@
 #include "ft/imbalance.h"
 #include "ft/options.h"
 #include "ft/report.h"
-#include "ft/slabs.h"
 #include "ft/solver.h"
 
 #include <errno.h>
@@ -39,18 +38,30 @@ static int refuse(const ft_job *job, const char *why) {
     return BAD_INPUT;
 }
 
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* @return 0, or -1 and an error message if the class cannot run on p processes */
 static int check_processes(const ft_options *options, int p, char *why, size_t bytes) {
     const ft_problem *problem = options->problem;
-    ft_slabs slabs = ft_slabs_create(problem->nz, problem->nx * problem->ny, p, 0);
-    if ((size_t)p > problem->nz)
+    size_t block = ft_solver_largest_block(problem, options->rows, options->columns);
+    if ((long)options->rows * options->columns != p)
+        snprintf(why, bytes, "--processes %dx%d needs %ld processes, but %d %s started", options->rows,
+                 options->columns, (long)options->rows * options->columns, p, p == 1 ? "was" : "were");
+    else if ((size_t)options->rows > problem->nz)
         snprintf(why, bytes, "class %s has %zu planes, so that at most %zu processes can share them, not %d",
-                 problem->name, problem->nz, problem->nz, p);
-    else if (slabs.block > ft_largest_block())
+                 problem->name, problem->nz, problem->nz, options->rows);
+    else if ((size_t)options->columns > least(problem->nx, problem->ny))
+        snprintf(why, bytes,
+                 "class %s has %zu lines a plane along x, and %zu along y, so that a row can have at"
+                 " most %zu processes, not %d",
+                 problem->name, problem->ny, problem->nx, least(problem->nx, problem->ny), options->columns);
+    else if (block > ft_largest_block())
         snprintf(why, bytes,
                  "class %s on %d %s has blocks of %zu elements, more than MPI_Alltoall can count;"
                  " start more processes",
-                 problem->name, p, p == 1 ? "process" : "processes", slabs.block);
+                 problem->name, p, p == 1 ? "process" : "processes", block);
     else
         return 0;
     return -1;
@@ -101,7 +112,7 @@ static void report_iteration(void *context, int iteration, ft_complex sum) {
 }
 
 static ft_repetition *repeat(const ft_options *options, ft_job *job, const double *delays_s) {
-    ft_solver *solver = checked(ft_solver_create(options->problem, job->p, job->rank), job);
+    ft_solver *solver = checked(ft_solver_create(options->problem, job), job);
     ft_repetition *all = checked(calloc((size_t)options->repeat, sizeof *all), job);
     for (int i = 0; i < options->repeat; i++) {
         all[i].agrees = 1;
@@ -150,6 +161,24 @@ static int run_benchmark(const ft_options *options, ft_job *job, const double *d
     return failed;
 }
 
+/* Collective if there are several rows and several columns. */
+static void create_process_grid(const ft_options *options, ft_job *job) {
+    job->rows = options->rows;
+    job->columns = options->columns;
+    job->row = job->column = job->comm;
+    if (job->rows == 1 || job->columns == 1)
+        return;
+    MPI_Comm_split(job->comm, job->rank / job->columns, job->rank, &job->row);
+    MPI_Comm_split(job->comm, job->rank % job->columns, job->rank, &job->column);
+}
+
+static void free_process_grid(ft_job *job) {
+    if (job->row != job->comm)
+        MPI_Comm_free(&job->row);
+    if (job->column != job->comm)
+        MPI_Comm_free(&job->column);
+}
+
 static int run_program(int argc, char **argv, ft_job *job) {
     char why[MESSAGE_BYTES];
     ft_options options;
@@ -160,13 +189,19 @@ static int run_program(int argc, char **argv, ft_job *job) {
             fputs(ft_options_help, stdout);
         return 0;
     }
+    if (options.rows == 0) {
+        options.rows = job->p;
+        options.columns = 1;
+    }
     if (check_processes(&options, job->p, why, sizeof why) != 0)
         return refuse(job, why);
+    create_process_grid(&options, job);
     double *delays_s = checked(calloc((size_t)job->p, sizeof *delays_s), job);
     int status = share_delays(&options, job, delays_s, why, sizeof why) != 0
                      ? refuse(job, why)
                      : run_benchmark(&options, job, delays_s);
     free(delays_s);
+    free_process_grid(job);
     return status;
 }
 

@@ -11,14 +11,19 @@ const char *const ft_options_help =
     "Usage: mpirun -n P offbeat-ft [OPTIONS]\n"
     "\n"
     "A distributed 3D FFT after the specification of the NAS Parallel Benchmarks' FT: one MPI_Alltoall an "
-    "iteration.\n"
-    "P is any number of processes up to the planes of the class; where it is a power of two, nothing is "
-    "padded.\n"
+    "iteration,\n"
+    "or two on a grid of processes. P is any number of processes up to the planes of the class; where it is "
+    "a "
+    "power\n"
+    "of two, nothing is padded.\n"
     "\n"
     "  --class NAME            the problem: S (64 x 64 x 64), W (128 x 128 x 32), A (256 x 256 x 128),\n"
     "                          B (512 x 256 x 256), C (512 x 512 x 512), D (2048 x 1024 x 1024) [S]\n"
     "  --iterations N          number of iterations [6 for S, W and A, 20 for B and C, 25 for D]\n"
     "  --repeat N              solve the problem N times [1]\n"
+    "  --processes RxC         a grid of R rows and C columns of processes: one MPI_Alltoall within each "
+    "row,\n"
+    "                          and one within each column; Px1 and 1xP have one of all processes [Px1]\n"
     "  --imbalance FILE        before every MPI_Alltoall, delay each rank by its line of a pattern file, in\n"
     "                          seconds; 'offbeat pattern make' writes such files\n"
     "  --delay-by spin|sleep   occupy the core during a delay, or leave it to other processes [spin]\n"
@@ -64,6 +69,19 @@ static int set_repeat(const setting *set) {
     return parse_count(set, &set->options->repeat);
 }
 
+static int set_processes(const setting *set) {
+    int rows, columns;
+    char rest;
+    if (sscanf(set->value, "%9dx%9d%c", &rows, &columns, &rest) != 2 || rows < 1 || columns < 1) {
+        snprintf(set->why, set->bytes, "%s must be rows x columns, such as 2x4, not '%.60s'", set->name,
+                 set->value);
+        return -1;
+    }
+    set->options->rows = rows;
+    set->options->columns = columns;
+    return 0;
+}
+
 static int set_imbalance(const setting *set) {
     set->options->pattern_path = set->value;
     return 0;
@@ -83,7 +101,7 @@ static const struct {
     int (*parse)(const setting *set);
 } options_with_value[] = {
     {"--class", set_class},         {"--iterations", set_iterations}, {"--repeat", set_repeat},
-    {"--imbalance", set_imbalance}, {"--delay-by", set_delay_by},
+    {"--processes", set_processes}, {"--imbalance", set_imbalance},   {"--delay-by", set_delay_by},
 };
 
 /* Parses "--name value" or "--name=value". @return the number of arguments used, or -1 */

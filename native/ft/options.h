@@ -11,6 +11,7 @@ typedef struct {
     const ft_problem *problem;
     int iterations; /**< those of the class unless --iterations is given */
     int repeat;
+    int rows, columns;        /**< of the process grid; 0: as many rows as processes, and one column */
     const char *pattern_path; /**< pattern file of the injected imbalance; NULL: no imbalance */
     ft_delay_by delay_by;
     int json; /**< result as JSON on standard output, progress on standard error */

@@ -70,8 +70,11 @@ void ft_report_text(FILE *out, const ft_result *result) {
     const ft_options *options = result->options;
     double total_s = sum_of_repetitions(result, repetition_time);
     double alltoall_s = sum_of_repetitions(result, repetition_alltoall_time);
-    fprintf(out, "Class %s on %d %s: %.6f s, of which %.6f s (%.0f%%) in MPI_Alltoall (mean of the ranks).\n",
-            options->problem->name, result->job->p, result->job->p == 1 ? "process" : "processes", total_s,
+    fprintf(out, "Class %s on %d %s", options->problem->name, result->job->p,
+            result->job->p == 1 ? "process" : "processes");
+    if (result->job->columns > 1)
+        fprintf(out, " (%d x %d)", result->job->rows, result->job->columns);
+    fprintf(out, ": %.6f s, of which %.6f s (%.0f%%) in MPI_Alltoall (mean of the ranks).\n", total_s,
             alltoall_s, total_s > 0.0 ? 100.0 * alltoall_s / total_s : 0.0);
     report_calls(out, result->job);
     if (ft_verified(result))
@@ -141,8 +144,11 @@ static void write_calls(FILE *out, const ft_job *job) {
 void ft_report_json(FILE *out, const ft_result *result) {
     const ft_options *options = result->options;
     const ft_problem *problem = options->problem;
-    fprintf(out, "{\"class\": \"%s\", \"size\": [%zu, %zu, %zu], \"processes\": %d, \"iterations\": %d, ",
-            problem->name, problem->nx, problem->ny, problem->nz, result->job->p, options->iterations);
+    fprintf(out,
+            "{\"class\": \"%s\", \"size\": [%zu, %zu, %zu], \"processes\": %d, \"rows\": %d, "
+            "\"columns\": %d, \"iterations\": %d, ",
+            problem->name, problem->nx, problem->ny, problem->nz, result->job->p, result->job->rows,
+            result->job->columns, options->iterations);
     fputs("\"imbalance\": ", out);
     write_imbalance(out, result);
     fprintf(out, ", \"time_s\": %.9f, \"alltoall_s\": %.9f, \"calls\": [",

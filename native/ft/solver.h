@@ -34,13 +34,16 @@ typedef struct {
 typedef struct ft_solver ft_solver;
 
 /** @return NULL without memory. Local. */
-ft_solver *ft_solver_create(const ft_problem *problem, int p, int rank);
+ft_solver *ft_solver_create(const ft_problem *problem, const ft_job *job);
+
+/** The number of elements that a process sends to another in the larger of the transposes that are called. */
+size_t ft_solver_largest_block(const ft_problem *problem, int rows, int columns);
 
 /** Frees a solver; NULL is allowed. */
 void ft_solver_free(ft_solver *solver);
 
-/** Solves the problem from the initial state. Collective: 1 + iterations transposes, and one sum per
- * iteration. */
+/** Solves the problem from the initial state. Collective: 1 + iterations transforms of one transpose, or of
+ * two on a process grid of several rows and columns, and one sum per iteration. */
 void ft_solve(ft_solver *solver, ft_job *job, ft_run *run);
 
 #endif

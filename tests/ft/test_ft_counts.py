@@ -21,7 +21,17 @@ def test_reported_calls_and_bytes_equal_those_of_every_rank(ft: Ft, tmp_path: Pa
 
 
 def test_transposes_have_equal_blocks_and_number_one_more_than_iterations(some_ft: Ft) -> None:
-    for p, block in [(1, 64**3), (2, 32 * 2048), (4, 16 * 1024), (3, 22 * 1366)]:
+    for p, block in [(1, 64**3), (2, 32 * 2048), (4, 16 * 1024), (3, 22 * 22 * 64)]:
         calls = reported_calls(some_ft.result(p))
         assert calls["MPI_Alltoall", 16 * block] == 7
         assert calls["MPI_Reduce", 16] == 6
+
+
+def test_a_grid_of_processes_transposes_within_rows_and_within_columns(ft: Ft, tmp_path: Path) -> None:
+    recorder = build_recorder(ft.mpi, tmp_path)
+    result = ft.result(6, "--processes", "3x2", variables=record_calls(recorder, tmp_path))
+    assert (result["rows"], result["columns"]) == (3, 2)
+    sites = {site["purpose"]: (site["calls"], site["bytes"]) for site in result["calls"]}
+    assert sites["transpose of x and y"] == (7, 16 * 32 * 22 * 32)
+    assert sites["transpose of y and z"] == (7, 16 * 22 * 22 * 32)
+    assert [rank.calls for rank in recorded_calls(tmp_path, 6)] == [reported_calls(result)] * 6

@@ -22,6 +22,11 @@ from ft_program import Ft
         (["--seed", "1"], "there is no option '--seed'"),
         (["--clas", "S"], "there is no option '--clas'; see --help"),
         (["S"], "there is no option 'S'"),
+        (["--processes", "2"], "--processes must be rows x columns, such as 2x4, not '2'"),
+        (["--processes", "0x1"], "--processes must be rows x columns, such as 2x4, not '0x1'"),
+        (["--processes", "1x1x1"], "--processes must be rows x columns, such as 2x4, not '1x1x1'"),
+        (["--processes", "2x2"], "--processes 2x2 needs 4 processes, but 1 was started"),
+        (["--processes", "999999999x999999999"], "needs 999999998000000001 processes"),
         (["--class", "D"], "class D on 1 process has blocks of 2147483648 elements"),
     ],
 )
@@ -57,5 +62,5 @@ def test_the_help_lists_every_option(some_ft: Ft) -> None:
     done = some_ft.run(2, "--help")
     assert done.returncode == 0
     assert done.stdout.count("Usage:") == 1
-    for option in ("--class", "--iterations", "--repeat", "--imbalance", "--delay-by", "--json"):
+    for option in ("--class", "--iterations", "--repeat", "--processes", "--imbalance", "--delay-by", "--json"):
         assert option in done.stdout

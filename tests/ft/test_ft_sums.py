@@ -21,6 +21,13 @@ def test_class_s_has_the_published_sums_on_every_library(ft: Ft, p: int) -> None
     assert repetition["checksums"][-1] == pytest.approx(LAST_SUMS["S"], rel=1e-12)
 
 
+@pytest.mark.parametrize("grid", ["1x1", "1x2", "1x3", "2x2", "3x2", "2x4"])
+def test_grids_of_processes_have_the_published_sums(some_ft: Ft, grid: str) -> None:
+    rows, columns = map(int, grid.split("x"))
+    result = some_ft.result(rows * columns, "--processes", grid, "--repeat", 2)
+    assert (result["verified"], result["checked"]) == (True, 6)
+
+
 @pytest.mark.parametrize("p", [1, 2, 4])
 @pytest.mark.parametrize("library", ["openmpi4", "mpich4"])
 def test_class_w_has_the_published_sums(library: str, p: int) -> None:
@@ -67,5 +74,5 @@ def test_the_text_output_has_iterations_calls_and_verification(some_ft: Ft) -> N
     assert "repetition 1 of 2, iteration 2 of 2: checksum 554.6385409190 +486.5304269511i, as published" in (
         done.stdout
     )
-    assert "MPI_Alltoall       6 of 1048576 bytes (transpose)" in done.stdout
+    assert "MPI_Alltoall       6 of 1048576 bytes (transpose of y and z)" in done.stdout
     assert "Verified: 4 checksums agree with the published ones." in done.stdout
