@@ -62,5 +62,13 @@ def test_the_help_lists_every_option(some_ft: Ft) -> None:
     done = some_ft.run(2, "--help")
     assert done.returncode == 0
     assert done.stdout.count("Usage:") == 1
-    for option in ("--class", "--iterations", "--repeat", "--processes", "--imbalance", "--delay-by", "--json"):
+    for option in (
+        "--class",
+        "--iterations",
+        "--repeat",
+        "--processes",
+        "--imbalance",
+        "--delay-by",
+        "--json",
+    ):
         assert option in done.stdout

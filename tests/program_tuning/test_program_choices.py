@@ -63,19 +63,25 @@ COLUMNS = CommunicatorLayout(p=2, communicators=2, stride=2)
 def part(layout: CommunicatorLayout, number: int, delays_s: dict[str, float]) -> Part:
     """Calls on rows or columns of a grid, and what each algorithm takes under their arrivals."""
     measured = matrix(
-        {"calls": delays_s}, pattern_kind="replay", p=2, communicators=2, stride=layout.stride, bytes=8
+        {"calls": delays_s},
+        pattern_kind="replay",
+        p=layout.p,
+        communicators=layout.communicators,
+        stride=layout.stride,
+        bytes=8,
     )
     (table,) = delay_tables(frame(measured))
     calls = TracedCalls(
-        description="calls", short="calls", collective="reduce", processes=2, least_bytes=8, most_bytes=8,
-        number=number, share=1.0, last_delay_s=delays_s["default"], skew_s=0.0, size_bytes=8, layout=layout,
+        description="calls", short="calls", collective="reduce", processes=layout.p,
+        least_bytes=8, most_bytes=8, size_bytes=8, number=number, share=1.0,
+        last_delay_s=delays_s["default"], skew_s=0.0, layout=layout,
     )  # fmt: skip
     return Part(
         calls=calls, table=table, conditions={"replay": Condition(name="replay", pattern="calls", rows=[0])}
     )
 
 
-def gains_of(parts: list[Part]) -> list[ExpectedGain]:
+def gains_of(parts: list[Part], family: str = "openmpi") -> list[ExpectedGain]:
     run = RecordedRun(program="x", library="x", processes=4, run_s=1.0, calls=[one.calls for one in parts])
     traced = TracedProgram(summary=None, source=None, run=run, parts=parts)  # type: ignore[arg-type]
     best = [
@@ -83,7 +89,7 @@ def gains_of(parts: list[Part]) -> list[ExpectedGain]:
         for one in parts
         if (delays := dict(zip(one.table.algorithms, one.table.last_delay_s[0], strict=True)))
     ]
-    return expected_gains(traced, best)
+    return expected_gains(traced, best, family)
 
 
 def test_calls_that_a_file_cannot_tell_apart_get_the_algorithm_that_is_best_for_all() -> None:
@@ -96,6 +102,23 @@ def test_calls_that_a_file_cannot_tell_apart_get_the_algorithm_that_is_best_for_
         one.sentence
     )
     assert compared([one])["tuned"] == [one]
+
+
+def test_files_that_belong_to_launches_cannot_tell_sizes_of_communicators_apart() -> None:
+    pairs = part(ROWS, 100, {"ring": 1e-3, "linear": 3e-3, "default": 4e-3})
+    everyone = part(CommunicatorLayout(p=4), 100, {"ring": 9e-3, "linear": 1e-3, "default": 4e-3})
+    assert len(gains_of([pairs, everyone], "openmpi")) == 2
+    (one,) = gains_of([pairs, everyone], "intelmpi")
+    assert one.algorithm == "linear", "3 + 1 ms; ring takes 1 + 9"
+    assert one.is_used
+
+
+def test_files_that_belong_to_launches_cannot_set_uneven_communicators() -> None:
+    uneven = part(CommunicatorLayout(p=3), 100, {"ring": 1e-3, "default": 4e-3})
+    (settable,), (one,) = gains_of([uneven], "mpich"), gains_of([uneven], "intelmpi")
+    assert settable.is_used
+    assert not one.is_used
+    assert "do not divide the program's processes evenly" in one.sentence
 
 
 def test_the_more_frequent_calls_weigh_more() -> None:

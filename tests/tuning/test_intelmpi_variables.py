@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from plan_factory import chosen, create_plan, installation, planned, telling_calls
+from plan_factory import algorithms, choice, chosen, create_plan, installation, planned, telling_calls
 
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
@@ -16,7 +16,7 @@ from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import intelmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.intelmpi import WITHOUT_SIZES
-from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
 def decided(environment: dict[str, str], collective: str, p: int, size: int) -> str:
@@ -158,3 +158,26 @@ def test_settings_without_a_preset_are_refused_by_name(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match="reduce's algorithm odd have no preset number"):
         written(tuning_plan, tmp_path)
+
+
+def test_rules_for_communicators_of_a_launch_belong_to_the_launched_processes(tmp_path: Path) -> None:
+    rows = choice("alltoall", 2, 1024, "way2", communicators=2, stride=1)
+    everyone = choice("bcast", 4, 8, "way3")
+    known = [*algorithms("intelmpi", "alltoall"), *algorithms("intelmpi", "bcast")]
+    files = written(plan([rows, everyone], known), tmp_path)
+    assert decided(files.environment_for(4), "alltoall", 2, 1024) == "2"
+    assert decided(files.environment_for(4), "bcast", 4, 8) == "3"
+    assert files.rule_for("alltoall", 2, 1024, launched=4) is not None
+    assert not any("ALLTOALL" in name for name in files.environment_for(2))
+
+
+def test_sizes_of_communicators_that_a_launch_has_share_a_rule(tmp_path: Path) -> None:
+    pairs = choice("alltoall", 2, 1024, "way2", communicators=2, stride=1, scores={"way2": 1.0, "way3": 1.5})
+    everyone = choice("alltoall", 4, 1024, "way3", scores={"way2": 1.5, "way3": 1.2})
+    tuning_plan = plan([pairs, everyone], algorithms("intelmpi", "alltoall"))
+    assert [rule.algorithm.name for rule in tuning_plan.rules["alltoall"]] == ["way2"]
+    assert (
+        "with different choices; a tuning file cannot distinguish them and uses way2" in tuning_plan.notes[0]
+    )
+    both = plan([pairs, everyone], [*algorithms("openmpi", "alltoall")])
+    assert [(rule.p, rule.algorithm.name) for rule in both.rules["alltoall"]] == [(2, "way2"), (4, "way3")]

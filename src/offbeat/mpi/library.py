@@ -99,11 +99,16 @@ class Library(Struct, frozen=True, kw_only=True):
     """The variable for the number of network interfaces of a process (MPICH's VCIs); empty without one."""
 
     applies_to_smaller: bool = False
-    """Whether settings also apply to all smaller communicators of a program."""
+    """Whether settings belong to a number of launched processes and apply to all their communicators."""
 
     guarded_calls: tuple[str, ...] = ()
     """Kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) that a tuning file keeps from algorithms
     that are wrong for them."""
+
+    def file_processes(self, p: int, launched: int) -> int:
+        """The processes by which a tuning file finds the rule for communicators of ``p`` of the ``launched``
+        processes."""
+        return launched if self.applies_to_smaller else p
 
 
 class Variable(Struct, frozen=True, kw_only=True):

@@ -15,15 +15,18 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import LIBRARIES
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.predict import TracedProgram
 from offbeat.predict.prediction import Part, changes, common, part_time
+from offbeat.predict.recorded import RecordedRun
 from offbeat.program_tuning.traced_calls import LEAST_GAIN
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice, planned
+from offbeat.tuning.plan import rule_key
 from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -37,7 +40,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     ``change`` is the difference from the library's default as a share of the run time, summed over call sites
     (negative: a gain); None if the default was not measured. It is the measured difference, relative to the
     measured time of the default, of the time that these calls took in the trace. ``run_s`` is the run time of
-    the trace, from MPI_Init to the end, as a mean over processes.
+    the trace, from MPI_Init to the end, as a mean over processes. ``is_settable``: a tuning file of the
+    library can set an algorithm for these calls.
     """
 
     configurations: list[Configuration]
@@ -46,6 +50,7 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     run_s: float
     calls: list[str]
     alone: list[str] = []
+    is_settable: bool = True
 
     @property
     def name(self) -> str:
@@ -69,13 +74,19 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
 
     @property
     def is_used(self) -> bool:
-        """Whether the algorithm is expected to be faster than the default with 95% confidence."""
-        return self.algorithm != DEFAULT and self.change is not None and self.change.high_s < 0
+        """Whether the algorithm can be set, and is faster than the default with 95% confidence."""
+        is_other = self.is_settable and self.algorithm != DEFAULT
+        return is_other and self.change is not None and self.change.high_s < 0
 
     @property
     def sentence(self) -> str:
         """``alltoall of 32 KiB on p=64: linear, expected to save 31 ms, 3.1% of ... (2.0% to 4.2%)``."""
         of = self.name
+        if not self.is_settable:
+            return (
+                f"{of}: the library's own decision; its tuning files belong to a number of launched"
+                " processes, and these communicators do not divide the program's processes evenly"
+            )
         if self.algorithm == DEFAULT or self.change is None:
             return f"{of}: the library's own decision"
         if not self.is_used:
@@ -95,8 +106,11 @@ def complete(predicted: Mapping[str, Sequence[Choice]]) -> list[Choice]:
     return [choice for choices in predicted.values() for choice in choices if not choice.not_measured]
 
 
-def expected_gains(traced: TracedProgram, choices: Sequence[Choice]) -> list[ExpectedGain]:
-    """What each of the choices is expected to change in the program; the largest gain first."""
+def expected_gains(traced: TracedProgram, choices: Sequence[Choice], family: str) -> list[ExpectedGain]:
+    """What each of the choices is expected to change in the program; the largest gain first.
+
+    ``family`` is that of the library, whose tuning files tell some calls apart.
+    """
     if traced.run is None:
         return []
     chosen = {choice.configuration: choice.algorithm for choice in choices}
@@ -104,12 +118,14 @@ def expected_gains(traced: TracedProgram, choices: Sequence[Choice]) -> list[Exp
     for part in traced.parts:
         cell = part.table.configuration
         if cell in chosen:
-            parts.setdefault((cell.collective, cell.p, cell.bytes), []).append(part)
-    gains = [_gain(own, chosen, traced.run.run_s) for own in parts.values()]
+            parts.setdefault(rule_key(cell, family), []).append(part)
+    gains = [_gain(own, chosen, traced.run, family) for own in parts.values()]
     return sorted(gains, key=lambda one: one.share)
 
 
-def _gain(parts: Sequence[Part], chosen: Mapping[Configuration, str], run_s: float) -> ExpectedGain:
+def _gain(
+    parts: Sequence[Part], chosen: Mapping[Configuration, str], run: RecordedRun, family: str
+) -> ExpectedGain:
     cells = list(dict.fromkeys(part.table.configuration for part in parts))
     alone = [chosen[cell] for cell in cells]
     algorithm = alone[0] if len(set(alone)) == 1 else _best_for_all(parts)
@@ -118,15 +134,22 @@ def _gain(parts: Sequence[Part], chosen: Mapping[Configuration, str], run_s: flo
     condition = list(by_condition)[-1] if by_condition else ""
     defaults = [part_time(part, DEFAULT, condition) for part in parts] if condition else []
     default_s = sum(one.time_s for one in defaults if one is not None)
-    recorded_share = sum(part.calls.total_s for part in parts) / run_s
+    recorded_share = sum(part.calls.total_s for part in parts) / run.run_s
     return ExpectedGain(
         configurations=cells,
         algorithm=algorithm,
         change=by_condition[condition].times(recorded_share / default_s) if default_s > 0 else None,
-        run_s=run_s,
+        run_s=run.run_s,
         calls=[part.calls.description for part in parts],
         alone=alone,
+        is_settable=all(_is_settable(cell, run.processes, family) for cell in cells),
     )
+
+
+def _is_settable(cell: Configuration, launched: int, family: str) -> bool:
+    """Whether a launch of the program finds the rule of a configuration."""
+    by_launch = LIBRARIES[family].applies_to_smaller if family in LIBRARIES else False
+    return not by_launch or cell.processes == launched
 
 
 def _best_for_all(parts: Sequence[Part]) -> str:

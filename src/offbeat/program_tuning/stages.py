@@ -157,7 +157,7 @@ def tune(tuning: Tuning) -> Outcome:
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
     chosen = complete(predicted)
-    gains = expected_gains(traced, chosen)
+    gains = expected_gains(traced, chosen, tuning.installation.family)
     tuning.listener.begin("choose", "which algorithms make the program faster, by its recorded arrivals")
     for gain in gains:
         tuning.listener.say(gain.sentence)

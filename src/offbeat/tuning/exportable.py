@@ -35,14 +35,18 @@ def wrong_calls_of(
     limited_to_measured_p: Collection[tuple[str, str]],
 ) -> WrongCallsOf:
     """The lookup for some choices; the library's default has no wrong calls."""
+    library = LIBRARIES.get(family)
+
+    def processes_of(cell: Configuration) -> int:
+        return library.file_processes(cell.p, cell.processes) if library else cell.p
+
     ps: dict[str, set[int]] = {}
     for choice in choices:
-        ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
-    library = LIBRARIES.get(family)
+        ps.setdefault(choice.configuration.collective, set()).add(processes_of(choice.configuration))
     guarded = library.guarded_calls if library else ()
 
     def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
-        collective, p = choice.configuration.collective, choice.configuration.p
+        collective, p = choice.configuration.collective, processes_of(choice.configuration)
         if algorithm == DEFAULT:
             return []
         low, high = processes_covered(p, ps[collective])

@@ -104,7 +104,7 @@ def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
         if collective in WITHOUT_SIZES:
             environment[_variable(rules[0])] = preset_of(rules[0])
         else:
-            scale = _measured(row) if collective in BY_TOTAL else 1
+            scale = _communicator(row) if collective in BY_TOTAL else 1
             environment[_variable(rules[0])] = entries_text(
                 rule_layout.segments(rules, preset_of, scale, scale)
             )
@@ -112,8 +112,17 @@ def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
 
 
 def _measured(row: rule_layout.ProcessRow) -> int:
-    """The number of processes by which sizes are multiplied: the measured one if it is in the row."""
-    return next((rule.p for rule in row.rules if row.p_low <= rule.p <= row.p_high), row.p_low)
+    """The number of processes of a launch: the measured one if it is in the row."""
+    return next((rule.measured_p for rule in _measured_rules(row)), row.p_low)
+
+
+def _communicator(row: rule_layout.ProcessRow) -> int:
+    """The number of processes by which sizes are multiplied: that of the measured communicator."""
+    return next((rule.p for rule in _measured_rules(row)), row.p_low)
+
+
+def _measured_rules(row: rule_layout.ProcessRow) -> list[Rule]:
+    return [rule for rule in row.rules if row.p_low <= rule.measured_p <= row.p_high]
 
 
 def exported(path: Path) -> dict[str, str]:

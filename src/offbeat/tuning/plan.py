@@ -18,6 +18,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES, title_of, titles
 from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
+from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import replace_unsafe, wrong_calls_of
@@ -32,9 +33,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
 
     All four are inclusive; bytes are the message size of the study: bytes per process as passed to the MPI
-    call. ``p`` and ``bytes`` are those of the measured configuration. ``commutative_only`` says that the
-    algorithm computes wrong results with a non-commutative operation. ``environment`` holds the variables of
-    this collective that the study itself set, written like the algorithm's settings.
+    call. ``p`` and ``bytes`` are those of the measured configuration. ``p_low`` and ``p_high`` are processes
+    of a communicator; if files of the library belong to a number of launched processes, they are launched
+    processes, and ``launched`` is the measured number of those where it is not ``p``.
+    ``commutative_only`` says that the algorithm computes wrong results with a non-commutative operation.
+    ``environment`` holds the variables of this collective that the study itself set, written like the
+    algorithm's settings.
     """
 
     collective: str
@@ -47,6 +51,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     algorithm: Algorithm
     commutative_only: bool = False
     environment: dict[str, str] = {}
+    launched: int = 0
+
+    @property
+    def measured_p(self) -> int:
+        """The measured number of processes between ``p_low`` and ``p_high``."""
+        return self.launched or self.p
 
     @property
     def settings(self) -> dict[str, str]:
@@ -129,21 +139,21 @@ def plan(
     by_name = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
-    family = str((library or {}).get("family", "")) or next(map(family_of, by_name.values()), "")
+    family = str((library or {}).get("family", "")) or next(
+        filter(None, map(family_of, by_name.values())), ""
+    )
     limited = {key for key, algorithm in by_name.items() if is_limited_to_measured_p(algorithm)}
     wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
     safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
     remaining, notes = _leave_to_better_default(safe)
-    chosen, more = _one_per_size(remaining)
-    scores = {
-        (one.configuration.collective, one.configuration.p, one.configuration.bytes): one.scores
-        for one in choices
-    }
+    chosen, more = _one_per_size(remaining, family)
+    scores = {rule_key(one.configuration, family): one.scores for one in choices}
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
-        configurations = {(p, size): name for (other, p, size), name in chosen.items() if other == collective}
+        configurations = {(p, size): one for (other, p, size), one in chosen.items() if other == collective}
         own_scores = {(p, size): scores[other, p, size] for other, p, size in chosen if other == collective}
-        factors = partial(_factors, configurations=configurations, scores=own_scores, beyond=beyond)
+        names = {key: choice.algorithm for key, choice in configurations.items()}
+        factors = partial(_factors, configurations=names, scores=own_scores, beyond=beyond)
         collective_rules = _rules(collective, configurations, by_name, wrong, environment or {}, factors)
         if collective_rules:
             rules[collective] = collective_rules
@@ -157,6 +167,16 @@ def plan(
         beyond=beyond,
         released=_released(rules, family, environment or {}),
     )
+
+
+def rule_key(configuration: Configuration, family: str) -> tuple[str, int, int]:
+    """What a tuning file of the library distinguishes: (collective, processes, bytes).
+
+    The processes are as :meth:`offbeat.mpi.library.Library.file_processes` has them.
+    """
+    library, p = LIBRARIES.get(family), configuration.p
+    processes = library.file_processes(p, configuration.processes) if library else p
+    return configuration.collective, processes, configuration.bytes
 
 
 def _released(collectives: Iterable[str], family: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -189,18 +209,19 @@ def _leave_to_better_default(choices: Sequence[Choice]) -> tuple[list[Choice], l
     return settled, notes
 
 
-def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:
-    """One algorithm for each collective, p and size, and a sentence for every disagreement."""
+def _one_per_size(
+    choices: Sequence[Choice], family: str
+) -> tuple[dict[tuple[str, int, int], Choice], list[str]]:
+    """One choice for each :func:`rule_key`, and a sentence for every disagreement."""
     configurations: dict[tuple[str, int, int], list[Choice]] = {}
     for choice in choices:
-        one = choice.configuration
-        configurations.setdefault((one.collective, one.p, one.bytes), []).append(choice)
-    chosen: dict[tuple[str, int, int], str] = {}
+        configurations.setdefault(rule_key(choice.configuration, family), []).append(choice)
+    chosen: dict[tuple[str, int, int], Choice] = {}
     notes = []
     for key, rivals in configurations.items():
         votes = Counter(rival.algorithm for rival in rivals)
         winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
-        chosen[key] = winner
+        chosen[key] = next(rival for rival in rivals if rival.algorithm == winner)
         if len(votes) > 1:
             others = ", ".join(sorted(name for name in votes if name != winner))
             notes.append(
@@ -235,20 +256,21 @@ def _factors(
 
 def _rules(
     collective: str,
-    configurations: Mapping[tuple[int, int], str],
+    configurations: Mapping[tuple[int, int], Choice],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
     factors: Callable[[int, Sequence[int]], tuple[float, float]],
 ) -> list[Rule]:
-    """The rules of one collective from its configurations (p, size) → algorithm."""
+    """The rules of one collective from its choices by (processes, size), as :func:`rule_key` has them."""
     ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
         sizes = sorted(size for other_p, size in configurations if other_p == p)
         held = size_ranges(sizes, *factors(p, sizes))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
-            name = configurations[p, size]
+            choice = configurations[p, size]
+            name, measured = choice.algorithm, choice.configuration
             if name == DEFAULT:
                 continue
             algorithm = known.get((collective, name))
@@ -262,7 +284,7 @@ def _rules(
             rules.append(
                 Rule(
                     collective=collective,
-                    p=p,
+                    p=measured.p,
                     bytes=size,
                     p_low=p if is_limited else p_low,
                     p_high=p if is_limited else p_high,
@@ -271,6 +293,7 @@ def _rules(
                     algorithm=algorithm,
                     commutative_only=(collective, name) in wrong,
                     environment=study_settings(algorithm, environment),
+                    launched=p if p != measured.p else 0,
                 )
             )
     return rules

@@ -81,7 +81,7 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
     if row.p_high - row.p_low < EXACT_STEPS:
         return [(p, p) for p in range(row.p_low, row.p_high + 1)]
     groups = []
-    measured = {rule.p for rule in row.rules}
+    measured = {rule.measured_p for rule in row.rules}
     low = row.p_low
     while low <= row.p_high:
         high = min(low + low // GROUP_STEPS, row.p_high)
@@ -124,8 +124,8 @@ def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[s
     differently.
     """
     winners, notes = [], []
-    for p in sorted({rule.p for rule in rules}):
-        rivals = [rule for rule in rules if rule.p == p]
+    for p in sorted({rule.measured_p for rule in rules}):
+        rivals = [rule for rule in rules if rule.measured_p == p]
         votes = Counter(rule.algorithm.name for rule in rivals)
         winner = max(rivals, key=lambda rule: (votes[rule.algorithm.name], rule.bytes))
         winners.append(winner)

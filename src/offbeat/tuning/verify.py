@@ -208,7 +208,7 @@ class Verifier:
         proofs = []
         for probe in _by_launch(probes):
             report(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            environment = self.tuning.environment_for(probe.case.p)
+            environment = self.tuning.environment_for(probe.case.processes)
             observed = self._observe(probe, launch_spec(probe.case, environment))
             expected = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
             proofs.append((probe, self._judge(probe, expected, observed)))

@@ -66,11 +66,12 @@ def try_with_and_without(
     ``cases`` are those of the study (:data:`offbeat.results.schema.CASES`), which define placement, operation
     and datatype. The communicators have every size at which the rules of the files begin or end, and others.
     """
-    for p in sorted({rule.p for rule in tuning.rules}):
+    for p in sorted({rule.measured_p for rule in tuning.rules}):
+        own = [rule for rule in tuning.rules if rule.measured_p == p]
         calls: list[LegalCall] = []
-        for collective in dict.fromkeys(rule.collective for rule in tuning.rules if rule.p == p):
+        for collective in dict.fromkeys(rule.collective for rule in own):
             calls += _calls(collective, p, tuning.rules, cases)
-        row = cases.filter(pl.col("p") == p).row(0, named=True)
+        row = cases.filter(pl.col("p") == own[0].p).row(0, named=True)
         outcomes = []
         for environment, with_or_without in (({}, "without"), (tuning.environment_for(p), "with")):
             report(f"trying {counted(len(calls), 'legal call')} on p={p} {with_or_without} the files")
@@ -91,9 +92,10 @@ def try_with_and_without(
 def _calls(collective: str, p: int, rules: Sequence[Rule], cases: pl.DataFrame) -> list[LegalCall]:
     """The legal calls of a collective, at sizes at which each of its algorithms is used."""
     collective_rules = [rule for rule in rules if rule.collective == collective]
-    size_of_algorithm = {rule.algorithm.name: rule.bytes for rule in collective_rules if rule.p == p}
+    own = [rule for rule in collective_rules if rule.measured_p == p]
+    size_of_algorithm = {rule.algorithm.name: rule.bytes for rule in own}
     sizes = [
-        *few_sizes([rule.bytes for rule in collective_rules if rule.p == p]),
+        *few_sizes([rule.bytes for rule in own]),
         *size_of_algorithm.values(),
     ]
     row = cases.filter(pl.col("collective") == collective).row(0, named=True)
