@@ -13,16 +13,16 @@ from typing import Any
 
 import msgspec
 
-from offbeat.campaign.directory import other_settings
+from offbeat.campaign.directory import OtherSettings, other_settings
 from offbeat.engines.repeat import judge_blocks
-from offbeat.errors import BadInput
 from offbeat.pattern import replay as replay_file
 from offbeat.results import layout
 from offbeat.results.blocks import Blocks
-from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.results.read import read_cases, read_study_toml
+from offbeat.results.layout import UNFINISHED_CASE, key
+from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.results.recorded import read_blocks
 from offbeat.results.store import Store
+from offbeat.study.algorithm import MEASURED
 from offbeat.study.case import Case
 from offbeat.study.cases import GROWING, REPLAY, contains
 from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved
@@ -68,22 +68,25 @@ def check_growth(loaded: LoadedStudy, before: Study, changed: Sequence[str], dir
         raise other_settings(directory, layout.RESULTS, others or changed, where)
     is_measured = loaded.study.engine not in SIMULATING
     if is_measured and loaded.study.repetitions.planned_blocks == 1 and set(rule) - {BLOCKS_KEY}:
-        raise BadInput(
+        raise OtherSettings(
             f"{directory} holds results of offbeat with other settings ({'; '.join(rule)}), and a case with a"
             f" single block cannot be measured further. Restore the old values in {loaded.path}, or raise"
             f" {BLOCKS_KEY} so that the measured cases get further blocks, or give another directory with"
-            " --output"
+            " --output",
+            rule,
         )
 
 
-def judge_again(loaded: LoadedStudy, store: Store) -> list[str]:
+def judge_again(loaded: LoadedStudy, store: Store) -> str:
     """Decide by the study's rule of repetitions which of the measured cases need further blocks.
 
-    Returns sentences about what changes for them. Raises RunFailed if the disk is full or fails.
+    Returns a sentence about what changes for them, empty if there are none. Raises RunFailed if the disk is
+    full or fails.
     """
     if loaded.study.engine in SIMULATING:
-        return []
+        return ""
     planned = loaded.study.repetitions.planned_blocks
+    is_lower = planned < read_resolved(store.study_toml).repetitions.planned_blocks
     done_before, judge, counts = set(store.done), _judge(loaded), list[int]()
 
     def judge_and_count(row: Mapping[str, Any], blocks: Blocks) -> tuple[str, str]:
@@ -91,21 +94,20 @@ def judge_again(loaded: LoadedStudy, store: Store) -> list[str]:
         return judge(row, blocks)
 
     store.judge_again(judge_and_count)
-    further, more = len(done_before - store.done), [count for count in counts if count > planned]
-    sentences = []
+    further, more = len(done_before - store.done), sum(count > planned for count in counts)
     if further:
         need = "needs" if further == 1 else "need"
-        sentences.append(
+        return (
             f"[repetitions] has changed: {counted(further, 'finished case')} {need} further blocks. What was"
             " measured is kept, and is not measured again."
         )
-    if more and not further:
-        have = "has" if len(more) == 1 else "have"
-        sentences.append(
-            f"{counted(len(more), 'case')} {have} more than the {counted(planned, 'block')} of {loaded.path}:"
-            f" up to {max(more)} are measured already. All of them are kept and count."
+    if more and is_lower:
+        return (
+            f"{counted(more, 'case')} {'has' if more == 1 else 'have'} more than the"
+            f" {counted(planned, 'block')} of {loaded.path}: up to {max(counts)} are measured already. All of"
+            " them are kept and count."
         )
-    return sentences
+    return "[repetitions] has changed, but no finished case needs further blocks." if done_before else ""
 
 
 def remaining(loaded: LoadedStudy, directory: Path, cases: Sequence[Case]) -> list[str]:
@@ -114,17 +116,26 @@ def remaining(loaded: LoadedStudy, directory: Path, cases: Sequence[Case]) -> li
     Raises :class:`BadInput` if the directory cannot be continued.
     """
     before = read_resolved(read_study_toml(directory / layout.STUDY))
-    recorded = read_cases(directory)
+    results = read_study(directory)
+    recorded = results.cases
     changed = changes(loaded, before, layout.read_provenance(directory))
     if changed and recorded.height:
         check_growth(loaded, before, changed, directory)
     rows = list(recorded.iter_rows(named=True))
     states = Counter(_states(loaded, directory, rows, is_changed=bool(changed)))
-    left = len({case.id for case in cases} - {row["case"] for row in rows})
+    present = {row["case"] for row in rows}
+    left_out = _left_out(results)
+    for case in cases:
+        if case.id not in present:
+            states["left out by its verdict" if left_out(case) else "not measured"] += 1
     lines = [f"  {counted(number, 'case')}: {state}" for state, number in sorted(states.items())]
-    if left:
-        lines.append(f"  {counted(left, 'case')}: not measured, or left out")
     return [f"{directory} holds {len(rows)} of them:", *lines]
+
+
+def _left_out(results: Results) -> Callable[[Case], bool]:
+    """Whether the verdict on the algorithm of a case excludes the case from a study."""
+    excluded = {key(one) for one in results.verdicts if one.status not in MEASURED}
+    return lambda case: (case.collective, case.algorithm, case.p, case.bytes) in excluded
 
 
 def _states(

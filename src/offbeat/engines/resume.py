@@ -61,9 +61,9 @@ def open_store(loaded: LoadedStudy, directory: Path, say: Callable[[str], None] 
 def _grow(loaded: LoadedStudy, store: Store, changed: Sequence[str], say: Callable[[str], None]) -> None:
     """Continue the results with a changed study. It replaces the old one last: after a kill before that, the
     same command does all of this again."""
-    if any(key.startswith(REPETITIONS) for key in changed):
-        for sentence in judge_again(loaded, store):
-            say(sentence)
+    is_judged = any(key.startswith(REPETITIONS) for key in changed)
+    if is_judged and (sentence := judge_again(loaded, store)):
+        say(sentence)
     store.update_provenance({"files": loaded.file_digests()})
     store.replace_study(resolved_toml(loaded.study))
 

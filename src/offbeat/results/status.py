@@ -98,7 +98,7 @@ def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
             for line in latest.values()
             if line.status == "quarantined"
         ],
-        proofs=proof_lines(verdicts.items),
+        proofs=proof_lines(layout.latest(verdicts.items)),
         active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),
