@@ -48,7 +48,7 @@ def test_a_slower_algorithm_is_found_with_its_change_and_the_other_choice(tmp_pa
     assert len(document["comparison"]["cases"]) == 6
     failed = compare(before, after, "--fail-above", "5%")
     assert failed.returncode == 1
-    assert "2 of 6 are significantly slower by more than 5%" in failed.stderr
+    assert "2 of 6 cases are significantly slower by more than 5%" in failed.stderr
     assert compare(after, before, "--fail-above", "5%").returncode == 0
     assert compare(before, after, "--fail-above", "150%").returncode == 0
 
@@ -58,7 +58,18 @@ def test_noise_is_no_difference(tmp_path: Path) -> None:
     other: Delays = {"no_delay": {"linear": (50.0, 25.0, 100.0)}}
     done = compare(study(tmp_path / "a", noisy), study(tmp_path / "b", other), "--fail-above", "5%")
     assert done.returncode == 0, done.stderr
-    assert "0 of 1 choice differ significantly" in done.stdout
+    assert "0 of 1 cases differ significantly" in done.stdout
+
+
+def test_another_choice_without_a_significant_difference_is_called_so(tmp_path: Path) -> None:
+    before: Delays = {"no_delay": {"linear": (40.0, 20.0, 80.0), "pairwise": (41.0, 20.0, 80.0)}}
+    after: Delays = {"no_delay": {"linear": (41.0, 20.0, 80.0), "pairwise": (40.0, 20.0, 80.0)}}
+    done = compare(study(tmp_path / "a", before), study(tmp_path / "b", after))
+    assert "linear → pairwise (none of its cases differs significantly)" in done.stdout
+    clear: Delays = {"no_delay": {"linear": (400.0, 399.0, 401.0), "pairwise": (40.0, 20.0, 80.0)}}
+    steady: Delays = {"no_delay": {"linear": (40.0, 39.9, 40.1), "pairwise": (41.0, 20.0, 80.0)}}
+    done = compare(study(tmp_path / "c", steady), study(tmp_path / "d", clear))
+    assert "linear → pairwise\n" in done.stdout
 
 
 def test_cases_with_other_skews_are_not_compared(tmp_path: Path) -> None:

@@ -192,6 +192,8 @@ def test_a_study_grows_by_cases_and_blocks_at_the_same_time(tmp_path):
     go(tmp_path, rule(3, more))
     go(tmp_path / "whole", rule(3, more))
     assert_same(tmp_path / "results", tmp_path / "whole" / "results")
+    proofs = [read_status(folder / "results").proofs for folder in (tmp_path, tmp_path / "whole")]
+    assert proofs[0] == proofs[1] == ["reduce: 9 tests proved"]
 
 
 def test_quarantined_cases_stay_so_until_they_are_retried_and_then_get_all_blocks(tmp_path):

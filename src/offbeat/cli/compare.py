@@ -12,7 +12,6 @@ from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import Rule
 from offbeat.errors import BadInput, RunFailed
-from offbeat.units import counted
 
 if TYPE_CHECKING:
     from offbeat.comparison.differences import Difference
@@ -71,7 +70,7 @@ def command(
             (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference) for one in found.cases
         ]
         table, sentences = _study_table(found, rows), _choice_sentences(found, rule)
-    unit = "choice" if are_trials[0] else "case"
+    unit = "choices" if are_trials[0] else "cases"
     if prints_text(json):
         console = stdout()
         print_notes(console, found.notes, everything=all_notes)
@@ -88,7 +87,7 @@ def command(
     if slower:
         name, worst = max(slower, key=lambda item: item[1].ratio)
         raise RunFailed(
-            f"{len(slower)} of {counted(len(named), unit)} are significantly slower by more than"
+            f"{len(slower)} of {len(named)} {unit} are significantly slower by more than"
             f" {fail_above}, most of all {name}: {worst.ratio - 1:+.1%}"
         )
 
@@ -98,7 +97,7 @@ def _summary(all_differences: list[Difference], unit: str) -> str:
     significant = [one for one in all_differences if one.is_significant]
     slower = sum(one.ratio > 1 for one in significant)
     return (
-        f"{len(significant)} of {counted(len(all_differences), unit)} differ significantly: {slower} slower,"
+        f"{len(significant)} of {len(all_differences)} {unit} differ significantly: {slower} slower,"
         f" {len(significant) - slower} faster."
     )
 
