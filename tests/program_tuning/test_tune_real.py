@@ -82,7 +82,7 @@ def another_study(folder: Path) -> Iterator[None]:
     """The older version wrote another study file."""
     study = folder / "results" / "study.toml"
     text = study.read_text()
-    study.write_text(text.replace('policy = "fastest"', 'policy = "median"'))
+    study.write_text(text.replace('tolerance = "auto"', "tolerance = 0.001"))
     assert study.read_text() != text
     yield
     study.write_text(text)
@@ -119,7 +119,7 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
         done = tune(launch, mpi_installation, tmp_path)
         assert done.returncode == 2
         assert "was measured with another study" in done.stderr
-        assert "(skew.policy)" in done.stderr
+        assert "(start.tolerance)" in done.stderr
         assert "in another directory with --output" in done.stderr
 
     verdict = tuned(launch, mpi_installation, tmp_path)
