@@ -225,6 +225,7 @@ def test_a_dry_run_and_the_status_show_what_remains(tmp_path):
     assert "  22 cases: 2 of 5 blocks are measured\n" in printed
     assert "  2 cases: quarantined; --retry measures them again\n" in printed
     assert "  12 cases: not measured\n" in printed
+    assert "estimate of the whole study: " in printed
     assert debug_run.cases(tmp_path / "results").equals(before)
     assert "will refuse this study" in dry_run(tmp_path, rule(2, SMALL.replace("[8, ", "[")))
 

@@ -79,7 +79,8 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console, directory: 
         console.print("  " + line, markup=False, highlight=False, soft_wrap=True)
     if len(commands) > COMMANDS_SHOWN:
         console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more with other settings")
-    _print_estimate(loaded, engine, len(commands), console)
+    of_what = " of the whole study" if directory is not None and has_results(directory) else ""
+    _print_estimate(loaded, engine, len(commands), of_what, console)
     _print_warnings(warnings, console)
 
 
@@ -108,7 +109,9 @@ def _cores(group: Group) -> int:
     return job.cores if job else available().logical * max(group.nodes, 1)
 
 
-def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
+def _print_estimate(
+    loaded: LoadedStudy, engine: Engine, launches: int, of_what: str, console: Console
+) -> None:
     counts = {
         group.collective: len(requested_algorithms(group, engine)) for group in placed_groups(loaded, engine)
     }
@@ -122,6 +125,6 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     replays = {label: replay_file.read(paths[shape]) for label, shape in shapes.items()}
     guess = estimate(loaded.study, counts, launches=launches, replays=replays, cores=_cores)
     console.print(
-        f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
+        f"\nestimate{of_what}: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
         soft_wrap=True,
     )

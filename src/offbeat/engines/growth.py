@@ -69,10 +69,10 @@ def check_growth(loaded: LoadedStudy, before: Study, changed: Sequence[str], dir
     is_measured = loaded.study.engine not in SIMULATING
     if is_measured and loaded.study.repetitions.planned_blocks == 1 and set(rule) - {BLOCKS_KEY}:
         raise OtherSettings(
-            f"{directory} holds results of offbeat with other settings ({'; '.join(rule)}), and a case with a"
-            f" single block cannot be measured further. Restore the old values in {loaded.path}, or raise"
-            f" {BLOCKS_KEY} so that the measured cases get further blocks, or give another directory with"
-            " --output",
+            f"{directory} holds results of offbeat with other settings ({'; '.join(rule)}), and a study with"
+            " a single block for each case does not measure its cases further. Restore the old values in"
+            f" {loaded.path}, or raise {BLOCKS_KEY} so that the measured cases get further blocks, or give"
+            " another directory with --output",
             rule,
         )
 
@@ -127,7 +127,7 @@ def remaining(loaded: LoadedStudy, directory: Path, cases: Sequence[Case]) -> li
     left_out = _left_out(results)
     for case in cases:
         if case.id not in present:
-            states["left out by its verdict" if left_out(case) else "not measured"] += 1
+            states["left out by the verdict on the algorithm" if left_out(case) else "not measured"] += 1
     lines = [f"  {counted(number, 'case')}: {state}" for state, number in sorted(states.items())]
     return [f"{directory} holds {len(rows)} of them:", *lines]
 
