@@ -32,7 +32,7 @@ def study(folder: Path, delays: Delays, **more: object) -> Path:
 def test_equal_studies_have_no_differences(tmp_path: Path) -> None:
     done = compare(study(tmp_path / "a", STEADY), study(tmp_path / "b", STEADY), "--fail-above", "1%")
     assert done.returncode == 0, done.stderr
-    assert "0 of 6 differ significantly" in done.stdout
+    assert "0 of 6 cases differ significantly" in done.stdout
     assert "for 0 of 1 configurations" in done.stdout
 
 
@@ -41,14 +41,14 @@ def test_a_slower_algorithm_is_found_with_its_change_and_the_other_choice(tmp_pa
     before, after = study(tmp_path / "a", STEADY), study(tmp_path / "b", slower)
     done = compare(before, after, "--json", tmp_path / "out.json")
     assert done.returncode == 0, done.stderr
-    assert "2 of 6 differ significantly: 2 slower, 0 faster." in done.stdout
+    assert "2 of 6 cases differ significantly: 2 slower, 0 faster." in done.stdout
     assert "+100.0%" in done.stdout
     assert "linear → pairwise" in done.stdout
     document = json.loads((tmp_path / "out.json").read_text())
     assert len(document["comparison"]["cases"]) == 6
     failed = compare(before, after, "--fail-above", "5%")
     assert failed.returncode == 1
-    assert "2 of 6 are significantly slower by more than 5%" in failed.stderr
+    assert "2 of 6 cases are significantly slower by more than 5%" in failed.stderr
     assert compare(after, before, "--fail-above", "5%").returncode == 0
     assert compare(before, after, "--fail-above", "150%").returncode == 0
 
@@ -58,7 +58,18 @@ def test_noise_is_no_difference(tmp_path: Path) -> None:
     other: Delays = {"no_delay": {"linear": (50.0, 25.0, 100.0)}}
     done = compare(study(tmp_path / "a", noisy), study(tmp_path / "b", other), "--fail-above", "5%")
     assert done.returncode == 0, done.stderr
-    assert "0 of 1 differ significantly" in done.stdout
+    assert "0 of 1 cases differ significantly" in done.stdout
+
+
+def test_another_choice_without_a_significant_difference_is_called_so(tmp_path: Path) -> None:
+    before: Delays = {"no_delay": {"linear": (40.0, 20.0, 80.0), "pairwise": (41.0, 20.0, 80.0)}}
+    after: Delays = {"no_delay": {"linear": (41.0, 20.0, 80.0), "pairwise": (40.0, 20.0, 80.0)}}
+    done = compare(study(tmp_path / "a", before), study(tmp_path / "b", after))
+    assert "linear → pairwise (none of its cases differs significantly)" in done.stdout
+    clear: Delays = {"no_delay": {"linear": (400.0, 399.0, 401.0), "pairwise": (40.0, 20.0, 80.0)}}
+    steady: Delays = {"no_delay": {"linear": (40.0, 39.9, 40.1), "pairwise": (41.0, 20.0, 80.0)}}
+    done = compare(study(tmp_path / "c", steady), study(tmp_path / "d", clear))
+    assert "linear → pairwise\n" in done.stdout
 
 
 def test_cases_with_other_skews_are_not_compared(tmp_path: Path) -> None:
@@ -90,7 +101,7 @@ def test_two_trials_are_compared_by_choice(tmp_path: Path) -> None:
     after = trial(tmp_path / "b", {"default": [1.0, 1.01, 1.0, 0.99], "tuned": [1.2, 1.21, 1.19, 1.2]})
     done = compare(before, after, "--fail-above", "5%")
     assert done.returncode == 1
-    assert "1 of 2 differ significantly: 1 slower, 0 faster." in done.stdout
+    assert "1 of 2 choices differ significantly: 1 slower, 0 faster." in done.stdout
     assert "most of all tuned: +33." in done.stderr
 
 

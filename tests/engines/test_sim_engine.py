@@ -310,3 +310,13 @@ def test_algorithms_that_do_not_keep_the_rank_order_are_marked() -> None:
     assert mixing == {"chain", "pipeline", "binary", "binomial"}
     assert not keeps_order("reduce", "openmpi", "chain(fanout=2)", 8)
     assert keeps_order("bcast", "openmpi", "chain", 8)
+
+
+def test_another_rule_of_repetitions_simulates_nothing_again(tmp_path):
+    go(study(tmp_path), tmp_path / "results")
+    listener = Silent()
+    outcome = go(
+        study(tmp_path, TEXT + "[repetitions]\nblocks = 9\nminimum = 30\n"), tmp_path / "results", listener
+    )
+    assert (outcome.measured_now, outcome.done) == (0, outcome.total)
+    assert (listener.ended, set(read_study(tmp_path / "results").cases["status"])) == ([], {"measured"})

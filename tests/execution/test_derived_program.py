@@ -31,6 +31,8 @@ ALLREDUCE = (
     '[[phase]]\nkind = "collective"\ncollective = "{name}"\nalgorithm = "{algorithm}"\nbytes = [{size}]\n'
     "every = {every}\n"
 )
+ON_GRID = ALLREDUCE + "{root}communicators = {communicators}\nstride = {stride}\n"
+"""Rows and columns of 8 or 12 ranks."""
 
 
 def derived(original: Program, folder: Path) -> DerivedProgram:
@@ -50,9 +52,9 @@ def sent(one: Program) -> list[list[tuple[int, int, int]]]:
     return found
 
 
-def collectives(one: Program) -> list[tuple[str, list[int], int, int]]:
+def collectives(one: Program) -> list[tuple[object, ...]]:
     return [
-        (phase.collective, phase.bytes, phase.root, phase.every)
+        (phase.collective, phase.bytes, phase.root, phase.every, phase.communicators, phase.stride)
         for phase in one.file.phase
         if phase.kind == "collective"
     ]
@@ -74,6 +76,25 @@ PHASES = st.one_of(
         ALLREDUCE.format,
         name=st.just("allreduce"),
         algorithm=st.just("recursive_doubling"),
+        size=st.sampled_from([8, 4096]),
+        every=st.sampled_from([1, 4]),
+    ),
+    st.builds(
+        lambda call, layout, **keys: ON_GRID.format(**call, **layout, **keys),
+        call=st.sampled_from(
+            [
+                {"name": "allreduce", "algorithm": "recursive_doubling", "root": ""},
+                {"name": "bcast", "algorithm": "binomial", "root": "root = 1\n"},
+            ]
+        ),
+        layout=st.sampled_from(
+            [
+                {"communicators": 4, "stride": 1},
+                {"communicators": 4, "stride": 4},
+                {"communicators": 2, "stride": 1},
+                {"communicators": 4, "stride": 2},
+            ]
+        ),
         size=st.sampled_from([8, 4096]),
         every=st.sampled_from([1, 4]),
     ),
@@ -142,7 +163,7 @@ def test_variation_of_the_work_becomes_exponential_delays(tmp_path: Path) -> Non
     assert noise.time == pytest.approx(45e-6, rel=0.2)
     work = found.program.file.phase[0]
     assert work.time + noise.time == pytest.approx(550e-6, rel=0.02)
-    assert collectives(found.program) == [("allreduce", [8], 0, 10)]
+    assert collectives(found.program) == [("allreduce", [8], 0, 10, 1, 1)]
     assert [len(one) for one in sent(found.program)] == [12]
 
 

@@ -65,6 +65,22 @@ def test_the_replay_has_the_recorded_delays(
     assert mean_s == pytest.approx(expected_s.mean(axis=0) - expected_s.mean(axis=0).min(), abs=2e-9)
 
 
+def test_pattern_files_of_an_interrupted_run_are_kept(tmp_path: Path) -> None:
+    """A version of offbeat that sampled other calls began it."""
+    trace = pattern_trace(tmp_path / "trace", DELAYS, bytes=8, operation_us=50)
+    study_of(trace, tmp_path / "study")
+    calls = tmp_path / "study" / "allreduce-8B-p3-calls.replay"
+    written = calls.read_text()
+    other = written.replace("5e-05", "6e-05")
+    assert other != written
+    calls.write_text(other)
+    opened, selected = open_trace(trace), selected_from(trace)
+    write_patterns(opened, summary_of(trace), selected.calls, tmp_path / "study", keep=True)
+    assert calls.read_text() == other
+    write_patterns(opened, summary_of(trace), selected.calls, tmp_path / "study")
+    assert calls.read_text() == written
+
+
 def test_the_heaviest_calls_that_reach_the_share_are_selected(tmp_path: Path) -> None:
     trace_files = files(2)
     for one in trace_files:

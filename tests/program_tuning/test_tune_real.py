@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -9,14 +10,18 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from exchanges import BRUCK, built
 
+from offbeat.campaign.checksum import document_with_checksum
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.results.layout import PROVENANCE, read_provenance
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +66,28 @@ def refused(launch: LaunchCommand, mpi: Installation, folder: Path) -> str:
     return done.stderr
 
 
+def as_an_older_version(folder: Path) -> None:
+    """It sampled other calls of the trace for the replay."""
+    (replay,) = (folder / "study").glob("*.replay")
+    lines = replay.read_text().splitlines(keepends=True)
+    assert lines[-1] != lines[-2]
+    replay.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))
+    provenance = read_provenance(folder / "results")
+    provenance["files"][replay.name] = hashlib.sha256(replay.read_bytes()).hexdigest()
+    (folder / "results" / PROVENANCE).write_bytes(document_with_checksum(provenance))
+
+
+@contextmanager
+def another_study(folder: Path) -> Iterator[None]:
+    """The older version wrote another study file."""
+    study = folder / "results" / "study.toml"
+    text = study.read_text()
+    study.write_text(text.replace('tolerance = "auto"', "tolerance = 0.001"))
+    assert study.read_text() != text
+    yield
+    study.write_text(text)
+
+
 @pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5"], indirect=True)
 def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     mpi_installation: Installation, tmp_path: Path
@@ -87,6 +114,13 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     process.wait()
     assert "2 processes, and the command starts 3" in refused(launch, mpi_installation, tmp_path)
     measured = cases.read_bytes()
+    as_an_older_version(tmp_path / "offbeat-tune")
+    with another_study(tmp_path / "offbeat-tune"):
+        done = tune(launch, mpi_installation, tmp_path)
+        assert done.returncode == 2
+        assert "was measured with another study" in done.stderr
+        assert "(start.tolerance)" in done.stderr
+        assert "in another directory with --output" in done.stderr
 
     verdict = tuned(launch, mpi_installation, tmp_path)
     assert cases.read_bytes().startswith(measured.rpartition(b"\n")[0])

@@ -10,6 +10,7 @@ from typer import Typer
 from offbeat.cli.status import command
 from offbeat.errors import BadInput
 from offbeat.results.status import read_status
+from offbeat.study.algorithm import Verdict
 
 
 def run(directory):
@@ -61,6 +62,21 @@ def test_the_command_shows_it_in_plain_lines(half_done, directory):
     assert "quarantined: bcast chain(fanout=2), p = 3, 1024 B, ascending×1.5: it hung for 60 s" in text
     reduce = next(line for line in text.splitlines() if line.startswith("reduce"))
     assert reduce.split() == ["reduce", "1", "0", "1", "0"]
+
+
+def test_unfinished_cases_are_shown_with_their_blocks(store, directory):
+    for number, reason in enumerate(("2 of 5 blocks", "2 of 5 blocks", "3 of 5 blocks")):
+        store.append(make_case(number), FACTS | {"status": "unfinished", "reason": reason}, make_samples())
+    text = run(directory)
+    assert "unfinished: 2 cases with 2 of 5 blocks\nunfinished: 1 case with 3 of 5 blocks\n" in text
+
+
+def test_an_algorithm_that_was_proved_again_counts_once(store, directory):
+    """Its collective is proved again when the study grows by sizes."""
+    for size, evidence in ((8, "one launch"), (8, "another launch"), (1024, "another launch")):
+        of = {"collective": "reduce", "algorithm": "chain", "p": 3, "bytes": size}
+        store.add_verdicts([Verdict(**of, status="proved", evidence=evidence)])
+    assert "reduce: 2 tests proved\n" in run(directory)
 
 
 def test_a_study_without_cases_has_a_status(store, directory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -93,6 +94,19 @@ def with_rules(plan: TuningPlan, **changed: list[Rule]) -> TuningPlan:
     """A plan with other rules for some collectives; without any, the collective is left out."""
     rules = {name: own for name, own in (plan.rules | changed).items() if own}
     return msgspec.structs.replace(plan, rules=rules)
+
+
+@pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
+def test_rules_that_a_study_has_not_measured_need_the_other_study(tuned: Tuned, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(tuned.results, results)
+    cases = results / "cases.jsonl"
+    lines = [line for line in cases.read_text().splitlines(keepends=True) if '"allgather"' not in line]
+    cases.write_text("".join(lines))
+    ran = offbeat("verify", results, "--tuning", tuned.folder)
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    assert "also have rules for allgather on p=" in ran.stderr
+    assert "give the result directories of all studies that they were written from" in ran.stderr
 
 
 def test_missing_files_are_named(tuned: Tuned, tmp_path: Path) -> None:

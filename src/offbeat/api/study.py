@@ -119,14 +119,18 @@ class Study:
         write_new(Path(path), self.text, "the study", force=force)
         return Path(path)
 
-    def dry_run(self) -> str:
-        """The cases, the launch commands and an estimate of the time, as text; nothing is measured."""
+    def dry_run(self, directory: str | PathLike[str] | None = None) -> str:
+        """The cases, how many are measured, the launch commands and an estimate of the time, as text.
+
+        Nothing is measured. ``directory`` is that of the results, as in :meth:`run`.
+        """
         from rich.console import Console
 
         from offbeat.engines.study_run import print_dry_run
 
         console = Console(file=io.StringIO(), width=110)
-        print_dry_run(self._loaded, self._mpi, console)
+        place = self.directory if directory is None else Path(directory)
+        print_dry_run(self._loaded, self._mpi, console, place)
         stream = console.file
         assert isinstance(stream, io.StringIO)
         return stream.getvalue()

@@ -264,14 +264,23 @@ def _text(value: object) -> str:
     return str(value) or "''"
 
 
+class OtherSettings(BadInput):
+    """A directory cannot be resumed, because ``changed`` differs; ``changed`` are differences in words."""
+
+    def __init__(self, message: str, changed: Sequence[str]) -> None:
+        super().__init__(message)
+        self.changed = changed
+
+
 def other_settings(
     directory: Path, form: DirectoryFormat, changed: Sequence[str], where: str = ""
-) -> BadInput:
+) -> OtherSettings:
     """The error for a command whose settings differ from those of a directory.
 
     ``changed`` are the differences; ``where`` says where settings are written, such as `` in study.toml``.
     """
-    return BadInput(
+    return OtherSettings(
         f"{directory} holds {form.holds} with other settings ({'; '.join(changed)}): new results would not be"
-        f" comparable. Restore the old values{where} to resume, or give another directory with --output"
+        f" comparable. Restore the old values{where} to resume, or give another directory with --output",
+        changed,
     )

@@ -70,12 +70,13 @@ def command(
             (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference) for one in found.cases
         ]
         table, sentences = _study_table(found, rows), _choice_sentences(found, rule)
+    unit = "choices" if are_trials[0] else "cases"
     if prints_text(json):
         console = stdout()
         print_notes(console, found.notes, everything=all_notes)
         if table.rows:
             console.print(table.fitted(console.width))
-        for sentence in [_summary([one for _, one in named]), *sentences]:
+        for sentence in [_summary([one for _, one in named], unit), *sentences]:
             console.print(sentence, markup=False)
     write_json(json, lambda: encoded({"schema_version": 1, "comparison": found}))
     slower = [
@@ -86,16 +87,17 @@ def command(
     if slower:
         name, worst = max(slower, key=lambda item: item[1].ratio)
         raise RunFailed(
-            f"{len(slower)} of {len(named)} are significantly slower by more than {fail_above}, most of all"
-            f" {name}: {worst.ratio - 1:+.1%}"
+            f"{len(slower)} of {len(named)} {unit} are significantly slower by more than"
+            f" {fail_above}, most of all {name}: {worst.ratio - 1:+.1%}"
         )
 
 
-def _summary(all_differences: list[Difference]) -> str:
+def _summary(all_differences: list[Difference], unit: str) -> str:
+
     significant = [one for one in all_differences if one.is_significant]
     slower = sum(one.ratio > 1 for one in significant)
     return (
-        f"{len(significant)} of {len(all_differences)} differ significantly: {slower} slower,"
+        f"{len(significant)} of {len(all_differences)} {unit} differ significantly: {slower} slower,"
         f" {len(significant) - slower} faster."
     )
 
@@ -153,4 +155,10 @@ def _choice_sentences(found: StudyComparison, rule: str) -> list[str]:
         f"The rule {rule} chooses another algorithm for {len(found.choices)} of {found.configurations}"
         " configurations."
     ]
-    return lines + [f"  {one.configuration}: {one.before} → {one.after}" for one in found.choices]
+    changed = {one.configuration for one in found.cases if one.difference.is_significant}
+    lines += [
+        f"  {one.configuration}: {one.before} → {one.after}"
+        + ("" if one.configuration in changed else " (none of its cases differs significantly)")
+        for one in found.choices
+    ]
+    return lines

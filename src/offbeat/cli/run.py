@@ -54,7 +54,10 @@ def command(
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time."),
+        typer.Option(
+            "--dry-run",
+            help="Print the cases, how many are measured, the launch commands and an estimate of the time.",
+        ),
     ] = False,
     retry: Annotated[
         bool,
@@ -70,7 +73,8 @@ def command(
     """Measure a study.
 
     A run that was killed or reached the job's time limit is resumed by the same command; nothing is measured
-    twice.
+    twice. The study may have grown meanwhile: by collectives, sizes, processes, patterns, skews, or blocks
+    (repetitions.blocks).
     """
     from rich.console import Console
 
@@ -89,7 +93,7 @@ def command(
     loaded = options.load(study)
     directory = output or default_directory(study)
     if dry_run:
-        print_dry_run(loaded, mpi, Console())
+        print_dry_run(loaded, mpi, Console(), directory)
         return
     progress = RunProgress(all_notes=all_notes)
     outcome = run_study(loaded, directory, progress, mpi=mpi, retry=retry, out_of_time=out_of_time)

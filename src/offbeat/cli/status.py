@@ -35,6 +35,7 @@ def command(
 def _print(status: Status) -> None:
     from offbeat.results.status import STATUSES
     from offbeat.table import FittedTable
+    from offbeat.units import counted
 
     console = stdout()
     for line in _lines(status):
@@ -45,6 +46,8 @@ def _print(status: Status) -> None:
             for collective, counts in status.counts.items()
         ]
         console.print(FittedTable(["collective", *STATUSES], rows))
+    for blocks, number in status.unfinished.items():
+        console.print(f"unfinished: {counted(number, 'case')} with {blocks}", markup=False)
     for line in status.proofs:
         console.print(line, markup=False)
     for case, reason in status.quarantined:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from offbeat.engines.base import BatchEngine, Engine
+from offbeat.engines.growth import remaining
+from offbeat.engines.resume import has_results
 from offbeat.engines.run import check_algorithm_names, placed_groups, requested_algorithms
+from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
 from offbeat.pattern import replay as replay_file
-from offbeat.study.case import operation_label
+from offbeat.study.case import Case, operation_label
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
@@ -21,28 +25,28 @@ from offbeat.units import format_size, format_time
 COMMANDS_SHOWN = 40
 
 
-def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
-    """Print cases, launch commands, warnings and the estimate.
+def describe(loaded: LoadedStudy, engine: Engine, console: Console, directory: Path | None = None) -> None:
+    """Print cases, what ``directory`` has of them, launch commands, warnings and the estimate.
 
     A launch of one process lists the library's algorithms; nothing is measured.
     """
     try:
         check_algorithm_names(loaded, engine)
-        _describe(loaded, engine, console)
+        _describe(loaded, engine, console, directory)
     finally:
         engine.close()
 
 
-def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
+def _describe(loaded: LoadedStudy, engine: Engine, console: Console, directory: Path | None) -> None:
     headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
     table = FittedTable(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
-    total = 0
+    planned: list[Case] = []
     for group in placed_groups(loaded, engine):
         algorithms = requested_algorithms(group, engine)
         expanded = cases(group, [algorithm.name for algorithm in algorithms], loaded.study)
-        total += len(expanded)
+        planned += expanded
         names = ", ".join(algorithm.name for algorithm in algorithms)
         table.add_row(
             operation_label(group),
@@ -60,21 +64,38 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     console.print(table)
     if isinstance(engine, BatchEngine):
         console.print(
-            f"{total} cases at most: algorithms that refuse a call are left out. Nothing is launched."
+            f"{len(planned)} cases at most: algorithms that refuse a call are left out. Nothing is launched."
         )
+        _print_remaining(loaded, directory, planned, console)
         _print_warnings(warnings, console)
         return
     console.print(
-        f"{total} cases at most: duplicate algorithms, and algorithms with wrong results, are left out once"
-        " they are detected.\n"
+        f"{len(planned)} cases at most: duplicate algorithms, and algorithms with wrong results, are left out"
+        " once they are detected."
     )
-    console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
+    _print_remaining(loaded, directory, planned, console)
+    console.print(f"\n{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
     for line in list(commands)[:COMMANDS_SHOWN]:
         console.print("  " + line, markup=False, highlight=False, soft_wrap=True)
     if len(commands) > COMMANDS_SHOWN:
         console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more with other settings")
-    _print_estimate(loaded, engine, len(commands), console)
+    of_what = " of the whole study" if directory is not None and has_results(directory) else ""
+    _print_estimate(loaded, engine, len(commands), of_what, console)
     _print_warnings(warnings, console)
+
+
+def _print_remaining(
+    loaded: LoadedStudy, directory: Path | None, planned: Sequence[Case], console: Console
+) -> None:
+    """Print how far the results in a directory are, or why the study cannot continue them."""
+    if directory is None or not has_results(directory):
+        return
+    try:
+        lines = remaining(loaded, directory, planned)
+    except BadInput as refusal:
+        lines = [f"warning: 'offbeat run' will refuse this study: {refusal}"]
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_warnings(warnings: Iterable[str], console: Console) -> None:
@@ -88,7 +109,9 @@ def _cores(group: Group) -> int:
     return job.cores if job else available().logical * max(group.nodes, 1)
 
 
-def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
+def _print_estimate(
+    loaded: LoadedStudy, engine: Engine, launches: int, of_what: str, console: Console
+) -> None:
     counts = {
         group.collective: len(requested_algorithms(group, engine)) for group in placed_groups(loaded, engine)
     }
@@ -102,6 +125,6 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     replays = {label: replay_file.read(paths[shape]) for label, shape in shapes.items()}
     guess = estimate(loaded.study, counts, launches=launches, replays=replays, cores=_cores)
     console.print(
-        f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
+        f"\nestimate{of_what}: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
         soft_wrap=True,
     )

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.results.blocks import Blocks, Samples, delays
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import RepetitionsSection
+from offbeat.units import counted
 
 S_PER_NS = 1e-9
 ATTEMPTS_PER_REPETITION = 4
@@ -155,10 +157,31 @@ def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0
         return False
     if planned == 1 or count >= BLOCKS_MULTIPLE * planned:
         return True
+    if measured.total_repetitions < rule.minimum:  # the minimum was raised after these blocks were measured
+        return False
     if measured.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
         return True
     interval = measured.interval_s(rule.confidence)
     return measured.valid > 0 and _is_narrow(interval, measured.last_delay_s(), rule)
+
+
+def judge_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> tuple[str, str]:
+    """The status of a case with these blocks, and the reason if it is not ``measured``."""
+    if not are_enough_blocks(measured, rule, calls):
+        planned = max(rule.planned_blocks, len(measured.blocks) + 1)
+        return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
+    return judge_repetitions(measured, rule.minimum, calls)
+
+
+def judge_repetitions(measured: Blocks, minimum: int, calls: int = 0) -> tuple[str, str]:
+    """The status of a case that gets no further block, and the reason if it is not ``measured``."""
+    if calls and (measured_calls := measured.covered_calls()) < calls:
+        return "incomplete", f"time allowed {measured_calls} of its {counted(calls, 'call')}"
+    if measured.valid >= minimum:
+        return "measured", ""
+    if measured.total_repetitions < minimum:
+        return "incomplete", f"{measured.valid} of {counted(minimum, 'repetition')}; raise repetitions.blocks"
+    return "incomplete", "too few starts were on time"
 
 
 def repeat(

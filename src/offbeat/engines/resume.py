@@ -5,29 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from offbeat.campaign.directory import other_settings
 from offbeat.engines.base import Engine
+from offbeat.engines.growth import AUTO, REPETITIONS, changes, check_growth, judge_again
 from offbeat.errors import BadInput
 from offbeat.reading import read_file
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
-from offbeat.study.cases import GROWING, contains
-from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved, resolved_toml
-
-AUTO = "auto"
-"""The value of a study's seed for which a random seed is drawn."""
-
-MAY_CHANGE = ("mpi.prefix", "simulator.executor")
-"""Keys of a study that may change; check_library checks that the prefix still names the same library."""
-
-MAY_MOVE = (HOSTFILE_KEY,)
-"""Keys of a study that name a file: the path may change if the content stays the same."""
+from offbeat.study.load import LoadedStudy, read_resolved, resolved_toml
 
 
 def default_directory(study: Path) -> Path:
@@ -40,9 +30,9 @@ def has_results(directory: Path) -> bool:
     return os.path.exists(directory / layout.PROVENANCE)  # noqa: PTH110 - Path.exists raises for odd names
 
 
-def open_store(loaded: LoadedStudy, directory: Path) -> Store:
+def open_store(loaded: LoadedStudy, directory: Path, say: Callable[[str], None] = lambda _: None) -> Store:
     """Create the directory, or open it if it belongs to this study, or to one of which this one has all
-    cases.
+    cases. ``say`` gets sentences about measured cases that the changed study measures further.
 
     Raises :class:`BadInput` if the study changed otherwise after the first case was measured, or a file that
     it names did.
@@ -50,21 +40,32 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     if not has_results(directory):
         return _create(loaded, directory)
     store = Store.open(directory)
-    changed = _changes(loaded, store)
-    if not changed:
-        _keep_hostfile(loaded, store)
-        return store
-    if store.has_records and _grows(loaded, store, changed):
-        store.replace_study(resolved_toml(with_seed(loaded, seed_of(store)).study))
-        store.update_provenance({"files": loaded.file_digests()})
-        return store
+    try:
+        before = read_resolved(store.study_toml)
+        changed = changes(loaded, before, store.provenance)
+        if not changed:
+            _keep_hostfile(loaded, store)
+            return store
+        if store.has_records:
+            check_growth(loaded, before, changed, directory)
+            _grow(with_seed(loaded, before.seed), store, changed, say)
+            return store
+    except BaseException:
+        store.close()
+        raise
     store.close()
-    if store.has_records:
-        raise other_settings(
-            directory, layout.RESULTS, changed, f" in {loaded.path}, or in the options beside it,"
-        )
     _clear(directory)  # it holds no measured case
     return _create(loaded, directory)
+
+
+def _grow(loaded: LoadedStudy, store: Store, changed: Sequence[str], say: Callable[[str], None]) -> None:
+    """Continue the results with a changed study. It replaces the old one last: after a kill before that, the
+    same command does all of this again."""
+    is_judged = any(key.startswith(REPETITIONS) for key in changed)
+    if is_judged and (sentence := judge_again(loaded, store)):
+        say(sentence)
+    store.update_provenance({"files": loaded.file_digests()})
+    store.replace_study(resolved_toml(loaded.study))
 
 
 def _clear(directory: Path) -> None:
@@ -126,22 +127,3 @@ def check_library(store: Store, engine: Engine) -> None:
             f" {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined. Choose"
             " the same library with --mpi, or another directory with --output."
         )
-
-
-def _grows(loaded: LoadedStudy, store: Store, changed: Sequence[str]) -> bool:
-    """Whether all changes of a study only add cases to those of the directory."""
-    return all(key.startswith(GROWING) for key in changed) and contains(
-        loaded.study, read_resolved(store.study_toml)
-    )
-
-
-def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
-    if loaded.study.seed == AUTO:
-        loaded = with_seed(loaded, seed_of(store))
-    before, digests = store.provenance.get("files"), loaded.file_digests()
-    files = before if isinstance(before, dict) else {}
-    moved = [key for key in MAY_MOVE if key in files and files[key] == digests.get(key)]
-    keys = changed_keys(read_resolved(store.study_toml), loaded.study)
-    changed = [key for key in keys if key not in (*MAY_CHANGE, *moved)]
-    files_changed = [name for name, digest in digests.items() if files.get(name, digest) != digest]
-    return changed + [name for name in files_changed if name not in changed]

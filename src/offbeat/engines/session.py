@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines.base import BatchEngine, Engine, MeasuringEngine
-from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples
+from offbeat.engines.repeat import judge_blocks, judge_repetitions, last_delays_s, no_samples
 from offbeat.errors import RunFailed
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
@@ -27,7 +27,6 @@ from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case, delay_s
 from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
-from offbeat.units import counted
 
 MOST_FAILURES = 2
 """After this number of crashes or hangs of an algorithm in a group, its other cases in the group are not
@@ -112,14 +111,9 @@ class Session:
         measured = self._store.blocks_of(case).with_block(samples)
         rule = self._loaded.study.repetitions
         calls = len(delays) if case.skew_policy == REPLAY else 0
-        if not self._is_simulated and not are_enough_blocks(measured, rule, calls):
-            planned = max(rule.planned_blocks, len(measured.blocks) + 1)
-            return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
-        if calls and (measured_calls := measured.covered_calls()) < calls:
-            return "incomplete", f"time allowed {measured_calls} of its {counted(calls, 'call')}"
-        if measured.valid >= (1 if self._is_simulated else rule.minimum):
-            return "measured", ""
-        return "incomplete", "too few starts were on time"
+        if self._is_simulated:
+            return judge_repetitions(measured, 1, calls)
+        return judge_blocks(measured, rule, calls)
 
     def _facts(self, case: Case, skew_s: float, status: str, reason: str) -> dict[str, object]:
         verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)

@@ -59,11 +59,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return loaded
 
 
-def print_dry_run(loaded: LoadedStudy, mpi: str | None, console: Console) -> None:
-    """Print the cases, the launch commands and an estimate of the time; nothing is measured."""
+def print_dry_run(
+    loaded: LoadedStudy, mpi: str | None, console: Console, directory: Path | None = None
+) -> None:
+    """Print the cases, what a result directory has of them, the launch commands and an estimate of the time;
+    nothing is measured."""
     installation = installation_of(loaded, mpi)
     with tempfile.TemporaryDirectory() as scratch:
-        describe(loaded, open_engine_of(loaded, Path(scratch), installation), console)
+        describe(loaded, open_engine_of(loaded, Path(scratch), installation), console, directory)
 
 
 def run_study(
@@ -84,7 +87,7 @@ def run_study(
     installation: Installation | None = installation_of(loaded, mpi)
     if loaded.study.engine == "sim":
         executors.check(loaded.study.simulator.executor)
-    with resume.open_store(loaded, directory) as store:
+    with resume.open_store(loaded, directory, progress.print) as store:
         if store.damaged:
             progress.warn(moved_damage_note(store.damaged, directory))
         if retry:

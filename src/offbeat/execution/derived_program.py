@@ -7,6 +7,7 @@ assumed.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,9 @@ from offbeat.program.alternatives import fastest_algorithms
 from offbeat.program.load import Program, loads
 from offbeat.program.schema import Family, NoiseSection, PhaseSection, ProgramFile, Sends
 from offbeat.study.collectives import PROPERTIES, ROOTED
+from offbeat.study.communicators import CommunicatorLayout, layout_of_all
 from offbeat.toml.write import toml_text
+from offbeat.trace.communicators import Communicator
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.summary import library_name
@@ -179,10 +182,10 @@ class _Builder:
                 phases.append(self._work(index))
             if len(rows := self._rows(phase)):
                 phases.append(self._exchange(phase, rows))
-            for number in phase.collectives:
-                section = self._collective(number, phase.every)
+            for numbers, layout in self._together(phase.collectives):
+                section = self._collective(numbers[0], layout, phase.every)
                 if isinstance(section, str):
-                    left_out[section] += self._spent_ns(number)
+                    left_out[section] += sum(map(self._spent_ns, numbers))
                 else:
                     phases.append(section)
         if len(self._found.phases) in self._slots:
@@ -264,12 +267,33 @@ class _Builder:
         )
         return _by_offsets(section, self._p)
 
-    def _collective(self, number: int, every: int) -> PhaseSection | str:
-        """A collective of all ranks; of another one what it is, for a sentence."""
+    def _together(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], CommunicatorLayout | None]]:
+        """The calls of a phase, each alone, or those that together are one collective on communicators into
+        which all ranks are divided, with their layout; that of rank 0 comes first."""
+        alike: dict[tuple[str, int, int], list[int]] = {}
+        for number in numbers:
+            call, communicator = self._calls.collectives[number], self._communicator(number)
+            alike.setdefault((call.name, call.bytes, communicator.size), []).append(number)
+        for group in alike.values():
+            known = [self._communicator(number) for number in group]
+            layout = None
+            if not any(one.is_inter for one in known):
+                layout = layout_of_all([one.members for one in known], self._p)
+            if layout is None:
+                yield from (([number], None) for number in group)
+            else:
+                yield sorted(group, key=lambda number: int(self._communicator(number).members[0])), layout
+
+    def _communicator(self, number: int) -> Communicator:
+        return self._trace.communicators.all[self._calls.collectives[number].communicator]
+
+    def _collective(self, number: int, layout: CommunicatorLayout | None, every: int) -> PhaseSection | str:
+        """A collective of all ranks, or of all communicators of a layout; of another one what it is, for a
+        sentence."""
         call = self._calls.collectives[number]
         name = collective_name(call.name)
-        communicator = self._trace.communicators.all[call.communicator]
-        if communicator.size != self._p or communicator.is_inter:
+        communicator = self._communicator(number)
+        if layout is None and (communicator.size != self._p or communicator.is_inter):
             return f"{call.name} on communicators of {counted(communicator.size, 'rank')}"
         if name not in PROPERTIES:
             return call.name
@@ -281,7 +305,9 @@ class _Builder:
             collective=name,
             bytes=[] if name == "barrier" else [call.bytes],
             family=family,
-            root=self._root(number) if name in ROOTED else 0,
+            root=self._root(number, in_world=layout is None) if name in ROOTED else 0,
+            communicators=layout.communicators if layout else 1,
+            stride=layout.stride if layout else 1,
             every=every,
         )
         fastest = fastest_algorithms(section, self._p, self._platform)
@@ -295,8 +321,8 @@ class _Builder:
         bursts = self._calls.bursts
         return caller_label(self._trace, int(bursts.caller[(bursts.collective == number).argmax()]))
 
-    def _root(self, number: int) -> int:
-        """The world rank of the root, from the record of the first rank."""
+    def _root(self, number: int, *, in_world: bool) -> int:
+        """The rank of the root in the world or in its communicator, from the record of the first rank."""
         call = self._calls.collectives[number]
         file = self._trace.files[0]
         ids = self._trace.communicators.index_of_ids(file)
@@ -307,6 +333,8 @@ class _Builder:
                 is_call = (ids[known] == call.communicator) & (records["sequence"] == call.sequence)
                 if is_call.any():
                     root = int(records["root"][is_call][0])
+                    if not in_world:
+                        return max(root, 0)
                     members = self._trace.communicators.all[call.communicator].members
                     return max(int(members[root]), 0) if 0 <= root < len(members) else 0
         return 0

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from offbeat.campaign.directory import OtherSettings
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.resume import has_results
 from offbeat.engines.run import time_limit
@@ -234,7 +235,9 @@ def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Sele
     """The sections of the study of the selected calls; reads the trace for their arrivals."""
     folder = tuning.path(place.STUDY)
     with ReadProgress("reading arrivals") as progress:
-        return write_patterns(trace, summary, selected.calls, folder, on_progress=progress.show_records)
+        return write_patterns(
+            trace, summary, selected.calls, folder, on_progress=progress.show_records, keep=True
+        )
 
 
 def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> Results:
@@ -266,7 +269,14 @@ def _sections_of(results: Path) -> int:
 
 def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
     """Run the study as far as the budget allows; returns whether it is complete."""
-    outcome = run_study(load(study), results, RunProgress(), out_of_time=_out_of_time(tuning))
+    try:
+        outcome = run_study(load(study), results, RunProgress(), out_of_time=_out_of_time(tuning))
+    except OtherSettings as error:
+        raise BadInput(
+            f"{results} was measured with another study than the one that this version of offbeat writes for"
+            f" the program ({'; '.join(error.changed)}); continue with the version that began it, or begin"
+            " again in another directory with --output"
+        ) from error
     return not outcome.stopped
 
 

@@ -75,9 +75,12 @@ def write_patterns(
     folder: Path,
     *,
     on_progress: Progress | None = None,
+    keep: bool = False,
 ) -> list[Section]:
     """Write the pattern files of all calls to a folder, and return the sections of the study that use them.
 
+    With ``keep``, files that are there already stay as they are: what was measured with them can then be
+    continued by a version of offbeat that samples other calls of the trace.
     Reads the trace once. Raises :class:`BadInput` for a folder that cannot be written.
     """
     try:
@@ -89,7 +92,7 @@ def write_patterns(
     sections = []
     for one in calls:
         own = next(arrivals) if one.row is not None else None
-        keys = _section(one, _written_patterns(summary, one, own, folder))
+        keys = _section(one, _written_patterns(summary, one, own, folder, keep=keep))
         sections.append(Section(calls=one, keys=keys, arrivals=own))
     return sections
 
@@ -101,16 +104,19 @@ def write_study(sections: Sequence[Section], program: str, launch: Launch, path:
 
 
 def _written_patterns(
-    summary: Summary, one: SelectedCalls, arrivals: Arrivals | None, folder: Path
+    summary: Summary, one: SelectedCalls, arrivals: Arrivals | None, folder: Path, *, keep: bool
 ) -> dict[str, list[str]]:
     """The names of the pattern file and of the replay of some calls, which are written to the folder."""
     if one.row is None or arrivals is None or not len(arrivals.delays_s):
         return {}
-    mean = structs.replace(patterns.mean_pattern(summary, one.row), name=f"{one.stem}-mean")
-    replay = patterns.recorded_calls(summary, arrivals, most=REPLAYED_CALLS)
-    pattern_file.write(folder / f"{one.stem}-mean.txt", mean)
-    replay_file.write(folder / f"{one.stem}-calls.replay", structs.replace(replay, name=f"{one.stem}-calls"))
-    return {"files": [f"{one.stem}-mean.txt"], "replays": [f"{one.stem}-calls.replay"]}
+    mean_path, calls_path = folder / f"{one.stem}-mean.txt", folder / f"{one.stem}-calls.replay"
+    if not (keep and mean_path.exists()):
+        mean = patterns.mean_pattern(summary, one.row)
+        pattern_file.write(mean_path, structs.replace(mean, name=mean_path.stem))
+    if not (keep and calls_path.exists()):
+        replay = patterns.recorded_calls(summary, arrivals, most=REPLAYED_CALLS)
+        replay_file.write(calls_path, structs.replace(replay, name=calls_path.stem))
+    return {"files": [mean_path.name], "replays": [calls_path.name]}
 
 
 def _section(one: SelectedCalls, written: dict[str, list[str]]) -> dict[str, Any]:

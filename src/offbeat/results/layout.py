@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from offbeat.campaign.checksum import Damaged, check_document
 from offbeat.campaign.directory import DirectoryFormat, damaged_head, make_directory, read_head
 from offbeat.campaign.lock import LOCK as LOCK
 from offbeat.errors import BadInput
+from offbeat.study.algorithm import Algorithm, Verdict
 
 SCHEMA_VERSION = 2
 """The version of the columns and files; in provenance. Importing this module does not load polars."""
@@ -60,6 +61,18 @@ class DamagedRecord(Struct, frozen=True):
 def describe_case(row: Mapping[str, Any]) -> str:
     """A case in words: ``reduce binomial, p = 4, 8 B, ascending``."""
     return f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}"
+
+
+def key(item: Algorithm | Verdict) -> tuple[object, ...]:
+    """The key of an algorithm or a verdict: of several with the same key, the last one written counts."""
+    if isinstance(item, Algorithm):
+        return (item.collective, item.name)
+    return (item.collective, item.algorithm, item.p, item.bytes)
+
+
+def latest(items: Iterable[Any]) -> list[Any]:
+    """The last one of each key, in the order in which the keys begin."""
+    return list({key(item): item for item in items}.values())
 
 
 def damaged_file(path: Path, reason: str) -> DamagedRecord:

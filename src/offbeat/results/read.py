@@ -6,7 +6,6 @@ Reading changes nothing and needs no permission to write.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, sample_files
-from offbeat.results.layout import DamagedRecord, describe_case
+from offbeat.results.layout import DamagedRecord, describe_case, key, latest
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (
@@ -131,18 +130,6 @@ def _with_verdicts(
 def read_cases(path: str | PathLike[str]) -> pl.DataFrame:
     """The cases of a result directory as a frame, a row for each case; raises BadInput as read_study does."""
     return read_study(path).cases
-
-
-def key(item: Algorithm | Verdict) -> tuple[object, ...]:
-    """The key of an algorithm or a verdict: of several with the same key, the last one written counts."""
-    if isinstance(item, Algorithm):
-        return (item.collective, item.name)
-    return (item.collective, item.algorithm, item.p, item.bytes)
-
-
-def latest(items: Iterable[Any]) -> list[Any]:
-    """The last one of each key, in the order in which the keys begin."""
-    return list({key(item): item for item in items}.values())
 
 
 def read_study_toml(path: Path) -> str:

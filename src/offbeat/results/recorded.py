@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
+from offbeat.results.blocks import Block, Blocks
 from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
@@ -116,6 +117,36 @@ def read_recorded(directory: Path) -> Recorded:
         else:
             damaged.append(DamagedRecord(describe_case(row), "its repetitions do not match their checksum"))
     return Recorded(lines=lines, rows=valid, repetitions=repetitions, damaged=damaged, missing=missing)
+
+
+def read_blocks(directory: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
+    """The blocks of some cases of a result directory: of their rows of CASES, and the repetitions on disk."""
+    repetitions, _ = sample_files.read_samples(directory, layout.REPETITIONS, max_rows(rows))
+    valid = committed_rows(repetitions, committed(rows)).sort("repetition")
+    by_case = valid.partition_by("case", as_dict=True)
+    return {
+        row["case"]: Blocks(
+            tuple(
+                _read_block(by_case.get((row["case"],), valid.clear()), number)
+                for number in range(row["blocks"])
+            ),
+            overshoot_s=row["overshoot_s"] or 0.0,
+            clock_bound_s=row["clock_bound_s"] or 0.0,
+        )
+        for row in rows
+    }
+
+
+def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
+    """A block of a case, from the repetitions of the case."""
+    of_block = repetitions.filter(pl.col("block") == number)
+    valid = of_block.filter("valid")
+    return Block(
+        last_delay_s=valid["last_delay_s"].to_numpy(),
+        total_delay_s=valid["total_delay_s"].to_numpy(),
+        invalid=of_block.height - valid.height,
+        calls=None if valid["call"].null_count() else valid["call"].to_numpy(),
+    )
 
 
 def committed(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:

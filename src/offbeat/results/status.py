@@ -5,6 +5,7 @@ It is read from small files; samples are read, and polars is loaded, only to che
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from os import PathLike
@@ -26,7 +27,8 @@ class Status(Struct, kw_only=True):
     """The progress of a study.
 
     ``total`` is None if the number of cases is unknown. ``counts`` maps each collective to the
-    number of its cases in each of STATUSES; ``quarantined`` lists the quarantined cases as (description,
+    number of its cases in each of STATUSES; ``unfinished`` maps how far unfinished cases are (``3 of 5
+    blocks``) to their number; ``quarantined`` lists the quarantined cases as (description,
     reason); ``proofs`` has a line for each collective with the verdicts on its algorithms; ``active`` is the
     process that writes now; ``last_activity`` is in UTC.
     """
@@ -35,6 +37,7 @@ class Status(Struct, kw_only=True):
     done: int
     total: int | None
     counts: dict[str, dict[str, int]]
+    unfinished: dict[str, int]
     quarantined: list[tuple[str, str]]
     proofs: list[str]
     active: Holder | None
@@ -81,12 +84,21 @@ def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
         done=sum(line.status != layout.UNFINISHED_CASE for line in latest.values()),
         total=plan.total if (plan := read_plan(directory)) else None,
         counts=_counts(latest.values()),
+        unfinished=dict(
+            sorted(
+                Counter(
+                    line.reason
+                    for line in latest.values()
+                    if line.status == layout.UNFINISHED_CASE and line.reason
+                ).items()
+            )
+        ),
         quarantined=[
             (layout.describe_case(msgspec.structs.asdict(line)), line.reason)
             for line in latest.values()
             if line.status == "quarantined"
         ],
-        proofs=proof_lines(verdicts.items),
+        proofs=proof_lines(layout.latest(verdicts.items)),
         active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),

@@ -7,13 +7,12 @@ a directory that can be opened and read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
-import polars as pl
 
 from offbeat.campaign import durable
 from offbeat.campaign.append import AppendFile, encode_lines
@@ -21,16 +20,16 @@ from offbeat.campaign.checksum import document_with_checksum
 from offbeat.campaign.directory import LockedDirectory
 from offbeat.campaign.lock import Lock, locked_while_opening
 from offbeat.results import layout, sample_files
-from offbeat.results.blocks import Block, Blocks, Samples
+from offbeat.results.blocks import Blocks, Samples
 from offbeat.results.layout import UNFINISHED_CASE, DamagedRecord
-from offbeat.results.parts import add_checksums, committed_rows
+from offbeat.results.parts import add_checksums
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_cases, read_study_toml
 from offbeat.results.recorded import (
     SAMPLES_KEY,
     committed,
     has_partitions,
-    max_rows,
+    read_blocks,
     stated_sums,
     sums_text,
 )
@@ -150,32 +149,52 @@ class Store(LockedDirectory):
         """Make the quarantined cases unfinished, and forget the quarantined verdicts, so that the next run
         tries them again; returns their number. Blocks that were measured are kept. Raises RunFailed.
         """
-        frame = read_cases(self.directory).filter(pl.col("status") == "quarantined")
-        rows = list(frame.iter_rows(named=True))
-        blocks = {case: one.without_failed() for case, one in self._read_blocks(rows).items()}
+        rows = [row for row in self._rows() if row["status"] == "quarantined"]
+        blocks = {case: one.without_failed() for case, one in read_blocks(self.directory, rows).items()}
         again = [
             row | blocks[row["case"]].columns() | {"status": UNFINISHED_CASE, "reason": ""} for row in rows
         ]
-        if again:
-            self._cases.append(
-                encode_lines(
-                    [
-                        columns_of(row) | {SAMPLES_KEY: sums_text(*self._on_disk[row["case"]].sums)}
-                        for row in again
-                    ]
-                )
-            )
-            self.done -= set(blocks)
-            self._unfinished |= blocks
-            self._on_disk |= {
-                case: self._on_disk[case]._replace(blocks=len(one.blocks)) for case, one in blocks.items()
-            }
+        self._write_again(again, blocks)
         kept = {at: one for at, one in self._verdicts.items() if one.status != "quarantined"}
         count = len(again) + len(self._verdicts) - len(kept)
         if len(kept) < len(self._verdicts):
             self.write(layout.VERDICTS, encode_lines(list(kept.values())))
             self._verdicts = kept
         return count
+
+    def judge_again(self, judge: Callable[[Mapping[str, Any], Blocks], tuple[str, str]]) -> None:
+        """Change the status and the reason of each case that is not quarantined to what ``judge`` returns
+        for its row of CASES and its blocks, which are all kept. Raises RunFailed.
+        """
+        rows = [row for row in self._rows() if row["status"] != "quarantined"]
+        blocks = read_blocks(self.directory, rows)
+        judged = [(row, judge(row, blocks[row["case"]])) for row in rows]
+        again = [
+            row | {"status": status, "reason": reason}
+            for row, (status, reason) in judged
+            if (status, reason) != (row["status"], row["reason"])
+        ]
+        self._write_again(again, blocks)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The row of CASES of each recorded case."""
+        return list(read_cases(self.directory).iter_rows(named=True))
+
+    def _write_again(self, rows: Sequence[dict[str, Any]], blocks: Mapping[str, Blocks]) -> None:
+        """Replace the rows of some cases, whose blocks on disk are ``blocks`` now."""
+        if not rows:
+            return
+        lines = [columns_of(row) | {SAMPLES_KEY: sums_text(*self._on_disk[row["case"]].sums)} for row in rows]
+        self._cases.append(encode_lines(lines))
+        for row in rows:
+            case = row["case"]
+            self._on_disk[case] = self._on_disk[case]._replace(blocks=row["blocks"])
+            if row["status"] == UNFINISHED_CASE:
+                self.done.discard(case)
+                self._unfinished[case] = blocks[case]
+            else:
+                self.done.add(case)
+                self._unfinished.pop(case, None)
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts to the provenance, or replace some; raises RunFailed."""
@@ -302,25 +321,8 @@ class Store(LockedDirectory):
         }
         self._has_partitions = has_partitions(rows)
         unfinished = [row for row in rows if row["status"] == UNFINISHED_CASE]
-        self._unfinished = self._read_blocks(unfinished) if unfinished else {}
+        self._unfinished = read_blocks(self.directory, unfinished) if unfinished else {}
         return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}
-
-    def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
-        """The blocks of unfinished cases, from their lines and the repetitions on disk."""
-        repetitions, _ = sample_files.read_samples(self.directory, layout.REPETITIONS, max_rows(rows))
-        valid = committed_rows(repetitions, committed(rows)).sort("repetition")
-        by_case = valid.partition_by("case", as_dict=True)
-        return {
-            row["case"]: Blocks(
-                tuple(
-                    _read_block(by_case.get((row["case"],), valid.clear()), number)
-                    for number in range(row["blocks"])
-                ),
-                overshoot_s=row["overshoot_s"] or 0.0,
-                clock_bound_s=row["clock_bound_s"] or 0.0,
-            )
-            for row in rows
-        }
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
         items, damaged = repair_lines(self.directory, name, kind)
@@ -376,15 +378,3 @@ def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks:
         "clock_bound_s": blocks.clock_bound_s,
     }
     return {"case": case.id} | msgspec.structs.asdict(case) | defaults | dict(facts)
-
-
-def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
-    """A block of a case, from the repetitions of the case."""
-    of_block = repetitions.filter(pl.col("block") == number)
-    valid = of_block.filter("valid")
-    return Block(
-        last_delay_s=valid["last_delay_s"].to_numpy(),
-        total_delay_s=valid["total_delay_s"].to_numpy(),
-        invalid=of_block.height - valid.height,
-        calls=None if valid["call"].null_count() else valid["call"].to_numpy(),
-    )

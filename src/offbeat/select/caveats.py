@@ -157,7 +157,7 @@ def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
     return [
         f"the confidence interval of the mean over the calls of {table.patterns[row]} is wider than the"
         f" requested ±{share_label(requested)} for {listed(named)}; smaller differences are not"
-        " significant. Fix: raise repetitions.maximum and time_cap, or measure on a quieter machine."
+        " significant. Fix: raise repetitions.blocks and maximum, or measure on a quieter machine."
     ]
 
 

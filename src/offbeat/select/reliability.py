@@ -177,7 +177,7 @@ def few_repetitions(evidence: Evidence) -> Notice | None:
         what=f"{evidence.count_of(rows)} have fewer than {FEW_REPETITIONS} valid repetitions"
         f" (minimum: {min(rows['repetitions'])}).",
         why="A single disturbance can change the median of so few, and its interval is a rough estimate.",
-        remedy="Raise minimum and time_cap in [repetitions].",
+        remedy="Raise minimum and time_cap in [repetitions] and run the study again.",
     )
 
 
@@ -195,7 +195,8 @@ def wide_intervals(evidence: Evidence) -> Notice | None:
         f" requested ±{wording.share_label(requested)}.",
         why="They reached the limit of repetitions or time first."
         " Differences smaller than the intervals are not significant.",
-        remedy="Raise maximum and time_cap in [repetitions], or measure on a quieter machine.",
+        remedy="Raise blocks and maximum in [repetitions] and run the study again, or measure on a quieter"
+        " machine.",
     )
 
 
@@ -210,7 +211,7 @@ def quarantined(evidence: Evidence) -> Notice | None:
         what=f"{rows.height} of {counted(cases.height, 'case')} were quarantined.",
         why="They crashed, hung or aborted the job; the study continued without them.",
         remedy="Leave the algorithm out ([[collective]] algorithms);"
-        " if it is only slow, raise hang_after in [repetitions].",
+        " if it is only slow, raise hang_after in [repetitions] and run the study again with --retry.",
         details=[
             f"{collective} {algorithm}, {counted(number, 'case')}: {reason or 'no reason recorded'}"
             for collective, algorithm, reason, number in reasons.iter_rows()

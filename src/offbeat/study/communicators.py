@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -76,6 +77,17 @@ class CommunicatorLayout(Struct, frozen=True, kw_only=True):
         if self.communicators == 1:
             return ""
         return f"{self.communicators} communicators at once, stride {self.stride}"
+
+
+def layout_of_all(members: Sequence[NDArray[np.integer[Any]]], size: int) -> CommunicatorLayout | None:
+    """The layout of ``size`` processes whose communicators have exactly these ranks; None without one."""
+    if not members or sum(map(len, members)) != size:
+        return None
+    layout = layout_of_members(members[0], size)
+    if layout is None:
+        return None
+    expected = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
+    return layout if {one.tobytes() for one in members} == expected else None
 
 
 def layout_of_members(members: NDArray[np.integer[Any]], size: int) -> CommunicatorLayout | None:

@@ -196,7 +196,8 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
             le=1000,
             description="number of blocks of each case, each in another round and another launch;"
             " up to twice as many if its interval is wider than confidence_width. The variation"
-            " between blocks determines the confidence of a choice; a single block cannot show it",
+            " between blocks determines the confidence of a choice; a single block cannot show it."
+            " Raise it in a finished study to measure further blocks only",
         ),
     ] = 5
     confidence_width: Annotated[
@@ -204,7 +205,8 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
         Meta(
             gt=0,
             lt=1,
-            description="stop when half the confidence interval of the delay is within this share of it",
+            description="stop when half the confidence interval of the delay is within this share of it;"
+            " a smaller share adds blocks to the finished cases that exceed it",
         ),
     ] = 0.05
     confidence: Annotated[
@@ -219,13 +221,16 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
     minimum: Annotated[
         Count,
         Meta(
-            description="minimum of valid repetitions, over all blocks; a replay goes through all of its"
-            " calls in every block"
+            description="minimum of valid repetitions, over all blocks; a larger one adds blocks to the"
+            " finished cases that have fewer. A replay goes through all of its calls in every block"
         ),
     ] = 10
     maximum: Annotated[
         Count,
-        Meta(description="maximum of valid repetitions, over all blocks; for a replay, of each of its calls"),
+        Meta(
+            description="maximum of valid repetitions, over all blocks; for a replay, of each of its calls."
+            " Blocks that are added to a finished study are measured beyond it"
+        ),
     ] = 100
     time_cap: Annotated[
         Seconds,
@@ -233,7 +238,10 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
     ] = 2.0
     hang_after: Annotated[
         PositiveSeconds,
-        Meta(description="seconds without output of the driver after which a case is quarantined"),
+        Meta(
+            description="seconds without output of the driver after which a case is quarantined;"
+            " for cases that are only slow, raise it and run with --retry"
+        ),
     ] = 60.0
 
     @property

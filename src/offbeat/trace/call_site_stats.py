@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.study.communicators import CommunicatorLayout, layout_of_members
+from offbeat.study.communicators import CommunicatorLayout, layout_of_all
 from offbeat.trace import format as form
 from offbeat.trace.call_aggregates import (
     BINS,
@@ -199,13 +199,7 @@ class StatsBuilder:
         members = [
             known[index].members for number in group if (index := self._aggregates.keys[number][4]) >= 0
         ]
-        if sum(map(len, members)) != self._trace.size:
-            return None
-        layout = layout_of_members(members[0], self._trace.size)
-        if layout is None:
-            return None
-        expected = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
-        return layout if {one.tobytes() for one in members} == expected else None
+        return layout_of_all(members, self._trace.size)
 
     def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
         """Skew, total and last delay; NaN where ranks are not compared."""

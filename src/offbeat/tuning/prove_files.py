@@ -22,12 +22,13 @@ from offbeat.results.read import Results
 from offbeat.study.evidence import kind
 from offbeat.study.schema import MpiSection, RepetitionsSection
 from offbeat.tuning import intelmpi
-from offbeat.tuning.files import Manifest
+from offbeat.tuning.files import Manifest, TuningFiles
 from offbeat.tuning.plan import family_of
 from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.verify import Probe, Proof, Verifier, probes
 from offbeat.tuning.verify_legal_calls import TriedCalls, try_with_and_without
 from offbeat.tuning.write import is_simulated, measured_library
+from offbeat.units import listed
 
 
 def prove_files(
@@ -43,6 +44,7 @@ def prove_files(
     for path in changed:
         listener.warn(f"{path} was changed since 'offbeat export' wrote it; its present content is verified")
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
+    _check_measured(tuning, results, folder)
     mpi_section, hang_after = _launch_settings(results)
     section = with_stored_hostfile(mpi_section, results.directory)
     with _scratch(folder) as scratch:
@@ -74,6 +76,22 @@ def prove_files(
         Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
         TriedCalls(library=name, calls=tried),
     )
+
+
+def _check_measured(tuning: TuningFiles, results: Results, folder: Path) -> None:
+    """Raise :class:`BadInput` for rules about what the results do not have: they define how it is called."""
+    present = set(results.cases.select("collective", "p").iter_rows())
+    missing = dict.fromkeys(
+        f"{rule.collective} on p={rule.p}"
+        for rule in tuning.rules
+        if (rule.collective, rule.p) not in present
+    )
+    if missing:
+        raise BadInput(
+            f"the tuning files in {folder} also have rules for {listed(list(missing))}, which"
+            f" {results.directory} has not measured; give the result directories of all studies that they"
+            " were written from, as for 'offbeat export'"
+        )
 
 
 def _launch_settings(results: Results) -> tuple[MpiSection, float]:
