@@ -150,7 +150,11 @@ def _order(
 def positions(graph: Graph) -> dict[Point, tuple[float, float]]:
     """Where each point is drawn: rooms of a level side by side, users above what they use."""
     rows = ordered_rows(graph)
-    widths = {point: 1.0 if point[0] == point[1] else 0.35 for row in rows for point in row}
+    widths = {
+        point: max(1.0, 0.095 * len(point[0]) + 0.1) if point[0] == point[1] else 0.35
+        for row in rows
+        for point in row
+    }
     placed = {}
     for level, row in enumerate(rows):
         left = -sum(widths[point] for point in row) / 2
