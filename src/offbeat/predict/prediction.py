@@ -211,7 +211,7 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
     Imported measurements with unknown settings have no tuning plan: then the part's own choice.
     """
     try:
-        rules = plan_of(source.results, chosen).rules
+        plan = plan_of(source.results, chosen)
     except RunFailed:  # every decision is left to the library
         return lambda part: DEFAULT
     except BadInput:
@@ -219,14 +219,8 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
         return lambda part: algorithm_of.get(part.table.configuration, DEFAULT)
 
     def algorithm(part: Part) -> str:
-        calls = part.calls
-        for rule in rules.get(calls.collective, []):
-            if (
-                rule.p_low <= calls.processes <= rule.p_high
-                and rule.bytes_low <= calls.size_bytes <= rule.bytes_high
-            ):
-                return rule.algorithm.name
-        return DEFAULT
+        rule = plan.rule_for(part.calls.collective, part.calls.processes, part.calls.size_bytes)
+        return rule.algorithm.name if rule is not None else DEFAULT
 
     return algorithm
 

@@ -169,11 +169,17 @@ def program_choices(
 ) -> list[TrialChoice]:
     """The library's own decisions, and those of :func:`compared` that differ from each other."""
     choices = [TrialChoice(name=DEFAULT)]
-    for name, used in compared(gains).items():
-        one = planned(results, installation, name, _only(chosen, used))
+    for name, used in tuned_choices(chosen, gains).items():
+        one = planned(results, installation, name, used)
         if one.rules and all(one.rules != other.rules for other in choices):
             choices.append(one)
     return choices
+
+
+def tuned_choices(chosen: Sequence[Choice], gains: Sequence[ExpectedGain]) -> dict[str, list[Choice]]:
+    """The choices of :func:`compared` by their names: of each configuration, its algorithm or the library's
+    own decision."""
+    return {name: _only(chosen, used) for name, used in compared(gains).items()}
 
 
 def _only(chosen: Sequence[Choice], used: Sequence[ExpectedGain]) -> list[Choice]:
