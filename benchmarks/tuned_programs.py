@@ -410,9 +410,7 @@ def tune(number: int, seed: int, side: int) -> Tuned:
         seed=seed,
         number=number,
         calls=[
-            f"{phase.collective} {format_size(phase.bytes[0]) if phase.bytes else ''} {_where(phase)}"
-            for phase in settings.program.file.phase
-            if phase.kind == "collective"
+            _text(phase) for phase in settings.program.file.phase if phase.kind == "collective"
         ],
         default_s=settings.time_s(settings.default),
         recommended_s=settings.time_s(own),
@@ -424,8 +422,10 @@ def tune(number: int, seed: int, side: int) -> Tuned:
     )
 
 
-def _where(call: PhaseSection) -> str:
-    return "" if call.communicators == 1 else "rows" if call.stride == 1 else "columns"
+def _text(call: PhaseSection) -> str:
+    size = [format_size(size) for size in call.bytes]
+    where = [] if call.communicators == 1 else ["rows" if call.stride == 1 else "columns"]
+    return " ".join([call.collective, *size, *where])
 
 
 def main() -> int:

@@ -2,7 +2,8 @@
 
 Another algorithm changes the time after the last arrival of blocking collectives. It changes neither the
 waiting for late ranks nor nonblocking calls. The heaviest calls are selected until they cover a stated share
-of the time that can change.
+of the time that can change. As in a prediction, this is the last delay d̂ of a call, for each of its ranks:
+those that leave before the last one wait for it in a later call.
 """
 
 from __future__ import annotations
@@ -88,22 +89,23 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     """The heaviest calls that together take ``share`` of the time that another algorithm can change."""
     run_s = summary.thread_run_s
     ranked = tunable(summary)
-    tunable_s = sum(one.operation_s for one, _ in ranked)
+    tunable_s = sum(tunable_s_of(one) for one, _ in ranked)
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
     for one, whole in ranked if tunable_s >= LEAST_GAIN * run_s else []:
-        if run_s <= 0 or one.operation_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
+        own_s = tunable_s_of(one)
+        if run_s <= 0 or own_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
             break
         why_not, selected = _selected(trace, one, measured_size(whole), run_s)
         if selected is None:
             notes.append(f"{one.name} is not measured: {why_not}")
             continue
-        covered_s += one.operation_s
+        covered_s += own_s
         calls.append(selected)
     return Selected(
         calls=calls,
-        tunable_share=tunable_s / run_s if run_s > 0 else 0.0,
+        tunable_share=min(tunable_s / run_s, 1.0) if run_s > 0 else 0.0,
         covered=covered_s / tunable_s if tunable_s > 0 else 0.0,
         waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
         notes=notes,
@@ -124,15 +126,26 @@ def tunable(summary: Summary) -> list[tuple[Candidate, Candidate]]:
         for row in one.rows:
             by_layout.setdefault(row.layout, []).append(row)
         parts += [(structs.replace(one, rows=rows), one) for rows in by_layout.values()]
-    usable = [pair for pair in parts if not pair[0].why_not and pair[0].operation_s > 0]
-    return sorted(usable, key=lambda pair: -pair[0].operation_s)
+    usable = [pair for pair in parts if not pair[0].why_not and tunable_s_of(pair[0]) > 0]
+    return sorted(usable, key=lambda pair: -tunable_s_of(pair[0]))
+
+
+def tunable_s_of(one: Candidate) -> float:
+    """The time that another algorithm can change, in seconds summed over ranks: d̂ for each rank of a call;
+    the time after the last arrival where d̂ is unknown."""
+    return sum(map(_tunable_s, one.rows))
+
+
+def _tunable_s(row: CallSiteStats) -> float:
+    last_delay_s = row.last_delay.mean_s
+    return row.operation_s if math.isnan(last_delay_s) else row.run_calls * row.processes * last_delay_s
 
 
 def _selected(
     trace: Trace, one: Candidate, size: tuple[int, str], run_s: float
 ) -> tuple[str, SelectedCalls | None]:
     """The calls of a candidate, or why they cannot be measured."""
-    rows = sorted(with_arrivals(one.rows), key=lambda row: -row.operation_s)
+    rows = sorted(with_arrivals(one.rows), key=lambda row: -_tunable_s(row))
     layout = one.rows[0].layout or CommunicatorLayout(p=one.processes)
     measured_bytes, datatype = size
     if not measured_bytes and collective_name(one.collective) != "barrier":
@@ -149,15 +162,15 @@ def _selected(
         nodes=nodes,
         ppn=ppn,
         skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
-        share=one.operation_s / run_s,
+        share=tunable_s_of(one) / run_s,
         layout=layout,
     )
 
 
 def measured_size(one: Candidate) -> tuple[int, str]:
     """The mean size of a candidate's calls in bytes, weighted with their time, and the datatype for it."""
-    rows = [row for row in one.rows if row.operation_s > 0] or one.rows
-    weights = [max(row.operation_s, 1e-12) for row in rows]
+    rows = [row for row in one.rows if _tunable_s(row) > 0] or one.rows
+    weights = [max(_tunable_s(row), 1e-12) for row in rows]
     size = round(float(np.average([size_bytes(row) for row in rows], weights=weights)))
     if size >= EXTENTS["double"]:
         size -= size % EXTENTS["double"]
