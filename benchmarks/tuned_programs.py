@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -53,7 +53,7 @@ from offbeat.platform.machine import Platform
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.program import simulated_trace
-from offbeat.program.alternatives import messages_of_call
+from offbeat.program.alternatives import times_alone
 from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep, prepare
@@ -62,10 +62,10 @@ from offbeat.program_tuning.program_choices import TUNED, complete, expected_gai
 from offbeat.program_tuning.traced_calls import select_calls
 from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
 from offbeat.results.read import Results, read_study
-from offbeat.simulation.catalogue import algorithms
 from offbeat.simulation.exits import Job, call_of
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
+from offbeat.study.collectives import ROOTED
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import summarise
 from offbeat.tuning.plan import TuningPlan
@@ -81,6 +81,10 @@ SHARE = 0.95
 WITHIN, TARGET, SLOWER = 0.02, 0.95, 0.01
 MOST_MESSAGES = 100_000
 """The simulated library refuses calls of algorithms that send more: a ring of 1,024 ranks, say."""
+
+FAR_SLOWER = 5
+"""An algorithm that takes this many times as long as the fastest one when all ranks call it together is not
+tried, unless the collective has a root, so that most ranks may leave it early."""
 
 FEW_SETTINGS = 128
 """Up to this number of settings, all are tried."""
@@ -264,6 +268,18 @@ def with_algorithm(call: PhaseSection, ranks: int, algorithm: str) -> PhaseSecti
     return structs.replace(call, algorithm=name)
 
 
+def _candidates(calls: Sequence[PhaseSection], ranks: int, platform: Platform) -> list[str]:
+    """The names of the algorithms that may be the fastest for calls of one key."""
+    names: list[set[str]] = []
+    fast: set[str] = set()
+    for call in calls:
+        alone_s = times_alone(call, ranks, platform, most_messages=MOST_MESSAGES)
+        names.append({one.name for _, one in alone_s})
+        longest_s = inf if call.collective in ROOTED else FAR_SLOWER * alone_s[0][0]
+        fast |= {one.name for time_s, one in alone_s if time_s <= longest_s}
+    return sorted(set.intersection(*names) & fast)
+
+
 class Settings:
     """The settings of a program, and the run time with each of them in seconds."""
 
@@ -274,15 +290,7 @@ class Settings:
         self.keys = list(dict.fromkeys(key_of(call, ranks) for call in calls))
         self._times_s: dict[Setting, float] = {}
         self.candidates = [
-            [
-                one.name
-                for one in algorithms(key[0], FAMILY)
-                if all(
-                    0 < (messages_of_call(call, one, ranks, platform) or 0) <= MOST_MESSAGES
-                    for call in calls
-                    if key_of(call, ranks) == key
-                )
-            ]
+            _candidates([call for call in calls if key_of(call, ranks) == key], ranks, platform)
             for key in self.keys
         ]
 

@@ -71,8 +71,8 @@ def covered_parts(
     """All calls that results cover, as parts of one prediction, and notes; without those of little weight."""
     rows, _ = covered(summary, source)
     run = recorded_run(trace, summary, rows)
-    heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
-    light = [calls for calls in run.calls if calls.total_s < LEAST_WEIGHT * run.run_s]
+    heavy = _heavy(run, source)
+    light = [calls for calls in run.calls if calls not in heavy]
     parts, notes = [], list(source.notes)
     if heavy and light:
         share = sum(calls.total_s for calls in light) / run.run_s
@@ -86,6 +86,24 @@ def covered_parts(
         parts.append(part)
         notes += more
     return run, parts, notes
+
+
+def _heavy(run: RecordedRun, source: Measurements) -> list[TracedCalls]:
+    """The calls that take LEAST_WEIGHT of the run; and others that share a rule of a tuning file with them,
+    but were measured on other communicators: an algorithm that is good for the former may be bad for them."""
+    cells = [configuration_for(calls, source)[0].configuration for calls in run.calls]
+    heavy = {
+        cell
+        for cell, calls in zip(cells, run.calls, strict=True)
+        if calls.total_s >= LEAST_WEIGHT * run.run_s
+    }
+    rules = {(cell.collective, cell.p, cell.bytes) for cell in heavy}
+    return [
+        calls
+        for cell, calls in zip(cells, run.calls, strict=True)
+        if calls.total_s >= LEAST_WEIGHT * run.run_s
+        or ((cell.collective, cell.p, cell.bytes) in rules and cell not in heavy)
+    ]
 
 
 def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:

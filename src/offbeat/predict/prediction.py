@@ -116,7 +116,7 @@ def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
         each = Estimate.exact(part.calls.last_delay_s)
-    return each.times(part.calls.number * part.calls.share) if each is not None else None
+    return each.times(part.calls.weight) if each is not None else None
 
 
 def run_times(recorded: RecordedRun, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
