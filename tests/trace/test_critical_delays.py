@@ -57,7 +57,7 @@ def test_the_delay_of_ranks_that_wait_in_the_next_call_does_not_count(tmp_path: 
     made = files(3)
     for rank, one in enumerate(made):
         call(one, 0, 10 if rank == 0 else 500, function="MPI_Bcast")
-        call(one, 2000 if rank == 0 else 900, 2050)
+        call(one, 2000 if rank == 0 else 900, 2050, sequence=1)
     found = shares(write(tmp_path / "trace", made))
     assert found["MPI_Bcast"] == pytest.approx(10 / 500)
 

@@ -2,9 +2,9 @@
 
 Another algorithm changes the time after the last arrival of blocking collectives. It changes neither the
 waiting for late ranks nor nonblocking calls. The heaviest calls are selected until they cover a stated share
-of the time that can change. As in a prediction, this is the last delay d̂ of a call, for each of its ranks,
-as far as it prolongs the run. Calls that share a rule of a tuning file with selected ones are measured, too:
-whatever is chosen changes them as well.
+of the time that can change. This is the last delay d̂ of a call, for each of its ranks: those that leave
+before the last one wait for it in a later call. Calls that share a rule of a tuning file with selected ones
+are measured, too: whatever is chosen changes them as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from offbeat.predict.recorded import size_bytes
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import EXTENTS
 from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
-from offbeat.trace.critical_delays import critical_shares
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
 from offbeat.trace.recommendation import Candidate, candidates, mean_over_calls, with_arrivals
@@ -90,7 +89,7 @@ class Selected(Struct, frozen=True, kw_only=True, eq=False):
 def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     """The heaviest calls that together take ``share`` of the time that another algorithm can change."""
     run_s = summary.thread_run_s
-    ranked = tunable(trace, summary)
+    ranked = tunable(summary)
     tunable_s = sum(one.tunable_s for one in ranked)
     calls: list[SelectedCalls] = []
     notes: list[str] = []
@@ -123,16 +122,9 @@ class Tunable(Struct, frozen=True, kw_only=True, eq=False):
     tunable_s: float
 
 
-def tunable(trace: Trace, summary: Summary) -> list[Tunable]:
+def tunable(summary: Summary) -> list[Tunable]:
     """The calls whose algorithm can be chosen, the heaviest first; those on all rows of a process grid and
     those on all its columns are two of them."""
-    tunable_s = dict(
-        zip(
-            (row.key for row in summary.group_rows),
-            map(_tunable_s, summary.group_rows, critical_shares(trace, summary.group_rows)),
-            strict=True,
-        )
-    )
     found = []
     for one in candidates(structs.replace(summary, rows=summary.group_rows)):
         by_layout: dict[CommunicatorLayout | None, list[CallSiteStats]] = {}
@@ -140,9 +132,9 @@ def tunable(trace: Trace, summary: Summary) -> list[Tunable]:
             by_layout.setdefault(row.layout, []).append(row)
         found += [
             Tunable(
-                calls=structs.replace(one, rows=sorted(rows, key=lambda row: -tunable_s[row.key])),
+                calls=structs.replace(one, rows=sorted(rows, key=lambda row: -_tunable_s(row))),
                 rule=one,
-                tunable_s=sum(tunable_s[row.key] for row in rows),
+                tunable_s=sum(map(_tunable_s, rows)),
             )
             for rows in by_layout.values()
         ]
@@ -150,12 +142,12 @@ def tunable(trace: Trace, summary: Summary) -> list[Tunable]:
     return sorted(usable, key=lambda one: -one.tunable_s)
 
 
-def _tunable_s(row: CallSiteStats, critical: float) -> float:
+def _tunable_s(row: CallSiteStats) -> float:
     """The last delay of a row's calls for each rank; the time after the last arrival where it is unknown."""
     last_delay_s = row.last_delay.mean_s
     if math.isnan(last_delay_s):
         return row.operation_s
-    return critical * row.run_calls * row.processes * last_delay_s
+    return row.run_calls * row.processes * last_delay_s
 
 
 def _heaviest(ranked: Sequence[Tunable], enough_s: float, run_s: float) -> list[Tunable]:
