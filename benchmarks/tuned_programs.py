@@ -4,20 +4,22 @@
 
 Random programs of one to four collectives with work in between, on the platform 'paper' with the algorithms
 of MPICH. Each is simulated with the default algorithms, its trace is written, and the functions of 'offbeat
-tune' select its calls, measure them on the engine 'sim', and choose an algorithm for each. The trial that ends
-'offbeat tune', in which the program runs with the choices and without them, is left out: it would reject each
-choice that makes the program slower. Then the program is simulated with many settings to find the fastest. A
-setting has one algorithm, or the default, for each collective, number of processes and size, as a tuning file
-can state it. All settings are tried where they are few. Otherwise one algorithm after the other is changed as
-long as that helps (coordinate descent), from the recommended setting and from the default.
+tune' select its calls, measure them on the engine 'sim', and choose an algorithm for each. As at the end of
+'offbeat tune', the program is tried with these choices and without them, and the fastest is recommended.
+
+Then the program is simulated with many settings to find the fastest. A setting has one algorithm, or the
+default, for each collective, number of processes and size, as a tuning file can state it. All settings are
+tried where they are few. Otherwise one algorithm after the other is changed as long as that helps (coordinate
+descent), from the setting that was chosen and from the default.
 
 The default are the thresholds of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective
 Communication Operations in MPICH, Int. J. High Performance Computing Applications 19(1), 2005. That of a
 barrier, which the article does not treat, is the dissemination algorithm.
 
 Prints a line for each program and a summary. The targets: in 95% of the programs, the recommended setting is
-the best one or within 2% of it, and none is slower than the default by more than 1%. The file FILE keeps each
-result; the same command continues after an interruption.
+the best one or within 2% of it, and none is slower than the default by more than 1%. The summary has the same
+numbers of what was chosen before the trial. The file FILE keeps each result; the same command continues after
+an interruption.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 from recorded_programs import OfProgram, arguments, generator_of, random_weights, results
 from rich.console import Console
@@ -58,8 +60,10 @@ from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep, prepare
 from offbeat.program.steps import communicators_of
+from offbeat.program_tuning.conclusion import conclude
 from offbeat.program_tuning.program_choices import TUNED, complete, expected_gains, tuned_choices
-from offbeat.program_tuning.traced_calls import select_calls
+from offbeat.program_tuning.stages import FEWEST_ROUNDS
+from offbeat.program_tuning.traced_calls import Selected, select_calls
 from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
 from offbeat.results.read import Results, read_study
 from offbeat.simulation.exits import Job, call_of
@@ -299,6 +303,11 @@ class Settings:
         """The default everywhere."""
         return (DEFAULT,) * len(self.keys)
 
+    def of(self, plan: TuningPlan | None) -> Setting:
+        """What the rules of a plan set; without a plan, the default."""
+        rules = [plan.rule_for(*key) if plan is not None else None for key in self.keys]
+        return tuple(rule.algorithm.name if rule is not None else DEFAULT for rule in rules)
+
     @property
     def simulated(self) -> int:
         """How many settings were simulated."""
@@ -342,15 +351,22 @@ class Settings:
         return best
 
 
-def recommended(program: Program, platform: Platform, folder: Path) -> TuningPlan | None:
-    """What 'offbeat tune' recommends for a program before its trial; None for the default everywhere."""
+class Tries(Struct, frozen=True, kw_only=True):
+    """What 'offbeat tune' tries in its trial beside the default: none if nothing is expected to be faster."""
+
+    selected: Selected
+    plans: dict[str, TuningPlan] = {}
+
+
+def tries(program: Program, platform: Platform, folder: Path) -> Tries:
+    """All stages of 'offbeat tune' up to its trial."""
     prepared = prepare(program, platform)
     simulated_trace.simulate_traced(prepared, simulated_trace.plan(prepared, folder / "trace"))
     trace = open_trace(folder / "trace")
     summary = summarise(trace)
     selected = select_calls(trace, summary, SHARE)
     if not selected.calls:
-        return None
+        return Tries(selected=selected)
     sections = write_patterns(trace, summary, selected.calls, folder / "study")
     launch = Launch(mpi="auto", command=user_command(["mpirun", "-n", str(program.file.ranks), "program"]))
     study = write_study(sections, program.name, launch, folder / "study" / "study.toml")
@@ -358,7 +374,9 @@ def recommended(program: Program, platform: Platform, folder: Path) -> TuningPla
     traced = traced_program(trace, summary, measurements(measured, trace.headers[0].library))
     chosen = complete(traced.predicted())
     choices = tuned_choices(chosen, expected_gains(traced, chosen))
-    return plan_of(measured, choices[TUNED]) if TUNED in choices else None
+    return Tries(
+        selected=selected, plans={name: plan_of(measured, chosen) for name, chosen in choices.items()}
+    )
 
 
 def simulated_study(study: Path, platform: Platform, directory: Path) -> Results:
@@ -374,34 +392,30 @@ def simulated_study(study: Path, platform: Platform, directory: Path) -> Results
 
 
 class Tuned(OfProgram, frozen=True, kw_only=True):
-    """A program, the recommended and the best setting, and the run time with each.
+    """A program: the setting that is chosen before the trial, the one that is recommended after it, the best
+    one, and the run time with each.
 
     ``settings`` is how many were simulated, ``cpu_s`` the CPU time of the whole program.
     """
 
     calls: list[str]
     default_s: float
+    chosen_s: float
     recommended_s: float
     best_s: float
+    chosen: list[str]
     recommended: list[str]
     best: list[str]
     settings: int
     cpu_s: float
 
-    @property
-    def excess(self) -> float:
-        """How much longer the recommended setting takes than the best, as a share."""
-        return self.recommended_s / self.best_s - 1
+    def excess(self, time_s: float) -> float:
+        """How much longer a time is than that of the best setting, as a share."""
+        return time_s / self.best_s - 1
 
-    @property
-    def change(self) -> float:
+    def change(self, time_s: float) -> float:
         """The change against the default, as a share: negative if the program is faster."""
-        return self.recommended_s / self.default_s - 1
-
-    @property
-    def possible(self) -> float:
-        """The change with the best setting."""
-        return self.best_s / self.default_s - 1
+        return time_s / self.default_s - 1
 
 
 def tune(number: int, seed: int, side: int) -> Tuned:
@@ -410,20 +424,22 @@ def tune(number: int, seed: int, side: int) -> Tuned:
     platform = platform_of(side)
     settings = Settings(random_program(generator_of(seed, number), number, platform, side), platform)
     with TemporaryDirectory() as folder:
-        plan = recommended(settings.program, platform, Path(folder))
-    rules = [plan.rule_for(*key) if plan is not None else None for key in settings.keys]
-    own = tuple(rule.algorithm.name if rule is not None else DEFAULT for rule in rules)
-    best = settings.best(list(dict.fromkeys([own, settings.default])))
+        tried = tries(settings.program, platform, Path(folder))
+    by_name = {name: settings.of(plan) for name, plan in ({DEFAULT: None} | tried.plans).items()}
+    times_s = {name: [settings.time_s(one)] * FEWEST_ROUNDS for name, one in by_name.items()}
+    chosen = by_name.get(TUNED, settings.default)
+    recommended = by_name[conclude(times_s, tried.selected).choice or DEFAULT]
+    best = settings.best(list(dict.fromkeys([chosen, recommended, settings.default])))
     return Tuned(
         seed=seed,
         number=number,
-        calls=[
-            _text(phase) for phase in settings.program.file.phase if phase.kind == "collective"
-        ],
+        calls=[_text(phase) for phase in settings.program.file.phase if phase.kind == "collective"],
         default_s=settings.time_s(settings.default),
-        recommended_s=settings.time_s(own),
+        chosen_s=settings.time_s(chosen),
+        recommended_s=settings.time_s(recommended),
         best_s=settings.time_s(best),
-        recommended=list(own),
+        chosen=list(chosen),
+        recommended=list(recommended),
         best=list(best),
         settings=settings.simulated,
         cpu_s=time.process_time() - began_s,
@@ -443,36 +459,51 @@ def main() -> int:
     given = parser.parse_args()
     if not 2 <= given.side <= SIDE:
         raise BadInput(f"--side {given.side}: write a number from 2 to {SIDE}")
-    print(f"{'':>7}{'default':>11}{'tuned':>11}{'best':>11}  {'change':>7}  {'above best':>10}")
+    print(f"program{'default':>11}{'tuned':>11}{'best':>11}  {'change':>7}  {'above best':>10}  calls")
     work = partial(tune, seed=given.seed, side=given.side)
     return report(results(given, Tuned, work, show, "tune random programs"))
 
 
 def show(one: Tuned) -> None:
-    """Print the line of a program, and where it is not within the target the settings."""
-    times = "".join(f"{format_time(time_s, 4):>11}" for time_s in (one.default_s, one.recommended_s, one.best_s))
-    print(f"{one.number:>7}{times}  {one.change:>+7.1%}  {one.excess:>10.1%}  {'; '.join(one.calls)}")
-    if one.excess > WITHIN or one.change > SLOWER:
-        print(f"        tuned: {', '.join(one.recommended)}; best: {', '.join(one.best)}")
+    """Print the line of a program, and its settings where one is not within the targets."""
+    tuned_s = one.recommended_s
+    times = "".join(f"{format_time(time_s, 4):>11}" for time_s in (one.default_s, tuned_s, one.best_s))
+    shares = f"{one.change(tuned_s):>+7.1%}  {one.excess(tuned_s):>10.1%}"
+    print(f"{one.number:>7}{times}  {shares}  {'; '.join(one.calls)}")
+    if max(one.excess(tuned_s), one.excess(one.chosen_s)) > WITHIN or one.change(one.chosen_s) > SLOWER:
+        print(f"        chosen: {', '.join(one.chosen)} ({one.change(one.chosen_s):+.1%})")
+        print(f"        best: {', '.join(one.best)} ({one.change(one.best_s):+.1%})")
     sys.stdout.flush()
 
 
 def report(tuned: Sequence[Tuned]) -> int:
-    """Print the summary."""
-    near = sum(one.excess <= WITHIN for one in tuned)
-    slower = sum(one.change > SLOWER for one in tuned)
-    gains = [-one.change for one in tuned]
+    """Print the summary; 0 if the targets are met, else 1."""
+    target = TARGET * len(tuned)
+    counts = {}
+    for what, times_s in (
+        ("", [one.recommended_s for one in tuned]),
+        ("before the trial: ", [one.chosen_s for one in tuned]),
+    ):
+        near = sum(one.excess(time_s) <= WITHIN for one, time_s in zip(tuned, times_s, strict=True))
+        slower = sum(one.change(time_s) > SLOWER for one, time_s in zip(tuned, times_s, strict=True))
+        counts[what] = near, slower
+        print(
+            f"{what}best or within {WITHIN:.0%}: {near} of {len(tuned)} (target {target:g}); worse than the"
+            f" default by more than {SLOWER:.0%}: {slower} (target 0)"
+        )
+    gains = [-one.change(one.recommended_s) for one in tuned]
     print(
-        f"best or within {WITHIN:.0%}: {near} of {len(tuned)} (target {TARGET * len(tuned):g})\n"
-        f"worse than the default by more than {SLOWER:.0%}: {slower} (target 0)\n"
         f"faster than the default: {sum(gain > 0 for gain in gains)} of {len(tuned)}; median gain"
-        f" {median(gains):.1%}, at most {max(gains):.1%}; with the best setting, median"
-        f" {-median(one.possible for one in tuned):.1%}\n"
-        f"the default is the best or within {WITHIN:.0%} of it:"
-        f" {sum(one.default_s <= (1 + WITHIN) * one.best_s for one in tuned)}\n"
-        f"CPU time: {sum(one.cpu_s for one in tuned) / len(tuned):.1f} s a program"
+        f" {median(gains):.1%}, at most {max(gains):.1%}; with the best settings, median"
+        f" {-median(one.change(one.best_s) for one in tuned):.1%}"
     )
-    return 0 if near >= TARGET * len(tuned) and not slower else 1
+    print(
+        f"without tuning, best or within {WITHIN:.0%}:"
+        f" {sum(one.excess(one.default_s) <= WITHIN for one in tuned)} of {len(tuned)}"
+    )
+    print(f"CPU time: {sum(one.cpu_s for one in tuned) / len(tuned):.1f} s a program")
+    near, slower = counts[""]
+    return 0 if near >= target and not slower else 1
 
 
 if __name__ == "__main__":
