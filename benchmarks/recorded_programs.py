@@ -60,7 +60,9 @@ def results(
         raise BadInput("write 1 or more programs and 1 or more workers")
     known, end = read_lines(given.file, kind) if given.file is not None else ([], 0)
     if other := {one.seed for one in known} - {given.seed}:
-        raise BadInput(f"{given.file} has programs of seed {other.pop()}, not {given.seed}: name another file")
+        raise BadInput(
+            f"{given.file} has programs of seed {other.pop()}, not {given.seed}: name another file"
+        )
     found = {one.number: one for one in known if one.number < given.programs}
     for one in found.values():
         show(one)
@@ -85,9 +87,7 @@ def _kept(computed: Iterator[Result], file: Path | None, end: int) -> Iterator[R
             yield one
 
 
-def _computed(
-    numbers: Sequence[int], work: Callable[[int], Result], workers: int
-) -> Iterator[Result]:
+def _computed(numbers: Sequence[int], work: Callable[[int], Result], workers: int) -> Iterator[Result]:
     """The results, as soon as each is known."""
     if workers == 1:
         yield from map(work, numbers)

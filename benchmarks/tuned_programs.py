@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
@@ -57,7 +57,7 @@ from offbeat.predict.predict import traced_program
 from offbeat.program import simulated_trace
 from offbeat.program.alternatives import times_alone
 from offbeat.program.load import Program
-from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
+from offbeat.program.schema import Family, NoiseSection, PhaseSection, ProgramFile
 from offbeat.program.simulate import lockstep, prepare
 from offbeat.program.steps import communicators_of
 from offbeat.program_tuning.conclusion import conclude
@@ -77,7 +77,7 @@ from offbeat.tuning.write import plan_of
 from offbeat.units import format_size, format_time
 
 PROGRAMS, SIDE = 100, 32
-FAMILY = "mpich"
+FAMILY: Family = "mpich"
 PLATFORM = "paper"
 SHARE = 0.95
 """Of the time that another algorithm can change, in the calls that are measured: the default of 'tune'."""
@@ -134,10 +134,7 @@ class Library(SimEngine):
         variable, _ = LIBRARIES[self.family].forcing_variable(collective)
         return [
             Algorithm(collective=collective, name=DEFAULT),
-            *(
-                structs.replace(one, settings={variable: one.name})
-                for one in super().algorithms(collective)
-            ),
+            *(structs.replace(one, settings={variable: one.name}) for one in super().algorithms(collective)),
         ]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:

@@ -1,4 +1,4 @@
-"""The benchmark of 'offbeat tune' on random programs, with 16 ranks: what it finds, and that it can be killed."""
+"""The benchmark of 'offbeat tune' on random programs, with 16 ranks: what it finds, and killed runs."""
 
 from __future__ import annotations
 

@@ -38,8 +38,9 @@ def fastest_algorithms(phase: PhaseSection, ranks: int, platform: Platform) -> l
 def times_alone(
     phase: PhaseSection, ranks: int, platform: Platform, *, most_messages: int = MOST_MESSAGES
 ) -> list[tuple[float, SimulatedAlgorithm]]:
-    """The algorithms of a collective and family with their times in seconds if all ranks call it together, the
-    fastest first; those with more than ``most_messages`` are left out.
+    """The algorithms of a collective and family, and their times in seconds if all ranks call it together.
+
+    The fastest comes first; those with more than ``most_messages`` are left out.
 
     Empty if the simulator has none.
     """

@@ -36,8 +36,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     apart. ``alone`` are the algorithms that would be best for each of them.
     ``change`` is the difference from the library's default as a share of the run time, summed over call sites
     (negative: a gain); None if the default was not measured. It is the measured difference, relative to the
-    measured time of the default, of the time that the calls of each configuration took in the trace. ``run_s``
-    is the run time of the trace, from MPI_Init to the end, as a mean over processes.
+    measured time of the default, of the time that the calls of each configuration took in the trace.
+    ``run_s`` is the run time of the trace, from MPI_Init to the end, as a mean over processes.
     """
 
     configurations: list[Configuration]

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
@@ -47,8 +46,8 @@ class _Events(Columns, eq=False):
 def critical_shares(
     trace: Trace, rows: Sequence[CallSiteStats], *, most_calls: int = MOST_CALLS
 ) -> list[float]:
-    """For each row of ``Summary.group_rows``: by how much the run becomes shorter, as a mean over ranks, if the
-    last delays of its calls do, as a share of their mean over ranks.
+    """For each row of ``Summary.group_rows``: by how much the run becomes shorter if the last delays of its
+    calls do, both as means over ranks.
 
     1 if the order of the calls is unknown: in a sampled trace, and if a rank's threads call at the same time.
     """
@@ -91,9 +90,9 @@ def _events_of(
     events, call = matched.events.select(is_used), call[is_used]
     return _Events(
         call=number + call,
-        rank=trace.communicators.world_ranks(
-            calls.communicator[call], events.caller >> PLACE_BITS
-        ).astype(np.int64),
+        rank=trace.communicators.world_ranks(calls.communicator[call], events.caller >> PLACE_BITS).astype(
+            np.int64
+        ),
         enter_ns=events.enter_ns,
         exit_ns=events.exit_ns,
         row=_rows_of(trace, rows, calls)[call],
@@ -115,10 +114,10 @@ def _rows_of(trace: Trace, rows: Sequence[CallSiteStats], calls: Calls) -> NDArr
 def _repeated(
     events: _Events, has_next: NDArray[np.bool_], rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each row: how much earlier ranks leave their last call if its calls are shorter, and the last delays
-    of its calls, both as means over ranks in ns, (rows,).
+    """For each row: how much earlier ranks leave their last call if its calls are shorter, and the last
+    delays of its calls, both as means over ranks in ns, (rows,).
 
-    ``events`` are sorted by ranks and their times; ``has_next`` says whether the next one is of the same rank.
+    ``events`` are sorted by rank and time; ``has_next`` says whether the next one is of the same rank.
     """
     _, events.call = np.unique(events.call, return_inverse=True)
     by_call = np.argsort(events.call, kind="stable")
