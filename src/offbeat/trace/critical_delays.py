@@ -10,7 +10,7 @@ latest column count if a call on the rows follows.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ from offbeat.trace.lane_windows import Columns
 from offbeat.trace.match import MatchedCalls, Matcher
 from offbeat.trace.read import Trace
 
-MOST_CALLS = 20_000
-"""The calls at the beginning of a trace that are repeated: some seconds."""
+MOST_CALLS, MOST_ARRIVALS = 20_000, 2_000_000
+"""The first calls of a trace that are repeated, and the arrivals of ranks at them: some seconds."""
 
 SHORTER = 0.25
 """The share by which last delays are shortened."""
@@ -49,33 +49,43 @@ def critical_shares(
     """For each row of ``Summary.group_rows``: by how much the run becomes shorter if the last delays of its
     calls do, both as means over ranks.
 
-    1 if the order of the calls is unknown: in a sampled trace, and if a rank's threads call at the same time.
+    1 if the order of the calls is unknown: in a sampled trace, and if a rank's threads call at the same time;
+    and for rows without calls among the first ``most_calls``.
     """
     if trace.every > 1 or not rows:
         return [1.0] * len(rows)
-    events = _Events.concatenate(list(_first_calls(trace, rows, most_calls)))
-    order = np.lexsort((events.enter_ns, events.rank))
-    events = events.select(order)
+    events = _first_calls(trace, rows, most_calls)
     follows = events.rank[1:] == events.rank[:-1]
     if (follows & (events.enter_ns[1:] < events.exit_ns[:-1])).any():
         return [1.0] * len(rows)
-    earlier_ns, delays_ns = _repeated(events, np.append(follows, False)[: len(events)], len(rows))
+    repeated = _repeated(events, np.append(follows, False)[: len(events)], len(rows))
+    if repeated is None:
+        return [1.0] * len(rows)
+    earlier_ns, delays_ns = repeated
     return [
         float(earlier / (SHORTER * delay)) if delay > 0 else 1.0
         for earlier, delay in zip(earlier_ns, delays_ns, strict=True)
     ]
 
 
-def _first_calls(trace: Trace, rows: Sequence[CallSiteStats], most_calls: int) -> Iterator[_Events]:
-    number = 0
+def _first_calls(trace: Trace, rows: Sequence[CallSiteStats], most_calls: int) -> _Events:
+    """The first calls by their last arrivals, sorted by rank and time."""
+    parts, number, arrivals = [_Events()], 0, 0
     for matched in Matcher(trace).batches():
         calls = analyse_calls(matched)
         if len(calls) != len(matched.starts):  # there are completions of calls whose issue was not recorded
             continue
-        yield _events_of(trace, rows, matched, calls, number)
-        number += len(calls)
-        if number >= most_calls:
-            return
+        parts.append(_events_of(trace, rows, matched, calls, number))
+        number, arrivals = number + len(calls), arrivals + len(parts[-1])
+        if number >= most_calls or arrivals >= MOST_ARRIVALS:
+            break
+    events = _Events.concatenate(parts)
+    last_ns = np.full(number, np.iinfo(np.int64).min)
+    np.maximum.at(last_ns, events.call, events.enter_ns)
+    is_first = np.zeros(number, np.bool_)
+    is_first[np.argsort(last_ns, kind="stable")[:most_calls]] = True
+    events = events.select(is_first[events.call])
+    return events.select(np.lexsort((events.enter_ns, events.rank)))
 
 
 def _events_of(
@@ -113,9 +123,9 @@ def _rows_of(trace: Trace, rows: Sequence[CallSiteStats], calls: Calls) -> NDArr
 
 def _repeated(
     events: _Events, has_next: NDArray[np.bool_], rows: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """For each row: how much earlier ranks leave their last call if its calls are shorter, and the last
-    delays of its calls, both as means over ranks in ns, (rows,).
+    delays of its calls, both as means over ranks in ns, (rows,). None if calls wait for each other.
 
     ``events`` are sorted by rank and time; ``has_next`` says whether the next one is of the same rank.
     """
@@ -148,4 +158,4 @@ def _repeated(
         following = following[following >= 0]
         np.subtract.at(missing, following, 1)
         ready.extend(np.unique(following[missing[following] == 0]).tolist())
-    return earlier_ns.mean(axis=1), delays_ns
+    return (earlier_ns.mean(axis=1), delays_ns) if not missing.any() else None
