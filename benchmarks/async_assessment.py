@@ -1,31 +1,28 @@
 """How often 'offbeat async advise' is right about programs that it has not seen.
 
-    python benchmarks/async_assessment.py [PROGRAMS [SEED [RECORD]]]
+    python benchmarks/async_assessment.py [PROGRAMS [SEED [FILE]]] [--workers 1]
 
 Random programs on the platform fritz. Each is assessed with short simulations. The truth is an assessment
 with three times as many iterations and other seeds. Prints a line for each program whose short assessment is
 wrong, how often each verdict is given and true, how often the verdict is right, and how often it is "helps"
 for a program that loses. The target: right for 90% of 200 programs, and no "helps" that is a loss.
-200 programs take hours of CPU time; the file RECORD keeps each result, and the same command continues.
+200 programs take hours of CPU time; the file FILE keeps each result, and the same command continues.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-from msgspec import Struct
+from recorded_programs import OfProgram, arguments, generator_of, random_weights, results
 
 from offbeat.assessment.assess import LEAST_GAIN, Assessment, assess, helps, iterations_for
-from offbeat.campaign.append import AppendFile, encode_lines, read_checked_lines
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import machine
-from offbeat.platform.machine import Platform
 from offbeat.program.load import Program, loads
-from offbeat.progress_bar import ProgressBar
 
 PROGRAMS = 200
 LONGER = 3
@@ -60,8 +57,7 @@ def random_program(generator: np.random.Generator, number: int) -> Program:
 def _weights(generator: np.random.Generator, ranks: int) -> list[str]:
     if generator.random() < 0.5:
         return []
-    weights = 1 + generator.uniform(0, 0.6) * generator.random(ranks)
-    return [f"weights = {[round(float(weight), 4) for weight in weights]}"]
+    return [f"weights = {random_weights(generator, ranks)}"]
 
 
 def _collective(generator: np.random.Generator) -> list[str]:
@@ -85,10 +81,9 @@ def _noise(generator: np.random.Generator, memory: int) -> list[str]:
     ]
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class Compared(OfProgram, frozen=True, kw_only=True):
     """What the assessment said of a program, and what is true; gains as fractions."""
 
-    number: int
     said: str
     truth: str
     best: float
@@ -96,43 +91,21 @@ class Compared(Struct, frozen=True, kw_only=True):
     loses: bool
 
 
-def arguments() -> tuple[int, int, Path | None]:
-    """The number of programs, the seed, and the file that keeps the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("programs", nargs="?", type=int, default=PROGRAMS)
-    parser.add_argument("seed", nargs="?", type=int, default=1)
-    parser.add_argument("record", nargs="?", type=Path)
-    given = parser.parse_args()
-    return given.programs, given.seed, given.record
-
-
-def main(programs: int, seed: int, path: Path | None) -> int:
+def main() -> int:
     """Compare assessment with the truth; 0 if the target is met, else 1."""
-    platform = machine.load("fritz")
-    known = read_checked_lines(path, Compared) if path is not None else None
-    record = AppendFile(path, known.end) if path is not None and known is not None else None
-    compared: dict[int, Compared] = {one.number: one for one in (known.items if known is not None else [])}
-    with ProgressBar("assess random programs") as bar:
-        for number in range(programs):
-            bar.update(done=number, total=programs)
-            bar.print_periodically(f"{number} of {programs} programs")
-            if number in compared:
-                continue
-            one = compare(random_program(np.random.default_rng([seed, number]), number), number, platform)
-            compared[number] = one
-            if record is not None:
-                record.append(encode_lines([one]))
-            if one.said != one.truth:
-                print(_line(one), flush=True)
-    return _report([compared[number] for number in range(programs)])
+    given = arguments(__doc__, PROGRAMS).parse_args()
+    return _report(results(given, Compared, partial(compare, seed=given.seed), _show, "assess programs"))
 
 
-def compare(program: Program, number: int, platform: Platform) -> Compared:
+def compare(number: int, seed: int) -> Compared:
     """Assess a program with short simulations, and with long ones and other seeds."""
+    platform = machine.load("fritz")
+    program = random_program(generator_of(seed, number), number)
     assessment = assess(program, platform)
     long = iterations_for(program, platform) * LONGER
     truth = assess(program.resized(seed=program.file.seed + 10_000), platform, iterations=long)
     return Compared(
+        seed=seed,
         number=number,
         said=assessment.verdict,
         truth=truth.verdict,
@@ -142,6 +115,11 @@ def compare(program: Program, number: int, platform: Platform) -> Compared:
     )
 
 
+def _show(one: Compared) -> None:
+    if one.said != one.truth:
+        print(_line(one), flush=True)
+
+
 def _line(one: Compared) -> str:
     return (
         f"random {one.number}: assessment '{one.said}', truth '{one.truth}';"
@@ -149,7 +127,7 @@ def _line(one: Compared) -> str:
     )
 
 
-def _report(compared: list[Compared]) -> int:
+def _report(compared: Sequence[Compared]) -> int:
     right = sum(one.said == one.truth for one in compared)
     false_help = sum(one.said == "helps" and one.loses for one in compared)
     for (said, true), count in sorted(Counter((one.said, one.truth) for one in compared).items()):
@@ -169,6 +147,6 @@ def _gains(truth: Assessment) -> bool:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*arguments()))
+        sys.exit(main())
     except (BadInput, RunFailed) as error:
         sys.exit(f"async_assessment: {error}")

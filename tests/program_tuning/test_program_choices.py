@@ -141,3 +141,21 @@ def test_predictions_use_the_layout_of_the_calls() -> None:
         table, _ = configuration_for(calls, source)
         cell = table.configuration
         assert (cell.communicators, cell.stride) == (communicators, stride)
+
+
+def test_calls_that_share_a_rule_weigh_as_in_the_trace() -> None:
+    """Columns took a tenth of the measured time in the trace, as other columns were late: rows decide."""
+    rows = part(ROWS, 100, {"ring": 1e-3, "linear": 3e-3, "default": 2e-3})
+    columns = part(COLUMNS, 100, {"ring": 9e-3, "linear": 1e-3, "default": 5e-3})
+    late = structs.replace(columns, calls=structs.replace(columns.calls, last_delay_s=0.5e-3))
+    assert gains_of([rows, columns])[0].algorithm == "linear", "1 ms more, and 4 ms less"
+    (one,) = gains_of([rows, late])
+    assert one.algorithm == "ring", "1 ms less, and 0.4 ms more"
+    assert one.share == pytest.approx(100 * (-1e-3 + 0.4e-3))
+
+
+def test_only_delays_that_prolong_the_run_are_gains() -> None:
+    calls = part(ROWS, 100, {"ring": 1e-3, "default": 2e-3})
+    hidden = structs.replace(calls, calls=structs.replace(calls.calls, critical=0.1))
+    assert gains_of([calls])[0].share == pytest.approx(-0.1)
+    assert gains_of([hidden])[0].share == pytest.approx(-0.01)

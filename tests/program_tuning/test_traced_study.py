@@ -96,6 +96,19 @@ def test_the_heaviest_calls_that_reach_the_share_are_selected(tmp_path: Path) ->
     assert every.covered == pytest.approx(1.0)
 
 
+def test_ranks_that_leave_early_do_not_make_a_call_light(tmp_path: Path) -> None:
+    """A bcast that one rank leaves late delays all in the next call, as much as an allreduce of this time."""
+    trace_files = files(4)
+    for rank, one in enumerate(trace_files):
+        one.header["ended_ns"] = 10_000_000
+        late_ns = 900_000 if rank == 3 else 100_000
+        one.call(1_000_000, 1_000_000 + late_ns, sequence=0, bytes=8, function="MPI_Bcast")
+        one.call(5_000_000 + late_ns, 6_300_000, sequence=1, bytes=8)
+    selected = selected_from(write(tmp_path / "trace", trace_files), 0.6)
+    assert [(one.collective, one.share) for one in selected.calls] == [("bcast", pytest.approx(0.09))]
+    assert selected.tunable_share == pytest.approx(0.13)
+
+
 def test_calls_without_bytes_are_left_out_with_a_reason(tmp_path: Path) -> None:
     selected = selected_from(pattern_trace(tmp_path / "trace", DELAYS, bytes=0, operation_us=100))
     assert not selected.calls

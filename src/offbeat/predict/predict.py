@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import compress
 
 from msgspec import Struct, structs
 
@@ -20,7 +21,7 @@ from offbeat.predict.prediction import (
 )
 from offbeat.predict.recorded import RecordedRun, TracedCalls, calls_of, recorded_run
 from offbeat.select.choose import Choice
-from offbeat.select.table import RECORDED
+from offbeat.select.table import RECORDED, Configuration
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.read import Trace
 from offbeat.trace.recommendation import choose_row, tuning_order
@@ -71,8 +72,8 @@ def covered_parts(
     """All calls that results cover, as parts of one prediction, and notes; without those of little weight."""
     rows, _ = covered(summary, source)
     run = recorded_run(trace, summary, rows)
-    heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
-    light = [calls for calls in run.calls if calls.total_s < LEAST_WEIGHT * run.run_s]
+    heavy = _heavy(run, source)
+    light = [calls for calls in run.calls if calls not in heavy]
     parts, notes = [], list(source.notes)
     if heavy and light:
         share = sum(calls.total_s for calls in light) / run.run_s
@@ -86,6 +87,21 @@ def covered_parts(
         parts.append(part)
         notes += more
     return run, parts, notes
+
+
+def _heavy(run: RecordedRun, source: Measurements) -> list[TracedCalls]:
+    """The calls that take LEAST_WEIGHT of the run; and others that share a rule of a tuning file with them,
+    but were measured on other communicators: an algorithm that is good for the former may be bad for them."""
+    cells = [configuration_for(calls, source)[0].configuration for calls in run.calls]
+    is_heavy = [calls.total_s >= LEAST_WEIGHT * run.run_s for calls in run.calls]
+    heavy = set(compress(cells, is_heavy))
+    rules = {_rule_of(cell) for cell in heavy}
+    shares_rule = [_rule_of(cell) in rules and cell not in heavy for cell in cells]
+    return [calls for calls, own, other in zip(run.calls, is_heavy, shares_rule, strict=True) if own or other]
+
+
+def _rule_of(cell: Configuration) -> tuple[str, int, int]:
+    return cell.collective, cell.p, cell.bytes
 
 
 def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:

@@ -28,6 +28,7 @@ from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
 from offbeat.select.table import RECORDED, DelayTable
 from offbeat.study.algorithm import DEFAULT
+from offbeat.tuning.plan import rule_key
 from offbeat.tuning.write import plan_of
 
 
@@ -116,7 +117,7 @@ def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
         each = Estimate.exact(part.calls.last_delay_s)
-    return each.times(part.calls.number * part.calls.share) if each is not None else None
+    return each.times(part.calls.weight) if each is not None else None
 
 
 def run_times(recorded: RecordedRun, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
@@ -211,7 +212,7 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
     Imported measurements with unknown settings have no tuning plan: then the part's own choice.
     """
     try:
-        rules = plan_of(source.results, chosen).rules
+        plan = plan_of(source.results, chosen)
     except RunFailed:  # every decision is left to the library
         return lambda part: DEFAULT
     except BadInput:
@@ -219,14 +220,9 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
         return lambda part: algorithm_of.get(part.table.configuration, DEFAULT)
 
     def algorithm(part: Part) -> str:
-        calls = part.calls
-        for rule in rules.get(calls.collective, []):
-            if (
-                rule.p_low <= calls.processes <= rule.p_high
-                and rule.bytes_low <= calls.size_bytes <= rule.bytes_high
-            ):
-                return rule.algorithm.name
-        return DEFAULT
+        collective, processes, _ = rule_key(part.table.configuration, plan.family)
+        rule = plan.rule_for(collective, processes, part.calls.size_bytes)
+        return rule.algorithm.name if rule is not None else DEFAULT
 
     return algorithm
 

@@ -3,7 +3,8 @@
 The run time is the mean over ranks, from MPI_Init to the end. A call contributes its last delay d̂ (last exit
 − last arrival): before the last arrival, ranks compute or wait, which no algorithm changes. The computing
 time is therefore run time − Σ d̂ over the calls. Calls on a communicator of some ranks are weighted with the
-share of these ranks, calls of several threads with the share of a thread.
+share of these ranks, calls of several threads with the share of a thread; and all calls with the share of
+their d̂ that prolongs the run (:mod:`offbeat.trace.critical_delays`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
+from offbeat.trace.critical_delays import critical_shares
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
 from offbeat.trace.recommendation import NO_OPERATION
@@ -34,7 +36,8 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
     """Calls of one site, communicator, collective and size class.
 
     ``number`` is the number of calls in the run; if every Nth was recorded, each recorded call represents N
-    calls, or those left on its communicator. ``share`` is the share of the communicator in all ranks.
+    calls, or those left on its communicator. ``share`` is the share of the communicator in all ranks,
+    ``critical`` the share of the last delays that prolongs the run.
     ``last_delay_s`` and ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time.
     ``short`` is the prefix of the names of patterns that were extracted from these calls. ``size_bytes`` is
     the mean message size; ``spent_s`` the time in these calls, summed over ranks. ``layout`` is how all
@@ -56,11 +59,17 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
     spent_s: float = 0.0
     in_place: bool = False
     layout: CommunicatorLayout | None = None
+    critical: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """By how much the run becomes longer if each of the calls does, both in seconds."""
+        return self.number * self.share * self.critical
 
     @property
     def total_s(self) -> float:
         """The recorded contribution of the calls to the run time, in seconds."""
-        return self.number * self.share * self.last_delay_s
+        return self.weight * self.last_delay_s
 
     @property
     def size(self) -> str:
@@ -98,7 +107,10 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
         library=summary.library,
         processes=summary.processes,
         run_s=summary.mean_run_s,
-        calls=[calls_of(row, summary) for row in rows],
+        calls=[
+            structs.replace(calls_of(row, summary), critical=critical)
+            for row, critical in zip(rows, critical_shares(trace, rows), strict=True)
+        ],
         notes=[*summary.notes, *_sampled(rows, trace.every)],
         all_calls=all_calls(summary),
         spent_s=summary.spent_s,

@@ -66,6 +66,7 @@ def _part(part: Part) -> dict[str, Any]:
         "calls": calls.description,
         "number": calls.number,
         "share_of_ranks": calls.share,
+        "critical_share": calls.critical,
         "last_delay_s": calls.last_delay_s,
         "skew_s": calls.skew_s,
         "cell": part.table.configuration,

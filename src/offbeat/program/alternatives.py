@@ -32,17 +32,28 @@ def fastest_algorithms(phase: PhaseSection, ranks: int, platform: Platform) -> l
 
     Empty if the simulator has none.
     """
+    return [algorithm for _, algorithm in times_alone(phase, ranks, platform)]
+
+
+def times_alone(
+    phase: PhaseSection, ranks: int, platform: Platform, *, most_messages: int = MOST_MESSAGES
+) -> list[tuple[float, SimulatedAlgorithm]]:
+    """The algorithms of a collective and family, and their times in seconds if all ranks call it together.
+
+    The fastest comes first; those with more than ``most_messages`` are left out.
+
+    Empty if the simulator has none.
+    """
     alone_s: list[tuple[float, SimulatedAlgorithm]] = []
     for algorithm in algorithms(phase.collective, phase.family):
         sent = messages_of_call(phase, algorithm, ranks, platform)
-        if sent is None or sent > MOST_MESSAGES:
+        if sent is None or sent > most_messages:
             continue
         call = structs.replace(phase, algorithm=algorithm.name, every=1)
         file = ProgramFile(ranks=ranks, iterations=1, phase=[call])
         alone = lockstep(Program(file=file, path="", text=""), platform)
         alone_s.append((alone.iteration_s, algorithm))
-    alone_s.sort(key=lambda item: item[0])
-    return [algorithm for _, algorithm in alone_s]
+    return sorted(alone_s, key=lambda item: item[0])
 
 
 def messages_of_iteration(program: Program, platform: Platform) -> float:

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import LIBRARIES
-from offbeat.predict.measured_configuration import Estimate
+from offbeat.predict.measured_configuration import Estimate, total
 from offbeat.predict.predict import TracedProgram
 from offbeat.predict.prediction import Part, changes, common, part_time
 from offbeat.predict.recorded import RecordedRun
@@ -39,9 +39,9 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     apart. ``alone`` are the algorithms that would be best for each of them.
     ``change`` is the difference from the library's default as a share of the run time, summed over call sites
     (negative: a gain); None if the default was not measured. It is the measured difference, relative to the
-    measured time of the default, of the time that these calls took in the trace. ``run_s`` is the run time of
-    the trace, from MPI_Init to the end, as a mean over processes. ``is_settable``: a tuning file of the
-    library can set an algorithm for these calls.
+    measured time of the default, of the time that the calls of each configuration took in the trace.
+    ``run_s`` is the run time of the trace, from MPI_Init to the end, as a mean over processes.
+    ``is_settable``: a tuning file of the library can set an algorithm for these calls.
     """
 
     configurations: list[Configuration]
@@ -128,17 +128,14 @@ def _gain(
 ) -> ExpectedGain:
     cells = list(dict.fromkeys(part.table.configuration for part in parts))
     alone = [chosen[cell] for cell in cells]
-    algorithm = alone[0] if len(set(alone)) == 1 else _best_for_all(parts)
-    algorithms, ran = [algorithm] * len(parts), [DEFAULT] * len(parts)
-    by_condition = changes(parts, algorithms, ran)
-    condition = list(by_condition)[-1] if by_condition else ""
-    defaults = [part_time(part, DEFAULT, condition) for part in parts] if condition else []
-    default_s = sum(one.time_s for one in defaults if one is not None)
-    recorded_share = sum(part.calls.total_s for part in parts) / run.run_s
+    condition = common(parts)[-1]
+    algorithm = alone[0] if len(set(alone)) == 1 else _best_for_all(parts, condition)
+    each = [_change(part, algorithm, condition) for part in parts]
+    known = [one for one in each if one is not None]
     return ExpectedGain(
         configurations=cells,
         algorithm=algorithm,
-        change=by_condition[condition].times(recorded_share / default_s) if default_s > 0 else None,
+        change=total(known).times(1 / run.run_s) if len(known) == len(parts) else None,
         run_s=run.run_s,
         calls=[part.calls.description for part in parts],
         alone=alone,
@@ -152,9 +149,17 @@ def _is_settable(cell: Configuration, launched: int, family: str) -> bool:
     return not by_launch or cell.processes == launched
 
 
-def _best_for_all(parts: Sequence[Part]) -> str:
-    """The algorithm with the shortest time of all parts, of those that may be chosen for each of them."""
-    condition = common(parts)[-1]
+def _change(part: Part, algorithm: str, condition: str) -> Estimate | None:
+    """The measured difference from the default, relative to the measured time of the default, of the time
+    that these calls took in the trace; None if one of them was not measured."""
+    default, difference = part_time(part, DEFAULT, condition), changes([part], [algorithm], [DEFAULT])
+    if default is None or default.time_s <= 0 or condition not in difference:
+        return None
+    return difference[condition].times(part.calls.total_s / default.time_s)
+
+
+def _best_for_all(parts: Sequence[Part], condition: str) -> str:
+    """The algorithm with the largest gain over all parts, of those that may be chosen for each of them."""
     usable = [
         {
             name
@@ -163,12 +168,12 @@ def _best_for_all(parts: Sequence[Part]) -> str:
         }
         for part in parts
     ]
-    times: dict[str, float] = {}
+    gains: dict[str, float] = {}
     for name in sorted(set.intersection(*usable)):
-        each = [part_time(part, name, condition) for part in parts]
+        each = [_change(part, name, condition) for part in parts]
         if all(one is not None for one in each):
-            times[name] = sum(one.time_s for one in each if one is not None)
-    return min(times, key=lambda name: times[name], default=DEFAULT)
+            gains[name] = sum(one.time_s for one in each if one is not None)
+    return min(gains, key=lambda name: gains[name], default=DEFAULT)
 
 
 def expected_share(gains: Sequence[ExpectedGain]) -> float:
@@ -192,11 +197,17 @@ def program_choices(
 ) -> list[TrialChoice]:
     """The library's own decisions, and those of :func:`compared` that differ from each other."""
     choices = [TrialChoice(name=DEFAULT)]
-    for name, used in compared(gains).items():
-        one = planned(results, installation, name, _only(chosen, used))
+    for name, used in tuned_choices(chosen, gains).items():
+        one = planned(results, installation, name, used)
         if one.rules and all(one.rules != other.rules for other in choices):
             choices.append(one)
     return choices
+
+
+def tuned_choices(chosen: Sequence[Choice], gains: Sequence[ExpectedGain]) -> dict[str, list[Choice]]:
+    """The choices of :func:`compared` by their names: of each configuration, its algorithm or the library's
+    own decision."""
+    return {name: _only(chosen, used) for name, used in compared(gains).items()}
 
 
 def _only(chosen: Sequence[Choice], used: Sequence[ExpectedGain]) -> list[Choice]:

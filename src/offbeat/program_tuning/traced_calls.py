@@ -2,7 +2,9 @@
 
 Another algorithm changes the time after the last arrival of blocking collectives. It changes neither the
 waiting for late ranks nor nonblocking calls. The heaviest calls are selected until they cover a stated share
-of the time that can change.
+of the time that can change. This is the last delay d̂ of a call, for each of its ranks: those that leave
+before the last one wait for it in a later call. Calls that share a rule of a tuning file with selected ones
+are measured, too: whatever is chosen changes them as well.
 """
 
 from __future__ import annotations
@@ -88,53 +90,82 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     """The heaviest calls that together take ``share`` of the time that another algorithm can change."""
     run_s = summary.thread_run_s
     ranked = tunable(summary)
-    tunable_s = sum(one.operation_s for one, _ in ranked)
+    tunable_s = sum(one.tunable_s for one in ranked)
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    for one, whole in ranked if tunable_s >= LEAST_GAIN * run_s else []:
-        if run_s <= 0 or one.operation_s < LEAST_SHARE * run_s or covered_s >= share * tunable_s:
-            break
-        why_not, selected = _selected(trace, one, measured_size(whole), run_s)
+    for one in _heaviest(ranked, share * tunable_s, run_s) if tunable_s >= LEAST_GAIN * run_s else []:
+        why_not, selected = _selected(trace, one, run_s)
         if selected is None:
-            notes.append(f"{one.name} is not measured: {why_not}")
+            notes.append(f"{one.calls.name} is not measured: {why_not}")
             continue
-        covered_s += one.operation_s
+        covered_s += one.tunable_s
         calls.append(selected)
     return Selected(
         calls=calls,
-        tunable_share=tunable_s / run_s if run_s > 0 else 0.0,
+        tunable_share=min(tunable_s / run_s, 1.0) if run_s > 0 else 0.0,
         covered=covered_s / tunable_s if tunable_s > 0 else 0.0,
         waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
         notes=notes,
     )
 
 
-def tunable(summary: Summary) -> list[tuple[Candidate, Candidate]]:
-    """The candidates whose algorithm can be chosen, the heaviest first: the calls of one layout, and those of
-    all layouts.
+class Tunable(Struct, frozen=True, kw_only=True, eq=False):
+    """Calls of one layout whose algorithm can be chosen.
 
-    Calls on all rows of a process grid and calls on all its columns are measured separately, with the same
-    size: a tuning file has one rule for both.
+    ``rule`` are the calls of all layouts: a tuning file has one rule for them, so that they are measured with
+    the same size. ``tunable_s`` is the time that another algorithm can change, summed over ranks.
     """
-    grouped = structs.replace(summary, rows=summary.group_rows)
-    parts = []
-    for one in candidates(grouped):
+
+    calls: Candidate
+    rule: Candidate
+    tunable_s: float
+
+
+def tunable(summary: Summary) -> list[Tunable]:
+    """The calls whose algorithm can be chosen, the heaviest first; those on all rows of a process grid and
+    those on all its columns are two of them."""
+    found = []
+    for one in candidates(structs.replace(summary, rows=summary.group_rows)):
         by_layout: dict[CommunicatorLayout | None, list[CallSiteStats]] = {}
         for row in one.rows:
             by_layout.setdefault(row.layout, []).append(row)
-        parts += [(structs.replace(one, rows=rows), one) for rows in by_layout.values()]
-    usable = [pair for pair in parts if not pair[0].why_not and pair[0].operation_s > 0]
-    return sorted(usable, key=lambda pair: -pair[0].operation_s)
+        found += [
+            Tunable(
+                calls=structs.replace(one, rows=sorted(rows, key=lambda row: -_tunable_s(row))),
+                rule=one,
+                tunable_s=sum(map(_tunable_s, rows)),
+            )
+            for rows in by_layout.values()
+        ]
+    usable = [one for one in found if not one.rule.why_not and one.calls.operation_s > 0]
+    return sorted(usable, key=lambda one: -one.tunable_s)
 
 
-def _selected(
-    trace: Trace, one: Candidate, size: tuple[int, str], run_s: float
-) -> tuple[str, SelectedCalls | None]:
-    """The calls of a candidate, or why they cannot be measured."""
-    rows = sorted(with_arrivals(one.rows), key=lambda row: -row.operation_s)
+def _tunable_s(row: CallSiteStats) -> float:
+    """The last delay of a row's calls for each rank; the time after the last arrival where it is unknown."""
+    last_delay_s = row.last_delay.mean_s
+    if math.isnan(last_delay_s):
+        return row.operation_s
+    return row.run_calls * row.processes * last_delay_s
+
+
+def _heaviest(ranked: Sequence[Tunable], enough_s: float, run_s: float) -> list[Tunable]:
+    """The heaviest calls until they take ``enough_s``, and those that share a rule with one of them."""
+    heaviest: list[Tunable] = []
+    for one in ranked:
+        if one.tunable_s < LEAST_SHARE * run_s or sum(heavy.tunable_s for heavy in heaviest) >= enough_s:
+            break
+        heaviest.append(one)
+    return [one for one in ranked if any(one.rule is heavy.rule for heavy in heaviest)]
+
+
+def _selected(trace: Trace, tunable_calls: Tunable, run_s: float) -> tuple[str, SelectedCalls | None]:
+    """The calls to measure, or why they cannot be measured."""
+    one = tunable_calls.calls
+    rows = with_arrivals(one.rows)
     layout = one.rows[0].layout or CommunicatorLayout(p=one.processes)
-    measured_bytes, datatype = size
+    measured_bytes, datatype = measured_size(tunable_calls.rule)
     if not measured_bytes and collective_name(one.collective) != "barrier":
         return "its messages are empty", None
     nodes, ppn = _placement(trace, layout, rows[0] if rows else one.rows[0])
@@ -149,7 +180,7 @@ def _selected(
         nodes=nodes,
         ppn=ppn,
         skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
-        share=one.operation_s / run_s,
+        share=tunable_calls.tunable_s / run_s,
         layout=layout,
     )
 

@@ -85,15 +85,19 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
 
     The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
-    algorithm = named(job.collective, job.family, job.algorithm)
+    return call_of(job).refusal(memory_bytes)
+
+
+def call_of(job: Job) -> SimulatedCall:
+    """The call of a job. Raises :class:`BadInput` for an unknown algorithm."""
     return SimulatedCall(
-        algorithm=algorithm,
+        algorithm=named(job.collective, job.family, job.algorithm),
         layout=job.layout,
         root=job.root,
         elements=job.bytes // job.element_bytes,
         element_bytes=job.element_bytes,
         node_of_rank=job.node_of_rank.tolist(),
-    ).refusal(memory_bytes)
+    )
 
 
 class SimulatedCall(Struct, frozen=True, kw_only=True, eq=False):

@@ -90,6 +90,13 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     released: dict[str, str] = {}
     sources: list[str] = []
 
+    def rule_for(self, collective: str, p: int, size: int) -> Rule | None:
+        """The rule for calls of ``size`` bytes; None if the library decides. ``p`` as in :func:`rule_key`."""
+        for rule in self.rules.get(collective, []):
+            if rule.p_low <= p <= rule.p_high and rule.bytes_low <= size <= rule.bytes_high:
+                return rule
+        return None
+
     @property
     def extent(self) -> str:
         """The sizes that rules cover, in a sentence."""
