@@ -61,11 +61,20 @@ from offbeat.program.schema import Family, NoiseSection, PhaseSection, ProgramFi
 from offbeat.program.simulate import lockstep, prepare
 from offbeat.program.steps import communicators_of
 from offbeat.program_tuning.conclusion import conclude
-from offbeat.program_tuning.program_choices import TUNED, complete, expected_gains, tuned_choices
-from offbeat.program_tuning.stages import FEWEST_ROUNDS
+from offbeat.program_tuning.in_program import IN_PROGRAM, fastest_in_program
+from offbeat.program_tuning.program_choices import (
+    TUNED,
+    ExpectedGain,
+    complete,
+    expected_gains,
+    tuned_choices,
+    with_algorithms,
+)
 from offbeat.program_tuning.traced_calls import Selected, select_calls
 from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
+from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS
 from offbeat.results.read import Results, read_study
+from offbeat.select.choose import Choice
 from offbeat.simulation.exits import Job, call_of
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
@@ -352,11 +361,12 @@ class Tries(Struct, frozen=True, kw_only=True):
     """What 'offbeat tune' tries in its trial beside the default: none if nothing is expected to be faster."""
 
     selected: Selected
-    plans: dict[str, TuningPlan] = {}
+    plans: dict[str, TuningPlan | None] = {}
 
 
-def tries(program: Program, platform: Platform, folder: Path) -> Tries:
+def tries(settings: Settings, platform: Platform, folder: Path) -> Tries:
     """All stages of 'offbeat tune' up to its trial."""
+    program = settings.program
     prepared = prepare(program, platform)
     simulated_trace.simulate_traced(prepared, simulated_trace.plan(prepared, folder / "trace"))
     trace = open_trace(folder / "trace")
@@ -370,10 +380,22 @@ def tries(program: Program, platform: Platform, folder: Path) -> Tries:
     measured = simulated_study(study, platform, folder / "results")
     traced = traced_program(trace, summary, measurements(measured, trace.headers[0].library))
     chosen = complete(traced.predicted())
-    choices = tuned_choices(chosen, expected_gains(traced, chosen, FAMILY))
-    return Tries(
-        selected=selected, plans={name: plan_of(measured, chosen) for name, chosen in choices.items()}
-    )
+    gains = expected_gains(traced, chosen, FAMILY)
+
+    def plan(used: Sequence[Choice]) -> TuningPlan | None:
+        try:
+            return plan_of(measured, used)
+        except RunFailed:  # every decision is left to the library
+            return None
+
+    def run_times(
+        calls: ExpectedGain, names: Sequence[str], tried: Sequence[list[ExpectedGain]]
+    ) -> list[float]:
+        return [settings.time_s(settings.of(plan(with_algorithms(chosen, used)))) for used in tried]
+
+    choices = tuned_choices(chosen, gains)
+    choices[IN_PROGRAM] = with_algorithms(chosen, fastest_in_program(gains, run_times))
+    return Tries(selected=selected, plans={name: plan(used) for name, used in choices.items()})
 
 
 def simulated_study(study: Path, platform: Platform, directory: Path) -> Results:
@@ -421,8 +443,9 @@ def tune(number: int, seed: int, side: int) -> Tuned:
     platform = platform_of(side)
     settings = Settings(random_program(generator_of(seed, number), number, platform, side), platform)
     with TemporaryDirectory() as folder:
-        tried = tries(settings.program, platform, Path(folder))
-    by_name = {name: settings.of(plan) for name, plan in ({DEFAULT: None} | tried.plans).items()}
+        tried = tries(settings, platform, Path(folder))
+    plans: dict[str, TuningPlan | None] = {DEFAULT: None, **tried.plans}
+    by_name = {name: settings.of(plan) for name, plan in plans.items()}
     times_s = {name: [settings.time_s(one)] * FEWEST_ROUNDS for name, one in by_name.items()}
     chosen = by_name.get(TUNED, settings.default)
     recommended = by_name[conclude(times_s, tried.selected).choice or DEFAULT]

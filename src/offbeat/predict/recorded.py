@@ -67,6 +67,11 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
         return self.number * self.share * self.critical
 
     @property
+    def last_delays_s(self) -> float:
+        """The recorded last delays of the calls, in seconds of a mean rank."""
+        return self.number * self.share * self.last_delay_s
+
+    @property
     def total_s(self) -> float:
         """The recorded contribution of the calls to the run time, in seconds."""
         return self.weight * self.last_delay_s

@@ -5,7 +5,8 @@
 - ``trace/``: the traced run, and ``trace-output.txt`` what the program printed;
 - ``study/``: the study of its calls, with its pattern files; ``results/``: what was measured;
 - ``report.html``: the report;
-- ``tuning/``: the tuning files of each choice; ``trial/``: the runs, in a folder for each set of choices.
+- ``tuning/``: the tuning files of each choice; ``trial/``: the runs, in a folder for each set of choices;
+  ``in-program/``: those with each algorithm of collectives with a root, in a folder for each kind of calls.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from msgspec import Struct
 from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 
 SETTINGS, RECORDS = "tune.json", "stages.jsonl"
-TRACE, TRACE_OUTPUT, STUDY, RESULTS, TUNING, TRIAL = (
+TRACE, TRACE_OUTPUT, STUDY, RESULTS, TUNING, TRIAL, IN_PROGRAM = (
     "trace",
     "trace-output.txt",
     "study",
     "results",
     "tuning",
     "trial",
+    "in-program",
 )
 SCHEMA_VERSION = 1
 
@@ -42,7 +44,8 @@ class TuneSettings(Struct, frozen=True, kw_only=True):
 class Stage(Struct, frozen=True, kw_only=True):
     """A finished stage: ``wall_s`` is its duration, ``why_not`` is why its choice is not used.
 
-    ``rules`` are those that a stage ``verify`` has verified.
+    ``rules`` are those that a stage ``verify`` has verified, and the algorithms that a stage ``compare``
+    compares in the program; the latter is recorded when it begins.
     """
 
     name: str

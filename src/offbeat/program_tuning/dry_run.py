@@ -13,9 +13,9 @@ from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand
 from offbeat.program_tuning.conclusion import selected_lines
-from offbeat.program_tuning.stages import FEWEST_ROUNDS, MOST_ROUNDS
 from offbeat.program_tuning.traced_calls import select_calls
 from offbeat.program_tuning.traced_study import launch_of, write_patterns, write_study
+from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, MOST_ROUNDS
 from offbeat.study.load import load
 from offbeat.trace.read import Trace
 from offbeat.trace.summary import Summary

@@ -19,12 +19,13 @@ from offbeat.mpi.libraries import LIBRARIES
 from offbeat.predict.measured_configuration import Estimate, total
 from offbeat.predict.predict import TracedProgram
 from offbeat.predict.prediction import Part, changes, common, part_time
-from offbeat.predict.recorded import RecordedRun
+from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.program_tuning.traced_calls import LEAST_GAIN
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.collectives import ROOTED
 from offbeat.trial.choices import TrialChoice, planned
 from offbeat.tuning.plan import rule_key
 from offbeat.units import format_time
@@ -42,6 +43,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     measured time of the default, of the time that the calls of each configuration took in the trace.
     ``run_s`` is the run time of the trace, from MPI_Init to the end, as a mean over processes.
     ``is_settable``: a tuning file of the library can set an algorithm for these calls.
+    ``share_in_program`` is the share of the run time that another algorithm may save in the program itself,
+    ``usable`` are the algorithms that may be chosen for all of them, the largest expected gain first.
     """
 
     configurations: list[Configuration]
@@ -51,6 +54,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     calls: list[str]
     alone: list[str] = []
     is_settable: bool = True
+    share_in_program: float = 0.0
+    usable: list[str] = []
 
     @property
     def name(self) -> str:
@@ -129,7 +134,8 @@ def _gain(
     cells = list(dict.fromkeys(part.table.configuration for part in parts))
     alone = [chosen[cell] for cell in cells]
     condition = common(parts)[-1]
-    algorithm = alone[0] if len(set(alone)) == 1 else _best_for_all(parts, condition)
+    usable = _usable(parts, condition)
+    algorithm = alone[0] if len(set(alone)) == 1 else next(iter(usable), DEFAULT)
     each = [_change(part, algorithm, condition) for part in parts]
     known = [one for one in each if one is not None]
     return ExpectedGain(
@@ -140,6 +146,8 @@ def _gain(
         calls=[part.calls.description for part in parts],
         alone=alone,
         is_settable=all(_is_settable(cell, run.processes, family) for cell in cells),
+        share_in_program=sum(_share_in_program(part.calls, run) for part in parts),
+        usable=usable,
     )
 
 
@@ -147,6 +155,17 @@ def _is_settable(cell: Configuration, launched: int, family: str) -> bool:
     """Whether a launch of the program finds the rule of a configuration."""
     by_launch = LIBRARIES[family].applies_to_smaller if family in LIBRARIES else False
     return not by_launch or cell.processes == launched
+
+
+def _share_in_program(calls: TracedCalls, run: RecordedRun) -> float:
+    """The share of the run time from the last arrival to the last exit.
+
+    In collectives with a root, that of all time in the calls: with another algorithm, ranks may leave without
+    waiting for late ones.
+    """
+    if calls.collective in ROOTED:
+        return calls.spent_s / (run.run_s * run.processes)
+    return calls.last_delays_s / run.run_s
 
 
 def _change(part: Part, algorithm: str, condition: str) -> Estimate | None:
@@ -158,8 +177,8 @@ def _change(part: Part, algorithm: str, condition: str) -> Estimate | None:
     return difference[condition].times(part.calls.total_s / default.time_s)
 
 
-def _best_for_all(parts: Sequence[Part], condition: str) -> str:
-    """The algorithm with the largest gain over all parts, of those that may be chosen for each of them."""
+def _usable(parts: Sequence[Part], condition: str) -> list[str]:
+    """The algorithms that may be chosen for each of the parts, that with the largest gain over all first."""
     usable = [
         {
             name
@@ -173,7 +192,7 @@ def _best_for_all(parts: Sequence[Part], condition: str) -> str:
         each = [_change(part, name, condition) for part in parts]
         if all(one is not None for one in each):
             gains[name] = sum(one.time_s for one in each if one is not None)
-    return min(gains, key=lambda name: gains[name], default=DEFAULT)
+    return sorted(gains, key=lambda name: gains[name])
 
 
 def expected_share(gains: Sequence[ExpectedGain]) -> float:
@@ -207,10 +226,10 @@ def program_choices(
 def tuned_choices(chosen: Sequence[Choice], gains: Sequence[ExpectedGain]) -> dict[str, list[Choice]]:
     """The choices of :func:`compared` by their names: of each configuration, its algorithm or the library's
     own decision."""
-    return {name: _only(chosen, used) for name, used in compared(gains).items()}
+    return {name: with_algorithms(chosen, used) for name, used in compared(gains).items()}
 
 
-def _only(chosen: Sequence[Choice], used: Sequence[ExpectedGain]) -> list[Choice]:
+def with_algorithms(chosen: Sequence[Choice], used: Sequence[ExpectedGain]) -> list[Choice]:
     """The choices with the algorithms of the ``used`` gains, and the library's own decision elsewhere."""
     algorithms = {cell: one.algorithm for one in used for cell in one.configurations}
     return [

@@ -6,15 +6,12 @@ runs of the trial are recorded one by one.
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -25,8 +22,7 @@ from offbeat.engines.run import time_limit
 from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.environment import is_launcher, process_count
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.user_command import UserCommand, forward_variables
+from offbeat.mpi.user_command import forward_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
@@ -40,10 +36,18 @@ from offbeat.program_tuning.conclusion import (
     why_no_calls,
     why_no_choice,
 )
-from offbeat.program_tuning.directory import Stage, TuneDirectory
-from offbeat.program_tuning.program_choices import ExpectedGain, complete, expected_gains, program_choices
+from offbeat.program_tuning.context import Tuning
+from offbeat.program_tuning.directory import Stage
+from offbeat.program_tuning.in_program import InProgram
+from offbeat.program_tuning.program_choices import (
+    ExpectedGain,
+    complete,
+    expected_gains,
+    program_choices,
+)
 from offbeat.program_tuning.traced_calls import Selected, select_calls
 from offbeat.program_tuning.traced_study import Section, launch_of, write_patterns, write_study
+from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.load import load, read_resolved
@@ -60,21 +64,8 @@ from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.verification import verify_folder
 from offbeat.units import counted, format_time
 
-FEWEST_ROUNDS, MOST_ROUNDS = 5, 10
-"""Rounds of the trial: as many as the budget allows."""
-
 VERIFY_SHARE = 0.1
 """The share of the remaining budget that is reserved for verifying tuning files."""
-
-
-class Listener(Protocol):
-    """Receives what a stage does and what it found."""
-
-    def begin(self, stage: str, what: str) -> None:
-        """A stage begins."""
-
-    def say(self, sentence: str) -> None:
-        """Something was found."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
@@ -95,47 +86,6 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     usage: list[str] = []
     expected: Prediction | None = None
     arrivals: list[Arrivals] = []
-
-
-class Tuning:
-    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`; ``run_s`` is how
-    long the program runs, as far as it is known.
-    """
-
-    def __init__(
-        self,
-        opened: TuneDirectory,
-        command: UserCommand,
-        installation: Installation,
-        listener: Listener,
-        deadline_s: float,
-    ) -> None:
-        self.opened = opened
-        self.command = command
-        self.installation = installation
-        self.listener = listener
-        self.deadline_s = deadline_s
-        self.run_s = 0.0
-
-    @property
-    def argv(self) -> list[str]:
-        """The whole command."""
-        return self.opened.head.command
-
-    def path(self, name: str) -> Path:
-        """A path in the directory."""
-        return self.opened.directory / name
-
-    def left_s(self) -> float:
-        """The time that is left of the budget."""
-        return self.deadline_s - time.monotonic()
-
-    @contextmanager
-    def recorded(self, name: str, choice: str = "") -> Iterator[None]:
-        """Record a stage as finished, unless it raises."""
-        began = time.monotonic()
-        yield
-        self.opened.append(Stage(name=name, choice=choice, wall_s=time.monotonic() - began))
 
 
 def tune(tuning: Tuning) -> Outcome:
@@ -163,6 +113,7 @@ def tune(tuning: Tuning) -> Outcome:
     for gain in gains:
         tuning.listener.say(gain.sentence)
     choices = program_choices(results, tuning.installation, chosen, gains)
+    choices += InProgram(tuning, results, chosen).fastest(gains, choices)
     verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
     if len(verified) < 2:
         reason = why_no_choice(
@@ -325,33 +276,3 @@ def _why_not_obeyed(results: Results, folder: Path) -> str:
     if broken := verification.tried.broken:
         return f"{folder.name} is not used: it breaks {counted(len(broken), 'legal call')}"
     return ""
-
-
-def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[float]]:
-    """The run times of each choice in seconds, one per round."""
-    head = tuning.opened.head
-    settings = trial.Settings(
-        command=head.command,
-        library=head.library,
-        folder=head.folder,
-        time=head.time,
-        seed=head.seed,
-        choices=[trial.Setting(name=one.name, same_as="", rules=one.rule_texts) for one in choices],
-    )
-    pattern = trial.parse_pattern(head.time)
-    rounds = rounds_within(tuning.left_s(), len(choices) * tuning.run_s)
-    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, up to {MOST_ROUNDS} rounds")
-    rules = "\n".join(rule for one in choices for rule in (one.name, *one.rule_texts))
-    digest = hashlib.sha256(rules.encode()).hexdigest()[:8]
-    with trial.Journal(tuning.path(place.TRIAL) / digest, settings) as journal:
-        if tuning.opened.stage("try", digest) is None:
-            with tuning.recorded("try", digest), trial.TrialProgress() as progress:
-                command = trial.Command(argv=tuning.argv, installation=tuning.installation)
-                trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
-        return trial.times(journal, [one.name for one in choices])
-
-
-def rounds_within(left_s: float, round_s: float) -> int:
-    """How many rounds fit into the time that is left, within FEWEST_ROUNDS and MOST_ROUNDS."""
-    fitting = int(left_s / round_s) if round_s > 0 else MOST_ROUNDS
-    return min(max(fitting, FEWEST_ROUNDS), MOST_ROUNDS)

@@ -14,8 +14,9 @@ from offbeat.errors import BadInput, SignalExit
 from offbeat.mpi.environment import process_count
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand, user_command
+from offbeat.program_tuning.context import Listener, Tuning
 from offbeat.program_tuning.directory import FORMAT, TuneDirectory, TuneSettings
-from offbeat.program_tuning.stages import Listener, Outcome, Tuning, tune
+from offbeat.program_tuning.stages import Outcome, tune
 from offbeat.trace.run import check_command, find_installation
 from offbeat.trial import trial
 from offbeat.units import parse_time

@@ -1,0 +1,64 @@
+"""The context of the stages of tuning a program: its directory, command, library, listener and budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.user_command import UserCommand
+from offbeat.program_tuning.directory import Stage, TuneDirectory
+
+
+class Listener(Protocol):
+    """Receives what a stage does and what it found."""
+
+    def begin(self, stage: str, what: str) -> None:
+        """A stage begins."""
+
+    def say(self, sentence: str) -> None:
+        """Something was found."""
+
+
+class Tuning:
+    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`; ``run_s`` is how
+    long the program runs, as far as it is known.
+    """
+
+    def __init__(
+        self,
+        opened: TuneDirectory,
+        command: UserCommand,
+        installation: Installation,
+        listener: Listener,
+        deadline_s: float,
+    ) -> None:
+        self.opened = opened
+        self.command = command
+        self.installation = installation
+        self.listener = listener
+        self.deadline_s = deadline_s
+        self.run_s = 0.0
+
+    @property
+    def argv(self) -> list[str]:
+        """The whole command."""
+        return self.opened.head.command
+
+    def path(self, name: str) -> Path:
+        """A path in the directory."""
+        return self.opened.directory / name
+
+    def left_s(self) -> float:
+        """The time that is left of the budget."""
+        return self.deadline_s - time.monotonic()
+
+    @contextmanager
+    def recorded(self, name: str, choice: str = "") -> Iterator[None]:
+        """Record a stage as finished, unless it raises."""
+        began = time.monotonic()
+        yield
+        self.opened.append(Stage(name=name, choice=choice, wall_s=time.monotonic() - began))
