@@ -4,8 +4,9 @@
 
 Random programs of one to four collectives with work in between, on the platform 'paper' with the algorithms
 of MPICH. Each is simulated with the default algorithms, its trace is written, and the functions of 'offbeat
-tune' select its calls, measure them on the engine 'sim', and choose an algorithm for each. As at the end of
-'offbeat tune', the program is tried with these choices and without them, and the fastest is recommended.
+tune' select its calls, measure them on the engine 'sim', choose an algorithm for each, and compare those of
+the heaviest calls in the program itself. As at the end of 'offbeat tune', the program is tried with these
+choices and without them, and the fastest is recommended.
 
 Then the program is simulated with many settings to find the fastest. A setting has one algorithm, or the
 default, for each collective, number of processes and size, as a tuning file can state it. All settings are
@@ -18,8 +19,8 @@ barrier, which the article does not treat, is the dissemination algorithm.
 
 Prints a line for each program and a summary. The targets: in 95% of the programs, the recommended setting is
 the best one or within 2% of it, and none is slower than the default by more than 1%. The summary has the same
-numbers of what was chosen before the trial. The file FILE keeps each result; the same command continues after
-an interruption.
+numbers of what was chosen from measurements of single calls. The file FILE keeps each result; the same command
+continues after an interruption.
 """
 
 from __future__ import annotations
@@ -411,8 +412,8 @@ def simulated_study(study: Path, platform: Platform, directory: Path) -> Results
 
 
 class Tuned(OfProgram, frozen=True, kw_only=True):
-    """A program: the setting that is chosen before the trial, the one that is recommended after it, the best
-    one, and the run time with each.
+    """A program: the setting that is chosen from measurements of single calls, the one that is recommended
+    after the trial, the best one, and the run time with each.
 
     ``settings`` is how many were simulated, ``cpu_s`` the CPU time of the whole program.
     """
@@ -502,7 +503,7 @@ def report(tuned: Sequence[Tuned]) -> int:
     counts = {}
     for what, times_s in (
         ("", [one.recommended_s for one in tuned]),
-        ("before the trial: ", [one.chosen_s for one in tuned]),
+        ("from single calls alone: ", [one.chosen_s for one in tuned]),
     ):
         near = sum(one.excess(time_s) <= WITHIN for one, time_s in zip(tuned, times_s, strict=True))
         slower = sum(one.change(time_s) > SLOWER for one, time_s in zip(tuned, times_s, strict=True))

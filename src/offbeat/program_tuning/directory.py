@@ -6,7 +6,7 @@
 - ``study/``: the study of its calls, with its pattern files; ``results/``: what was measured;
 - ``report.html``: the report;
 - ``tuning/``: the tuning files of each choice; ``trial/``: the runs, in a folder for each set of choices;
-  ``in-program/``: those with each algorithm of collectives with a root, in a folder for each kind of calls.
+  ``compare/``: those with each algorithm of the heaviest calls, in a folder for each set of choices.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from msgspec import Struct
 from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 
 SETTINGS, RECORDS = "tune.json", "stages.jsonl"
-TRACE, TRACE_OUTPUT, STUDY, RESULTS, TUNING, TRIAL, IN_PROGRAM = (
+TRACE, TRACE_OUTPUT, STUDY, RESULTS, TUNING, TRIAL, COMPARE = (
     "trace",
     "trace-output.txt",
     "study",
     "results",
     "tuning",
     "trial",
-    "in-program",
+    "compare",
 )
 SCHEMA_VERSION = 1
 

@@ -13,6 +13,13 @@ from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand
 from offbeat.program_tuning.conclusion import selected_lines
+from offbeat.program_tuning.in_program import (
+    FINAL_ROUNDS,
+    LEAST_IN_PROGRAM,
+    MOST_ALGORITHMS,
+    MOST_CHOICES,
+    MOST_FINALISTS,
+)
 from offbeat.program_tuning.traced_calls import select_calls
 from offbeat.program_tuning.traced_study import launch_of, write_patterns, write_study
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, MOST_ROUNDS
@@ -20,7 +27,7 @@ from offbeat.study.load import load
 from offbeat.trace.read import Trace
 from offbeat.trace.summary import Summary
 from offbeat.trial.trial import Command
-from offbeat.units import counted, format_time
+from offbeat.units import format_time
 
 
 def describe_trace(command: Command, variables: dict[str, str], console: Console) -> None:
@@ -54,8 +61,14 @@ def describe_rest(
         sections = write_patterns(trace, summary, selected.calls, Path(scratch))
         study = load(write_study(sections, summary.program, launch, Path(scratch) / "study.toml"))
         describe_study(study, open_engine_of(study, Path(scratch), installation_of(study, None)), console)
+    most = MOST_ALGORITHMS + FINAL_ROUNDS * (MOST_FINALISTS + 1)
     console.print(
-        f"try: {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds of {counted(2, 'run')} or 3, each of"
+        f"compare: up to {most} runs for each kind of calls that takes {LEAST_IN_PROGRAM:.0%} of the"
+        " run time, as many as --budget leaves",
+        markup=False,
+    )
+    console.print(
+        f"try: {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds of 2 to {MOST_CHOICES} runs, each of"
         f" {format_time(summary.mean_run_s)} or more (the time from MPI_Init to the end in the trace)",
         markup=False,
     )

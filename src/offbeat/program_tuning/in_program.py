@@ -80,7 +80,7 @@ def _fastest(
 ) -> list[ExpectedGain] | None:
     """The setting with the fastest algorithm of some calls; None if that of ``used`` is."""
     now = next((one.algorithm for one in used if one.name == calls.name), DEFAULT)
-    names = [now, *(name for name in calls.usable if name != now)][:MOST_ALGORITHMS]
+    names = list(dict.fromkeys([now, DEFAULT, *calls.usable]))[:MOST_ALGORITHMS]
     settings = [_with(used, calls, name) for name in names]
     first_s, *others_s = run_times(calls, names, settings)
     fastest_s = min(others_s, default=first_s)
@@ -139,9 +139,9 @@ class InProgram:
 
     def _means_s(self, choices: Sequence[TrialChoice], rounds: int) -> dict[str, float]:
         tuning = self._tuning
-        folder = tuning.path(place.TUNING) / place.IN_PROGRAM
+        folder = tuning.path(place.TUNING) / place.COMPARE
         written = list(write_tuning_files(choices, tuning.installation, folder))
-        times_s = run_in_turn(tuning, written, rounds, place.IN_PROGRAM, "compared")
+        times_s = run_in_turn(tuning, written, rounds, place.COMPARE, "compared")
         return {name: geometric_mean(each) for name, each in times_s.items()}
 
     def _within_budget(self, calls: ExpectedGain, names: Sequence[str]) -> list[str]:
