@@ -19,8 +19,8 @@ barrier, which the article does not treat, is the dissemination algorithm.
 
 Prints a line for each program and a summary. The targets: in 95% of the programs, the recommended setting is
 the best one or within 2% of it, and none is slower than the default by more than 1%. The summary has the same
-numbers of what was chosen from measurements of single calls. The file FILE keeps each result; the same command
-continues after an interruption.
+numbers of what was chosen from measurements of single calls. The file FILE keeps each result; the same
+command continues after an interruption.
 """
 
 from __future__ import annotations
