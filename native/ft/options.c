@@ -70,15 +70,18 @@ static int set_repeat(const setting *set) {
 }
 
 static int set_processes(const setting *set) {
-    int rows, columns;
-    char rest;
-    if (sscanf(set->value, "%9dx%9d%c", &rows, &columns, &rest) != 2 || rows < 1 || columns < 1) {
+    char *between, *end;
+    long rows = strtol(set->value, &between, 10), columns = 0;
+    end = between;
+    if (*between == 'x')
+        columns = strtol(between + 1, &end, 10);
+    if (*end != '\0' || rows < 1 || columns < 1 || rows > INT_MAX || columns > INT_MAX) {
         snprintf(set->why, set->bytes, "%s must be rows x columns, such as 2x4, not '%.60s'", set->name,
                  set->value);
         return -1;
     }
-    set->options->rows = rows;
-    set->options->columns = columns;
+    set->options->rows = (int)rows;
+    set->options->columns = (int)columns;
     return 0;
 }
 
