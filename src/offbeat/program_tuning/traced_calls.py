@@ -39,8 +39,8 @@ class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
 
     ``row`` is the heaviest call site with known arrivals, None without one. ``measured_bytes`` is the size
     at which they are measured, ``datatype`` the largest one of which it is a multiple; ``nodes`` and ``ppn``
-    are those of all communicators of the ``layout``, and 0 on a single node. ``share`` is that of the run
-    time.
+    are those of all communicators of the ``layout``, and 0 on a single node. ``share`` is the share of the
+    run time that ranks spend in these calls after the last arrival.
     """
 
     candidate: Candidate
@@ -74,9 +74,9 @@ class SelectedCalls(Struct, frozen=True, kw_only=True, eq=False):
 class Selected(Struct, frozen=True, kw_only=True, eq=False):
     """The calls to measure, the heaviest first, and what is left out.
 
-    ``tunable_share`` is the time that another algorithm can change as a share of the run time, ``covered``
-    the part of it in ``calls``; ``waiting_share`` is the share of waiting for late ranks. ``notes`` are
-    sentences on calls that are left out.
+    ``tunable_share`` is the share of the run time that ranks spend in blocking collectives after the last
+    arrival, ``covered`` the part of it in ``calls``; ``waiting_share`` is the share of waiting for late
+    ranks. ``notes`` are sentences on calls that are left out.
     """
 
     calls: list[SelectedCalls]
@@ -99,12 +99,13 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
         if selected is None:
             notes.append(f"{one.calls.name} is not measured: {why_not}")
             continue
-        covered_s += one.tunable_s
+        covered_s += one.calls.operation_s
         calls.append(selected)
+    operation_s = sum(one.calls.operation_s for one in ranked)
     return Selected(
         calls=calls,
-        tunable_share=min(tunable_s / run_s, 1.0) if run_s > 0 else 0.0,
-        covered=covered_s / tunable_s if tunable_s > 0 else 0.0,
+        tunable_share=operation_s / run_s if run_s > 0 else 0.0,
+        covered=covered_s / operation_s if operation_s > 0 else 0.0,
         waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
         notes=notes,
     )
@@ -180,7 +181,7 @@ def _selected(trace: Trace, tunable_calls: Tunable, run_s: float) -> tuple[str, 
         nodes=nodes,
         ppn=ppn,
         skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
-        share=tunable_calls.tunable_s / run_s,
+        share=one.operation_s / run_s,
         layout=layout,
     )
 
