@@ -38,7 +38,11 @@ def test_a_notebook_tunes_a_program_and_resumes(
     assert printed.out == ""
     assert "the program runs once with the tracer" in printed.err
     assert [one["calls"] for one in first.table().iter_rows(named=True)] == ["alltoall of 256 KiB on p=2"]
-    assert set(first.times_s) in (set(), {"default", "tuned"})  # empty: noise hides the gain of the calls
+    assert set(first.times_s) <= {
+        "default",
+        "tuned",
+        "in_program",
+    }  # empty: noise hides the gain of the calls
     shown = first._repr_html_()
     assert first.verdict.split(":")[0] in shown
     assert str(first.report) in shown
@@ -48,7 +52,7 @@ def test_a_notebook_tunes_a_program_and_resumes(
         assert 0 < first.interval[0] <= first.gain <= first.interval[1]
         assert all(Path(file).is_file() for file in first.files)
         assert any(str(file) in value for file in first.files for value in first.environment.values())
-        assert all("tuned/tuning/tuned" in line for line in first.usage)
+        assert all("tuned/tuning/" in line for line in first.usage)
     assert first.trace.table()["function"][0] == "MPI_Alltoall"
 
     again = tuned()
