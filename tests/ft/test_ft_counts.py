@@ -29,9 +29,14 @@ def test_transposes_have_equal_blocks_and_number_one_more_than_iterations(some_f
 
 def test_a_grid_of_processes_transposes_within_rows_and_within_columns(ft: Ft, tmp_path: Path) -> None:
     recorder = build_recorder(ft.mpi, tmp_path)
-    result = ft.result(6, "--processes", "3x2", variables=record_calls(recorder, tmp_path))
-    assert (result["rows"], result["columns"]) == (3, 2)
+    result = ft.result(4, "--processes", "2x2", variables=record_calls(recorder, tmp_path))
+    assert (result["rows"], result["columns"]) == (2, 2)
     sites = {site["purpose"]: (site["calls"], site["bytes"]) for site in result["calls"]}
-    assert sites["transpose of x and y"] == (7, 16 * 32 * 22 * 32)
-    assert sites["transpose of y and z"] == (7, 16 * 22 * 22 * 32)
-    assert [rank.calls for rank in recorded_calls(tmp_path, 6)] == [reported_calls(result)] * 6
+    assert sites["transpose of x and y"] == sites["transpose of y and z"] == (7, 16 * 32**3)
+    assert [rank.calls for rank in recorded_calls(tmp_path, 4)] == [reported_calls(result)] * 4
+
+
+def test_blocks_of_an_uneven_grid_are_those_of_the_largest_parts(some_ft: Ft) -> None:
+    result = some_ft.result(3, "--processes", "1x3", "--iterations", 1)
+    (site,) = (site for site in result["calls"] if site["call"] == "MPI_Alltoall")
+    assert (site["purpose"], site["bytes"]) == ("transpose of x and y", 16 * 64 * 22 * 22)

@@ -21,7 +21,7 @@ def test_class_s_has_the_published_sums_on_every_library(ft: Ft, p: int) -> None
     assert repetition["checksums"][-1] == pytest.approx(LAST_SUMS["S"], rel=1e-12)
 
 
-@pytest.mark.parametrize("grid", ["1x1", "1x2", "1x3", "2x2", "3x2", "2x4"])
+@pytest.mark.parametrize("grid", ["1x1", "1x3", "2x2", "3x2"])
 def test_grids_of_processes_have_the_published_sums(some_ft: Ft, grid: str) -> None:
     rows, columns = map(int, grid.split("x"))
     result = some_ft.result(rows * columns, "--processes", grid, "--repeat", 2)
