@@ -225,6 +225,9 @@ static void transposes_are_correct_on_any_number_of_processes(void) {
     ft_slabs even =
         ft_slabs_with_blocks((ft_slabs){.planes = 64, .depth = 1, .columns = 64, .width = 64, .p = 16});
     expect(ft_slabs_elements(&even) == 64L * 64 * 64 / 16, "there is no padding if the array divides evenly");
+    ft_slabs paper = ft_slabs_with_blocks(
+        (ft_slabs){.planes = 1024, .depth = 1, .columns = 1024, .width = 2048, .p = 1024});
+    expect(paper.block * sizeof(ft_complex) == 32768, "class D on 1,024 processes has blocks of 32 KiB");
 }
 
 static void sums_are_verified_to_twelve_digits(void) {

@@ -55,17 +55,26 @@ static ft_slabs slabs_yz(const ft_problem *problem, int rows, int columns, int r
                                            .rank = rank});
 }
 
+/* Which transposes are called: not that of a process with itself, but one in any case. */
+static int transposes_xy(int columns) {
+    return columns > 1;
+}
+
+static int transposes_yz(int rows, int columns) {
+    return rows > 1 || columns == 1;
+}
+
 size_t ft_solver_largest_block(const ft_problem *problem, int rows, int columns) {
-    size_t xy = columns > 1 ? slabs_xy(problem, rows, columns, 0).block : 0;
-    size_t yz = rows > 1 || columns == 1 ? slabs_yz(problem, rows, columns, 0).block : 0;
+    size_t xy = transposes_xy(columns) ? slabs_xy(problem, rows, columns, 0).block : 0;
+    size_t yz = transposes_yz(rows, columns) ? slabs_yz(problem, rows, columns, 0).block : 0;
     return xy > yz ? xy : yz;
 }
 
 static void distribute(ft_solver *s, const ft_job *job) {
     const ft_problem *problem = s->problem;
     int row = job->rank / job->columns, column = job->rank % job->columns;
-    s->has_xy = job->columns > 1;
-    s->has_yz = job->rows > 1 || job->columns == 1;
+    s->has_xy = transposes_xy(job->columns);
+    s->has_yz = transposes_yz(job->rows, job->columns);
     s->first_x = ft_part_first(problem->nx, job->columns, column);
     s->nx = ft_part_size(problem->nx, job->columns, column);
     s->first_y = ft_part_first(problem->ny, job->columns, column);

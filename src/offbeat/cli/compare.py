@@ -93,7 +93,6 @@ def command(
 
 
 def _summary(all_differences: list[Difference], unit: str) -> str:
-
     significant = [one for one in all_differences if one.is_significant]
     slower = sum(one.ratio > 1 for one in significant)
     return (

@@ -21,11 +21,13 @@ from offbeat.predict.prediction import (
 )
 from offbeat.predict.recorded import RecordedRun, TracedCalls, calls_of, recorded_run
 from offbeat.select.choose import Choice
-from offbeat.select.table import RECORDED, Configuration
+from offbeat.select.table import RECORDED
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.read import Trace
 from offbeat.trace.recommendation import choose_row, tuning_order
 from offbeat.trace.summary import Summary
+from offbeat.tuning.exportable import rule_key
+from offbeat.tuning.write import measured_library
 from offbeat.units import counted
 
 LEAST_WEIGHT = 0.001
@@ -95,13 +97,10 @@ def _heavy(run: RecordedRun, source: Measurements) -> list[TracedCalls]:
     cells = [configuration_for(calls, source)[0].configuration for calls in run.calls]
     is_heavy = [calls.total_s >= LEAST_WEIGHT * run.run_s for calls in run.calls]
     heavy = set(compress(cells, is_heavy))
-    rules = {_rule_of(cell) for cell in heavy}
-    shares_rule = [_rule_of(cell) in rules and cell not in heavy for cell in cells]
+    family = str(measured_library(source.results.provenance).get("family", ""))
+    rules = {rule_key(cell, family) for cell in heavy}
+    shares_rule = [rule_key(cell, family) in rules and cell not in heavy for cell in cells]
     return [calls for calls, own, other in zip(run.calls, is_heavy, shares_rule, strict=True) if own or other]
-
-
-def _rule_of(cell: Configuration) -> tuple[str, int, int]:
-    return cell.collective, cell.p, cell.bytes
 
 
 def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:

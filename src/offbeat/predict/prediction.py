@@ -28,7 +28,7 @@ from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
 from offbeat.select.table import RECORDED, DelayTable
 from offbeat.study.algorithm import DEFAULT
-from offbeat.tuning.plan import rule_key
+from offbeat.tuning.exportable import rule_key
 from offbeat.tuning.write import plan_of
 
 

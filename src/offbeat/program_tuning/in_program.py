@@ -118,8 +118,9 @@ class InProgram:
     ) -> list[float]:
         """The mean run times; infinite for settings that are no finalists, and for all if a run failed."""
         tuning = self._tuning
-        by_name = {name: self._planned(name, used) for name, used in zip(names, settings, strict=True)}
         kept = self._within_budget(calls, names)
+        setting = dict(zip(names, settings, strict=True))
+        by_name = {name: self._planned(name, setting[name]) for name in kept}
         others = [name for name in kept[1:] if by_name[name].rules != by_name[kept[0]].rules]
         if not others:
             return [inf] * len(names)

@@ -27,7 +27,7 @@ from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.collectives import ROOTED
 from offbeat.trial.choices import TrialChoice, planned
-from offbeat.tuning.plan import rule_key
+from offbeat.tuning.exportable import rule_key
 from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -153,8 +153,8 @@ def _gain(
 
 def _is_settable(cell: Configuration, launched: int, family: str) -> bool:
     """Whether a launch of the program finds the rule of a configuration."""
-    by_launch = LIBRARIES[family].applies_to_smaller if family in LIBRARIES else False
-    return not by_launch or cell.processes == launched
+    library = LIBRARIES.get(family)
+    return library is None or rule_key(cell, family)[1] == library.file_processes(cell.p, launched)
 
 
 def _share_in_program(calls: TracedCalls, run: RecordedRun) -> float:

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from offbeat.tuning.plan import TuningPlan
 
 
+def rule_key(configuration: Configuration, family: str) -> tuple[str, int, int]:
+    """What a tuning file of the library distinguishes: (collective, processes, bytes).
+
+    The processes are as :meth:`offbeat.mpi.library.Library.file_processes` has them.
+    """
+    library, p = LIBRARIES.get(family), configuration.p
+    processes = library.file_processes(p, configuration.processes) if library else p
+    return configuration.collective, processes, configuration.bytes
+
+
 WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
 """The calls, one of each kind, for which an algorithm would be wrong under the rule of a choice."""
 
@@ -36,17 +46,14 @@ def wrong_calls_of(
 ) -> WrongCallsOf:
     """The lookup for some choices; the library's default has no wrong calls."""
     library = LIBRARIES.get(family)
-
-    def processes_of(cell: Configuration) -> int:
-        return library.file_processes(cell.p, cell.processes) if library else cell.p
-
     ps: dict[str, set[int]] = {}
     for choice in choices:
-        ps.setdefault(choice.configuration.collective, set()).add(processes_of(choice.configuration))
+        collective, processes, _ = rule_key(choice.configuration, family)
+        ps.setdefault(collective, set()).add(processes)
     guarded = library.guarded_calls if library else ()
 
     def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
-        collective, p = choice.configuration.collective, processes_of(choice.configuration)
+        collective, p, _ = rule_key(choice.configuration, family)
         if algorithm == DEFAULT:
             return []
         low, high = processes_covered(p, ps[collective])

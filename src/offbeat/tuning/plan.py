@@ -18,10 +18,9 @@ from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES, title_of, titles
 from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
-from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning.exportable import replace_unsafe, wrong_calls_of
+from offbeat.tuning.exportable import replace_unsafe, rule_key, wrong_calls_of
 from offbeat.units import format_size, listed
 
 CLEARLY_BETTER = 0.05
@@ -174,16 +173,6 @@ def plan(
         beyond=beyond,
         released=_released(rules, family, environment or {}),
     )
-
-
-def rule_key(configuration: Configuration, family: str) -> tuple[str, int, int]:
-    """What a tuning file of the library distinguishes: (collective, processes, bytes).
-
-    The processes are as :meth:`offbeat.mpi.library.Library.file_processes` has them.
-    """
-    library, p = LIBRARIES.get(family), configuration.p
-    processes = library.file_processes(p, configuration.processes) if library else p
-    return configuration.collective, processes, configuration.bytes
 
 
 def _released(collectives: Iterable[str], family: str, environment: Mapping[str, str]) -> dict[str, str]:
