@@ -13,9 +13,7 @@ default, for each collective, number of processes and size, as a tuning file can
 tried where they are few. Otherwise one algorithm after the other is changed as long as that helps (coordinate
 descent), from the setting that was chosen and from the default.
 
-The default are the thresholds of MPICH: R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective
-Communication Operations in MPICH, Int. J. High Performance Computing Applications 19(1), 2005. That of a
-barrier, which the article does not treat, is the dissemination algorithm.
+The default are the thresholds that were published for MPICH (simulated_library.py).
 
 Prints a line for each program and a summary. The targets: in 95% of the programs, the recommended setting is
 the best one or within 2% of it, and none is slower than the default by more than 1%. The summary has the same
@@ -28,7 +26,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from math import inf, prod
@@ -36,31 +33,34 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
-from recorded_programs import OfProgram, arguments, generator_of, random_weights, results
+from random_programs import platform_of, random_program
+from recorded_programs import OfProgram, arguments, generator_of, results
 from rich.console import Console
+from simulated_library import (
+    FAMILY,
+    MOST_MESSAGES,
+    Library,
+    key_of,
+    one_worker,
+    published_default,
+    with_algorithm,
+)
 
 from offbeat.engines import resume
-from offbeat.engines.executors import Workers
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
-from offbeat.engines.sim import SimEngine
 from offbeat.engines.study_run import RunOptions
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.libraries import LIBRARIES
 from offbeat.mpi.user_command import user_command
-from offbeat.platform import machine
 from offbeat.platform.machine import Platform
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.program import simulated_trace
 from offbeat.program.alternatives import times_alone
 from offbeat.program.load import Program
-from offbeat.program.schema import Family, NoiseSection, PhaseSection, ProgramFile
-from offbeat.program.simulate import lockstep, prepare
-from offbeat.program.steps import communicators_of
+from offbeat.program.schema import PhaseSection
+from offbeat.program.simulate import prepare
 from offbeat.program_tuning.conclusion import conclude
 from offbeat.program_tuning.in_program import IN_PROGRAM, fastest_in_program
 from offbeat.program_tuning.program_choices import (
@@ -76,9 +76,7 @@ from offbeat.program_tuning.traced_study import Launch, write_patterns, write_st
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import Choice
-from offbeat.simulation.exits import Job, call_of
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import Case
+from offbeat.study.algorithm import DEFAULT
 from offbeat.study.collectives import ROOTED
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import summarise
@@ -87,14 +85,10 @@ from offbeat.tuning.write import plan_of
 from offbeat.units import format_size, format_time
 
 PROGRAMS, SIDE = 100, 32
-FAMILY: Family = "mpich"
-PLATFORM = "paper"
 SHARE = 0.95
 """Of the time that another algorithm can change, in the calls that are measured: the default of 'tune'."""
 
 WITHIN, TARGET, SLOWER = 0.02, 0.95, 0.01
-MOST_MESSAGES = 100_000
-"""The simulated library refuses calls of algorithms that send more: a ring of 1,024 ranks, say."""
 
 FAR_SLOWER = 5
 """An algorithm that takes this many times as long as the fastest one when all ranks call it together is not
@@ -103,180 +97,8 @@ tried, unless the collective has a root, so that most ranks may leave it early."
 FEW_SETTINGS = 128
 """Up to this number of settings, all are tried."""
 
-KIB = 1024
-
-Key = tuple[str, int, int]
-"""What a rule of a tuning file is about: a collective, its number of processes, its size in bytes."""
-
 Setting = tuple[str, ...]
 """An algorithm, or the default, for each key of a program."""
-
-
-def published_default(collective: str, p: int, size: int) -> str:
-    """The algorithm that MPICH uses by default; ``size`` is that of the MPI call, in bytes."""
-    is_power_of_two = p & (p - 1) == 0
-    match collective:
-        case "allreduce":
-            return "recursive_doubling" if size <= 2 * KIB else "reduce_scatter_allgather"
-        case "reduce":
-            return "binomial" if size <= 2 * KIB else "reduce_scatter_gather"
-        case "bcast":
-            if size < 12 * KIB or p < 8:
-                return "binomial"
-            medium = size < 512 * KIB and is_power_of_two
-            return "scatter_recursive_doubling_allgather" if medium else "scatter_ring_allgather"
-        case "allgather":
-            if p * size < 512 * KIB and is_power_of_two:
-                return "recursive_doubling"
-            return "brucks" if p * size < 80 * KIB else "ring"
-        case "alltoall":
-            if size <= 256 and p >= 8:
-                return "brucks"
-            return "scattered" if size <= 32 * KIB else "pairwise"
-    return "k_dissemination"
-
-
-class Library(SimEngine):
-    """The simulator with a ``default`` and with names of settings, as an MPI library has them."""
-
-    def algorithms(self, collective: str) -> list[Algorithm]:
-        """The default, and all algorithms of the family."""
-        variable, _ = LIBRARIES[self.family].forcing_variable(collective)
-        return [
-            Algorithm(collective=collective, name=DEFAULT),
-            *(structs.replace(one, settings={variable: one.name}) for one in super().algorithms(collective)),
-        ]
-
-    def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm of a name."""
-        return next((one for one in self.algorithms(collective) if one.name == name), None)
-
-    def _verdict(self, algorithm: Algorithm, case: Case) -> Verdict:
-        if algorithm.name == DEFAULT:
-            ran = published_default(case.collective, case.p, case.bytes)
-            algorithm = Algorithm(collective=case.collective, name=ran)
-            return structs.replace(super()._verdict(algorithm, case), algorithm=DEFAULT)
-        verdict = super()._verdict(algorithm, case)
-        _, messages = call_of(self._job(algorithm, case, np.zeros((0, case.processes)))).preview()
-        if messages <= MOST_MESSAGES:
-            return verdict
-        return structs.replace(verdict, status="refused", reason=f"it sends {messages} messages")
-
-    def _job(self, algorithm: Algorithm, case: Case, arrivals_s: NDArray[np.float64]) -> Job:
-        job = super()._job(algorithm, case, arrivals_s)
-        if algorithm.name != DEFAULT:
-            return job
-        return structs.replace(job, algorithm=published_default(case.collective, case.p, case.bytes))
-
-
-def one_worker() -> Workers:
-    """Simulate one batch after the other: several cores are used by several programs."""
-    executor = ThreadPoolExecutor(1)
-    return Workers(executor=executor, count=1, end=executor.shutdown)
-
-
-def platform_of(side: int) -> Platform:
-    """``side`` nodes with ``side`` cores each."""
-    platform = machine.load(PLATFORM)
-    return structs.replace(platform, file=structs.replace(platform.file, nodes=side, cores=side))
-
-
-def random_program(generator: np.random.Generator, number: int, platform: Platform, side: int) -> Program:
-    """A program with collectives and work before each of them."""
-    calls = [_call(generator, side) for _ in range(generator.integers(1, 5))]
-    calls += [_turned(calls[-1], side)] if calls[-1].communicators > 1 and generator.random() < 0.5 else []
-    calls = [structs.replace(call, name=f"call {place}") for place, call in enumerate(calls[:4], 1)]
-    file = ProgramFile(
-        name=f"random {number}",
-        ranks=side * side,
-        iterations=int(10 ** generator.uniform(1, 1.6)),
-        seed=int(generator.integers(1, 10**6)),
-        phase=calls,
-    )
-    alone_s = lockstep(Program(file=file, path=file.name, text=""), platform).phase_s
-    phases: list[PhaseSection] = []
-    noise: list[NoiseSection] = []
-    for call, call_s in zip(calls, alone_s, strict=True):
-        work = PhaseSection(
-            kind="work",
-            name=f"work before {call.name}",
-            time=call_s * 10 ** generator.uniform(-1, 0.5),
-            weights=_weights(generator, file.ranks),
-        )
-        phases += [work, call]
-        noise += _noise(generator, work)
-    return Program(file=structs.replace(file, phase=phases, noise=noise), path=file.name, text="")
-
-
-def _call(generator: np.random.Generator, side: int) -> PhaseSection:
-    """A collective with the default algorithm, on all ranks, on rows or on columns."""
-    collective = str(generator.choice(["allreduce", "reduce", "bcast", "allgather", "alltoall", "barrier"]))
-    on_all = collective != "alltoall" and generator.random() < 0.5
-    stride = 1 if on_all else int(generator.choice([1, side]))
-    most = KIB * KIB
-    if on_all and collective in ("allgather", "bcast"):  # the default of larger ones is a ring of all ranks
-        most = 256 if collective == "allgather" else 256 * KIB
-    size = 8 * round(10 ** generator.uniform(0, np.log10(most / 8)))
-    return with_algorithm(
-        PhaseSection(
-            kind="collective",
-            collective=collective,
-            family=FAMILY,
-            bytes=[] if collective == "barrier" else [size],
-            communicators=1 if on_all else side,
-            stride=stride,
-        ),
-        side * side,
-        DEFAULT,
-    )
-
-
-def _turned(call: PhaseSection, side: int) -> PhaseSection:
-    """The call on columns instead of rows, or the other way round."""
-    return structs.replace(call, stride=side if call.stride == 1 else 1)
-
-
-def _weights(generator: np.random.Generator, ranks: int) -> list[float]:
-    """Work that is equal, differs at random, grows with the rank, or is more on a few ranks."""
-    kind = generator.choice(["equal", "random", "ascending", "few"])
-    if kind == "equal":
-        return []
-    if kind == "random":
-        return random_weights(generator, ranks)
-    if kind == "ascending":
-        return list(np.linspace(1, 1 + generator.uniform(0, 0.6), ranks))
-    weights = np.ones(ranks)
-    late = generator.choice(ranks, size=int(generator.integers(1, 9)), replace=False)
-    weights[late] += generator.uniform(0.2, 2, size=len(late))
-    return [float(weight) for weight in weights]
-
-
-def _noise(generator: np.random.Generator, work: PhaseSection) -> list[NoiseSection]:
-    """No noise; of all ranks, or longer delays of some random ones."""
-    kind = generator.choice(["none", "all", "random"])
-    if kind == "none":
-        return []
-    share = 10 ** generator.uniform(-2, -0.5) if kind == "all" else generator.uniform(0.2, 2)
-    return [
-        NoiseSection(
-            phase=work.name,
-            time=work.time * share,
-            distribution="exponential",
-            pick="all" if kind == "all" else "random",
-            count=int(generator.integers(1, 9)),
-        )
-    ]
-
-
-def key_of(call: PhaseSection, ranks: int) -> Key:
-    """The key of the rules that a call obeys."""
-    return call.collective, communicators_of(call, ranks).p, call.bytes[0] if call.bytes else 0
-
-
-def with_algorithm(call: PhaseSection, ranks: int, algorithm: str) -> PhaseSection:
-    """The call with an algorithm, or with the default."""
-    name = published_default(*key_of(call, ranks)) if algorithm == DEFAULT else algorithm
-    return structs.replace(call, algorithm=name)
 
 
 def _candidates(calls: Sequence[PhaseSection], ranks: int, platform: Platform) -> list[str]:

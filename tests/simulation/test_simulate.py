@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -59,6 +60,38 @@ def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
     given_one = Algorithm(collective="bcast", name="chain(fanout=2, segment=1024)")
     assert simulate(load("paper"), given_one, P, 8192, arrivals).tolist() == text.tolist()
     assert simulate("paper", "bcast/chain", P, 8192, arrivals).tolist() != text.tolist()
+
+
+def test_rows_on_nodes_of_their_own_are_as_fast_as_one_alone():
+    arrivals = patterns(64)
+    both = simulate("paper", "allreduce/ring", 32, 4096, arrivals, communicators=2)
+    for row in (slice(0, 32), slice(32, 64)):
+        alone = simulate("paper", "allreduce/ring", 32, 4096, arrivals[:, row])
+        assert both[:, row] == pytest.approx(alone, rel=1e-9)
+
+
+def test_columns_share_the_links_between_nodes():
+    arrivals = np.zeros(64)
+    columns = simulate("paper", "allreduce/ring", 2, 10**6, arrivals, communicators=32, stride=32)
+    one_alone = simulate("paper", "allreduce/ring", 2, 10**6, arrivals[:2])
+    assert columns.shape == (64,)
+    assert columns.min() > 2 * one_alone.max()
+
+
+@pytest.mark.parametrize(
+    ("layout", "sentence"),
+    [
+        ({"p": 24}, "arrivals have the shape (48,); it must be (24,) or (patterns, 24)"),
+        ({"p": 24, "communicators": 3}, "it must be (72,) or (patterns, 72)"),
+        ({"p": 24, "communicators": 0}, "communicators = 0: write 1 or more of each"),
+        ({"p": 0}, "p = 0, communicators = 1: write 1 or more of each"),
+        ({"p": 12, "communicators": 4, "stride": 3}, "stride 3 does not divide 4 communicators"),
+        ({"p": 12, "communicators": 4, "stride": 0}, "stride 0 does not divide 4 communicators"),
+    ],
+)
+def test_a_layout_that_does_not_fit_gives_a_sentence(layout, sentence):
+    with pytest.raises(BadInput, match=re.escape(sentence)):
+        simulate("paper", "allreduce/ring", bytes=8, arrivals=np.zeros(P), **layout)
 
 
 def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():

@@ -169,6 +169,8 @@ def simulate(
     family: str = "openmpi",
     root: int = 0,
     element_bytes: int = 1,
+    communicators: int = 1,
+    stride: int = 1,
 ) -> NDArray[np.float64]:
     """When each rank leaves a collective, given when each arrives: seconds in, seconds out.
 
@@ -178,13 +180,19 @@ def simulate(
     ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
     shape. Many patterns at once are simulated faster than one after another; the GIL is released meanwhile.
 
+    Several ``communicators`` of ``p`` processes each, the rows of a process grid (``stride`` 1) or its
+    columns (``stride`` is the length of a row), call the collective at the same time: ``arrivals`` and exits
+    then have p · communicators columns, by rank, and ``root`` is a rank of each communicator.
+
     Raises :class:`BadInput` for arguments that do not exist or do not fit each other.
     """
     machine = load(platform) if isinstance(platform, str) else platform
     collective, name = _split(algorithm)
     times = np.asarray(arrivals, dtype=np.float64)
-    if times.ndim not in (1, 2) or times.shape[-1] != p:
-        raise BadInput(f"arrivals have the shape {times.shape}; it must be ({p},) or (patterns, {p})")
+    layout = _layout(p, communicators, stride)
+    if times.ndim not in (1, 2) or times.shape[-1] != layout.total:
+        ranks = layout.total
+        raise BadInput(f"arrivals have the shape {times.shape}; it must be ({ranks},) or (patterns, {ranks})")
     if not np.isfinite(times).all():
         raise BadInput("some arrivals are not finite")
     if not 0 <= root < p:
@@ -193,7 +201,7 @@ def simulate(
         raise BadInput(f"{bytes} B is not a whole number of elements of {element_bytes} B")
     job = Job(
         platform=machine.file,
-        node_of_rank=machine.node_of_rank(p),
+        node_of_rank=machine.node_of_rank(layout.total),
         collective=collective,
         family=family,
         algorithm=name,
@@ -201,12 +209,20 @@ def simulate(
         bytes=bytes,
         element_bytes=element_bytes,
         arrivals_s=np.atleast_2d(times),
-        layout=CommunicatorLayout(p=p),
+        layout=layout,
     )
     try:
         return run_job(job).exits_s.reshape(times.shape)
     except (ValueError, RuntimeError) as error:
         raise BadInput(f"{collective}/{name} at p = {p} and {bytes} B: {error}") from None
+
+
+def _layout(p: int, communicators: int, stride: int) -> CommunicatorLayout:
+    if p < 1 or communicators < 1:
+        raise BadInput(f"p = {p}, communicators = {communicators}: write 1 or more of each")
+    if stride < 1 or communicators % stride:
+        raise BadInput(f"stride {stride} does not divide {communicators} communicators; write 1 for rows")
+    return CommunicatorLayout(p=p, communicators=communicators, stride=stride)
 
 
 def _split(algorithm: Algorithm | str) -> tuple[str, str]:

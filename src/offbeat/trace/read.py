@@ -204,18 +204,16 @@ def _functions(files: Sequence[RankFile]) -> list[Function]:
 
 
 class ReadProgress(ProgressBar):
-    """Shows how many records were read; a context manager."""
+    """Shows how much of a trace was read; a context manager."""
 
     def __init__(self, doing: str, console: Console | None = None) -> None:
         super().__init__(doing, console, counts=False)
         self._doing = doing
 
     def show_records(self, done: int, most: int) -> None:
-        """Show the number of records so far and its upper limit."""
-        rate = done / max(self.elapsed_s(), 1e-9) / 1e6
-        text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
-        self.update(done=done, total=max(most, 1), detail=text)
-        self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")
+        """Show the share of the trace that was read; ``most`` is an upper limit of the number of records."""
+        self.update(done=done, total=max(most, 1))
+        self.print_periodically(f"{self._doing}: {done / max(most, 1):.0%}")
 
 
 class ProgressOfBoth:
