@@ -45,7 +45,7 @@ run --collect-only -qq &>/dev/null &
 # All parts run, whatever the first one says. Two tests at a time disturb each other's timing on a small machine: a test that
 # fails beside others decides by its second run, alone, where its failure is still in the log of the first.
 status=0
-run -m "not alone" "${side_by_side[@]}" || status=$?
+run -m "not alone" "${side_by_side[@]}" --durations 25 || status=$?
 if ((status == 1)); then
     status=0
     run --last-failed --last-failed-no-failures none -m "not alone" || status=$?

@@ -48,6 +48,22 @@ def test_the_remaining_time_is_forecast_from_the_steps_of_this_run(
     assert lines[-3:] == ["4 of 6 steps", "5 of 6 steps, about 10 s left", "6 of 6 steps"]
 
 
+def test_a_total_that_grows_is_shown_as_a_lower_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_bar, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(CampaignProgress, "elapsed_s", lambda self: 60.0)
+    stream = io.StringIO()
+    with CampaignProgress(Console(file=stream), unit="blocks") as progress:
+        progress.begin(0, 7)
+        for left in (6, 5, 4, 3, 2, 2, 1, 0):
+            progress.advance(left)
+    assert stream.getvalue().splitlines()[5:] == [
+        "5 of 7 blocks, about 24 s left",
+        "6 of at least 8 blocks, at least 20 s left",
+        "7 of at least 8 blocks, at least 9 s left",
+        "8 of 8 blocks",
+    ]
+
+
 def test_on_a_terminal_a_bar_is_drawn_and_removed(tmp_path: Path) -> None:
     text = shown(tmp_path, 6, terminal=True)
     assert "warning: the numbers are small" in text

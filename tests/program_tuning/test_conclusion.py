@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.program_tuning.conclusion import conclude
+from offbeat.program_tuning.conclusion import conclude, disturbance_note, unmeasured_note
 from offbeat.program_tuning.traced_calls import Selected
 from offbeat.study.algorithm import DEFAULT
 
@@ -48,6 +48,24 @@ def test_waiting_for_late_ranks_is_named_where_it_takes_more_time() -> None:
     slower = {DEFAULT: STEADY, "tuned": times_of(1.1)}
     assert "balance the work" in conclude(slower, IMBALANCED).sentence
     assert "balance the work" not in conclude(slower, BALANCED).sentence
+
+
+def test_the_change_of_a_choice_has_the_sign_of_the_table_of_run_times() -> None:
+    verdict = conclude({DEFAULT: [1.0, 1.0, 1.0], "tuned": [0.9, 1.0, 0.95]}, BALANCED)
+    assert "(tuned: -5.1%, " in verdict.sentence
+
+
+def test_runs_that_other_work_disturbs_are_named() -> None:
+    note = disturbance_note({DEFAULT: [1.0, 1.1, 2.4], "tuned": STEADY})
+    assert note.startswith(
+        "Runs with the same algorithms took 1 s to 2.4 s: other work disturbs this machine"
+    )
+    assert disturbance_note({DEFAULT: STEADY, "tuned": times_of(0.4)}) == ""
+    assert disturbance_note({}) == ""
+
+
+def test_a_verdict_on_all_calls_needs_no_note() -> None:
+    assert unmeasured_note([], 3) == ""
 
 
 @given(times, st.randoms(use_true_random=False), st.floats(0.5, 2))

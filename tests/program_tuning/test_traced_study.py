@@ -15,6 +15,7 @@ from trace_factory import files, pattern_trace, summary_of, write
 from offbeat.mpi.user_command import user_command
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
+from offbeat.program_tuning.conclusion import unmeasured_note
 from offbeat.program_tuning.traced_calls import Selected, counts_of, select_calls
 from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
 from offbeat.study.cases import groups, pattern_rows
@@ -108,12 +109,16 @@ def test_ranks_that_leave_early_do_not_make_a_call_light(tmp_path: Path) -> None
     (bcast,) = selected.calls
     assert (bcast.collective, bcast.share) == ("bcast", pytest.approx(0.03)), "ranks spend 0.3 ms in it"
     assert selected.tunable_share == pytest.approx(0.07)
+    assert unmeasured_note([bcast], 2).startswith(
+        "The budget did not suffice for 1 of 2 kinds of calls, 3.0% of the run time: the same command"
+    )
 
 
 def test_calls_without_bytes_are_left_out_with_a_reason(tmp_path: Path) -> None:
     selected = selected_from(pattern_trace(tmp_path / "trace", DELAYS, bytes=0, operation_us=100))
     assert not selected.calls
-    assert "its messages are empty" in selected.notes[0]
+    assert selected.notes[0].startswith("not measured: ")
+    assert selected.notes[0].endswith(" processes, because their messages are empty")
 
 
 def test_hosts_are_counted_in_their_order() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 from exchanges import BRUCK, built
+from msgspec import structs
 
 from offbeat.campaign.checksum import document_with_checksum
 from offbeat.mpi.installation import Installation
@@ -151,10 +153,23 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
 def test_a_small_budget_is_kept_and_named(mpi_installation: Installation, tmp_path: Path) -> None:
     program = built(mpi_installation, tmp_path)
     launch = command(mpi_installation, [str(program), "400", "65536"], 2, steerable=False)
-    verdict = tuned(launch, mpi_installation, tmp_path, "--budget", "1 s")  # proving takes longer
-    assert verdict["verdict"]["choice"] == ""
-    assert "budget" in verdict["verdict"]["sentence"]
+    done = tune(launch, mpi_installation, tmp_path, "--budget", "1 s")  # the trial takes longer
+    assert done.returncode == 2
+    assert "a trial of 5 rounds need" in done.stderr
+    assert re.search(r"give --budget \d+min or more", done.stderr)
+    assert "The trace is kept" in done.stderr
     assert not (tmp_path / "offbeat-tune" / "trial").exists()
+
+
+@pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
+def test_a_command_without_a_launcher_is_named(mpi_installation: Installation, tmp_path: Path) -> None:
+    program = built(mpi_installation, tmp_path)
+    launch = command(mpi_installation, [str(program), "4", "64"], 2, steerable=False)
+    alone = structs.replace(launch, argv=[str(program), "4", "64"])
+    done = tune(alone, mpi_installation, tmp_path)
+    assert done.returncode == 2
+    assert "the command started one process" in done.stderr
+    assert "'offbeat tune -- mpirun -n 2 ./app'" in done.stderr
 
 
 @pytest.mark.parametrize("mpi_installation", ["mpich4"], indirect=True)

@@ -33,6 +33,7 @@ class CampaignProgress(ProgressBar):
         self._all_notes = all_notes
         self.warnings: list[str] = []
         self._total = self._done = self._done_before = 0
+        self._total_grows = False
         self._unit = unit
 
     def say(self, activity: str) -> None:
@@ -59,12 +60,15 @@ class CampaignProgress(ProgressBar):
             self.print(f"{total - done} of {total} {self._unit} to {self._doing}")
 
     def advance(self, left: int | None = None) -> None:
-        """Count a finished step; ``left`` is the number of remaining steps if it has changed."""
+        """Count a finished step; ``left`` is the number of remaining steps if it has changed. If the total
+        has grown, it can grow again: it is then shown as a lower limit."""
         self._done += 1
         if left is not None:
+            self._total_grows |= self._done + left > self._total
             self._total = self._done + left
         self.update(done=self._done, total=self._total, detail=self.rate())
-        text = f"{self._done} of {self._total} {self._unit}{self._forecast()}"
+        at_least = "at least " if self._total_grows and left else ""
+        text = f"{self._done} of {at_least}{self._total} {self._unit}{self._forecast()}"
         rate = f", {self.rate()}" if self.rate() else ""
         self.print_periodically(text + rate, last=self._done == self._total)
 
@@ -77,4 +81,5 @@ class CampaignProgress(ProgressBar):
         if done_now < LEAST_FOR_FORECAST:
             return ""
         seconds = self.elapsed_s() / done_now * (self._total - self._done)
-        return f", about {seconds:.0f} s left" if seconds >= 1 else ""
+        about = "at least" if self._total_grows else "about"
+        return f", {about} {seconds:.0f} s left" if seconds >= 1 else ""

@@ -34,7 +34,10 @@ def command(
     ] = None,
     budget: Annotated[
         str,
-        typer.Option(help="The time for everything; what matters most is measured first.", metavar="TIME"),
+        typer.Option(
+            help="The time for everything, in seconds or with a unit; what matters most is measured first.",
+            metavar="TIME",
+        ),
     ] = "15min",
     share: Annotated[
         float,
@@ -145,7 +148,8 @@ def _report(console: Console, outcome: Outcome) -> None:
         console.print()
         console.print(time_table(outcome.times_s, {}).fitted(console.width))
     console.print()
-    console.print(outcome.conclusion.sentence, markup=False)
+    for sentence in (outcome.conclusion.sentence, *outcome.cautions):
+        console.print(sentence, markup=False)
     if outcome.files is not None:
         console.print("Use it like this, with one of", markup=False)
         for line in outcome.usage:
@@ -158,6 +162,7 @@ def _document(settings: Any, outcome: Outcome) -> dict[str, Any]:
         "schema_version": 1,
         "settings": settings,
         "verdict": outcome.conclusion,
+        "cautions": outcome.cautions,
         "expected": outcome.gains,
         "times_s": outcome.times_s,
         "files": [str(path) for path in outcome.files.files] if outcome.files is not None else [],

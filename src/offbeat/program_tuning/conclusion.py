@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.program_tuning.program_choices import ExpectedGain, expected_share
-from offbeat.program_tuning.traced_calls import LEAST_GAIN, Selected
+from offbeat.program_tuning.traced_calls import LEAST_GAIN, Selected, SelectedCalls
 from offbeat.results.statistics import geometric_mean
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
 from offbeat.trial.wording import chance_words
 from offbeat.units import counted, format_time
+
+MOST_SPREAD = 1.5
+"""Slowest / fastest run with the same algorithms, beyond which a warning is printed."""
 
 
 class Conclusion(Struct, frozen=True, kw_only=True):
@@ -83,14 +86,29 @@ def against_default(times_s: Mapping[str, Sequence[float]], name: str, choices: 
 def _not_faster(name: str, one: Comparison | None) -> str:
     if one is None:
         return f"{name}: not faster"
-    return f"{name}: {one.ratio - 1:+.1%}, {chance_words(one.chance)}, needs p ≤ {SIGNIFICANCE_LEVEL:g}"
+    return f"{name}: {1 / one.ratio - 1:+.1%}, {chance_words(one.chance)}, needs p ≤ {SIGNIFICANCE_LEVEL:g}"
 
 
-BUDGET_USED = (
-    "none of the calls was measured completely within the budget; the same command continues, for longer with"
-    " a larger --budget."
-)
-"""Why nothing is faster if no kind of calls is measured."""
+def unmeasured_note(left: Sequence[SelectedCalls], total: int) -> str:
+    """What the verdict does not rest on yet; empty if all kinds of calls are measured."""
+    if not left:
+        return ""
+    return (
+        f"The budget did not suffice for {len(left)} of {counted(total, 'kind')} of calls,"
+        f" {sum(one.share for one in left):.1%} of the run time: the same command continues with them."
+    )
+
+
+def disturbance_note(times_s: Mapping[str, Sequence[float]]) -> str:
+    """A warning if runs with the same algorithms differ so much that only a large gain can be shown."""
+    slowest = max(times_s.values(), key=lambda each: max(each) / min(each), default=[1.0])
+    if max(slowest) <= MOST_SPREAD * min(slowest):
+        return ""
+    return (
+        f"Runs with the same algorithms took {format_time(min(slowest), 3)} to"
+        f" {format_time(max(slowest), 3)}: other work disturbs this machine, so that only a large gain can be"
+        " shown. Repeat this on a quiet one, in another folder (--output)."
+    )
 
 
 def selected_lines(selected: Selected) -> list[str]:
@@ -126,7 +144,7 @@ def why_no_choice(
             " traced."
         )
     if not gains:
-        return BUDGET_USED
+        return "no algorithm of these calls could be measured; 'offbeat status' of the results says why."
     if is_disobeyed:
         return "the library does not obey the files of any choice, as said above."
     better = [one for one in gains if one.is_used]

@@ -106,6 +106,10 @@ class InProgram:
     def fastest(self, gains: Sequence[ExpectedGain], choices: Sequence[TrialChoice]) -> list[TrialChoice]:
         """The choice that was the fastest in the program; empty if it is one of ``choices``."""
         if not compared_in_program(gains):
+            self._tuning.listener.say(
+                "no algorithms are compared in the program: no kind of calls of which a tuning file can set"
+                f" the algorithm takes {LEAST_IN_PROGRAM:.0%} of the run time"
+            )
             return []
         found = self._planned(IN_PROGRAM, fastest_in_program(gains, self._run_times))
         return [found] if found.rules and all(found.rules != one.rules for one in choices) else []
@@ -123,6 +127,11 @@ class InProgram:
         by_name = {name: self._planned(name, setting[name]) for name in kept}
         others = [name for name in kept[1:] if by_name[name].rules != by_name[kept[0]].rules]
         if not others:
+            if len(kept) < len(names):
+                tuning.listener.say(
+                    f"the algorithms of {calls.name} are not compared in the program: the budget leaves time"
+                    " for the trial only"
+                )
             return [inf] * len(names)
         tuning.listener.begin(
             "compare", f"{calls.name}: {counted(len(others) + 1, 'algorithm')} in the program itself"
@@ -135,7 +144,8 @@ class InProgram:
             tuning.listener.say(f"the comparison ends here: {reason}")
             return [inf] * len(names)
         fastest = min(means_s, key=lambda name: means_s[name])
-        tuning.listener.say(f"the fastest is {fastest}: {format_time(means_s[fastest], 4)}")
+        used = "" if fastest == kept[0] else f"; {kept[0]} takes {format_time(means_s[kept[0]], 4)}"
+        tuning.listener.say(f"the fastest is {fastest}: {format_time(means_s[fastest], 4)}{used}")
         return [means_s.get(name, inf) for name in names]
 
     def _means_s(self, choices: Sequence[TrialChoice], rounds: int) -> dict[str, float]:

@@ -77,6 +77,7 @@ def program_name(summary: Summary) -> str:
 
 def _verdict(outcome: Outcome, installation: Installation) -> list[Part]:
     parts: list[Part] = [Text(text=outcome.conclusion.sentence, kind="verdict")]
+    parts += [Text(text=caution, kind="caution") for caution in outcome.cautions]
     if outcome.files is None:
         return parts
     parts.append(Text(text="Use the tuning files like this:"))
@@ -90,7 +91,7 @@ def _time(outcome: Outcome, album: Album) -> list[Part]:
     selected, summary = outcome.selected, outcome.summary
     lines = [
         f"After the last arrival in blocking collectives, which another algorithm can change:"
-        f" {selected.tunable_share:.1%} of the run time; {selected.covered:.0%} of it was measured.",
+        f" {selected.tunable_share:.1%} of the run time; {outcome.measured_share:.0%} of it was measured.",
         f"Waiting for late ranks, which no algorithm changes: {selected.waiting_share:.1%}.",
         *selected.notes,
     ]
@@ -200,6 +201,11 @@ def _tuning(outcome: Outcome) -> Help:
     what, conclusion = "tune the collectives, as above", outcome.conclusion
     if conclusion.choice:
         return Help(what=what, share=conclusion.gain, why="measured, as a share of the whole command")
+    if outcome.unmeasured:
+        share = sum(one.share for one in outcome.unmeasured)
+        return Help(
+            what=what, share=share, why=f"{len(outcome.unmeasured)} kinds of calls are not measured yet"
+        )
     if outcome.gains:
         return Help(what=what, share=0.0, why="measured: no choice is significantly faster")
     why = "not measured: another algorithm can change the time after the last arrival in blocking collectives"

@@ -6,6 +6,7 @@ runs of the trial are recorded one by one.
 
 from __future__ import annotations
 
+import math
 import shlex
 import shutil
 import time
@@ -28,11 +29,12 @@ from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
 from offbeat.program_tuning import directory as place
 from offbeat.program_tuning.conclusion import (
-    BUDGET_USED,
     Conclusion,
     conclude,
+    disturbance_note,
     nothing,
     selected_lines,
+    unmeasured_note,
     why_no_calls,
     why_no_choice,
 )
@@ -45,7 +47,7 @@ from offbeat.program_tuning.program_choices import (
     expected_gains,
     program_choices,
 )
-from offbeat.program_tuning.traced_calls import Selected, select_calls
+from offbeat.program_tuning.traced_calls import Selected, SelectedCalls, select_calls
 from offbeat.program_tuning.traced_study import Section, launch_of, write_patterns, write_study
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
@@ -67,13 +69,16 @@ from offbeat.units import counted, format_time
 VERIFY_SHARE = 0.1
 """The share of the remaining budget that is reserved for verifying tuning files."""
 
+BUDGET_OF_RESERVED = 1.5
+"""A budget of this many times what verification and the trial need is proposed if it was too small."""
+
 
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     """What was found: the selected calls, the expected gains, run times by choice, and the verdict.
 
     ``files`` are the recommended ones, None without, and ``usage`` lines that enable them: the user's command
     with them, and the variables. ``expected`` are the expected run times of the choices, ``arrivals`` samples
-    of the selected calls.
+    of the selected calls. ``unmeasured`` are selected calls for which the budget did not suffice.
     """
 
     conclusion: Conclusion
@@ -86,11 +91,31 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     usage: list[str] = []
     expected: Prediction | None = None
     arrivals: list[Arrivals] = []
+    unmeasured: list[SelectedCalls] = []
+
+    @property
+    def cautions(self) -> list[str]:
+        """Sentences that limit the verdict."""
+        notes = unmeasured_note(self.unmeasured, len(self.selected.calls)), disturbance_note(self.times_s)
+        return list(filter(None, notes))
+
+    @property
+    def measured_share(self) -> float:
+        """The measured part of the time that another algorithm can change."""
+        if not self.selected.tunable_share:
+            return 0.0
+        left = sum(one.share for one in self.unmeasured)
+        return max(self.selected.covered - left / self.selected.tunable_share, 0.0)
 
 
 def tune(tuning: Tuning) -> Outcome:
     """All stages. Raises :class:`BadInput` and :class:`RunFailed` as they do."""
     trace = traced_run(tuning)
+    if trace.size == 1:
+        raise BadInput(
+            "the command started one process, which has no other to communicate with; begin it with the"
+            " launcher, as in 'offbeat tune -- mpirun -n 2 ./app'"
+        )
     summary = summary_of_trace(trace)
     traced_stage = tuning.opened.stage("trace")
     tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
@@ -102,9 +127,9 @@ def tune(tuning: Tuning) -> Outcome:
         return found(conclusion=nothing(why_no_calls(selected), selected))
     sections = with_patterns(tuning, trace, summary, selected)
     found = partial(found, arrivals=[one.arrivals for one in sections if one.arrivals is not None])
-    results = measured(tuning, summary, sections)
-    if results.cases.is_empty():
-        return found(conclusion=nothing(BUDGET_USED, selected))
+    count = measured(tuning, summary, sections)
+    found = partial(found, unmeasured=selected.calls[count:])
+    results = read_study(tuning.path(place.RESULTS))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
     chosen = complete(predicted)
@@ -191,9 +216,14 @@ def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Sele
         )
 
 
-def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> Results:
-    """The results of the study of some calls: the heaviest first, as many as the budget allows."""
+def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> int:
+    """Measure the calls of the study: the heaviest first, as many as the budget allows. Returns how many.
+
+    Raises :class:`BadInput` if the budget leaves no time beside the trial, :class:`RunFailed` if it ends
+    before the first calls are measured.
+    """
     folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
+    left_s, reserved_s = tuning.left_s(), _reserved_s(tuning)
     launch = launch_of(tuning.command, tuning.installation, [one.calls for one in sections])
     total = len(sections)
     for count in range(max(_sections_of(results), 1), total + 1):
@@ -203,12 +233,32 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> R
             f"{newest.name}, {newest.share:.1%} of the run time ({count} of {total})",
         )
         study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
-        if not _measure(tuning, study, results):
-            tuning.listener.say(
-                f"the budget is used up: {count - 1} of {total} are measured; the same command measures more"
-            )
-            break
-    return read_study(results)
+        if _measure(tuning, study, results):
+            continue
+        if count == 1:
+            raise _nothing_measured(tuning, left_s, reserved_s)
+        kept_text = format_time(_reserved_s(tuning))
+        tuning.listener.say(
+            f"measuring ends here, because verification and the trial need {kept_text}:"
+            f" {count - 1} of {counted(total, 'kind')} of calls are measured"
+        )
+        return count - 1
+    return total
+
+
+def _nothing_measured(tuning: Tuning, left_s: float, reserved_s: float) -> BadInput | RunFailed:
+    """What is said if no calls are measured: the budget is too small, or the same command continues."""
+    if reserved_s < left_s:
+        return RunFailed(
+            "the time ended before the heaviest calls were measured; what is measured is kept, and the same"
+            " command continues, for longer with a larger --budget"
+        )
+    needed_min = math.ceil(BUDGET_OF_RESERVED * reserved_s / 60)
+    return BadInput(
+        f"--budget: a run of the program takes {format_time(tuning.run_s)}, so that verification and a trial"
+        f" of {FEWEST_ROUNDS} rounds need {format_time(reserved_s)}, and only {format_time(left_s)} are left;"
+        f" give --budget {needed_min}min or more, or tune a shorter run of the program. The trace is kept"
+    )
 
 
 def _sections_of(results: Path) -> int:
@@ -235,9 +285,14 @@ def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
     """Whether a block of a given duration leaves too little time for verification and the trial, in the
     budget or in the batch job.
     """
-    reserved_s = VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * tuning.run_s
+    reserved_s = _reserved_s(tuning)
     job_ends = time_limit(STOP_BEFORE_LIMIT_MIN)
     return lambda longest_s: tuning.left_s() - longest_s < reserved_s or job_ends(longest_s + reserved_s)
+
+
+def _reserved_s(tuning: Tuning) -> float:
+    """The time that verification and the trial need."""
+    return VERIFY_SHARE * tuning.left_s() + FEWEST_ROUNDS * 2 * tuning.run_s
 
 
 def verified_choices(

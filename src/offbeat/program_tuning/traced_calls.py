@@ -23,6 +23,7 @@ from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
 from offbeat.trace.recommendation import Candidate, candidates, mean_over_calls, with_arrivals
 from offbeat.trace.summary import Summary
+from offbeat.units import counted
 
 LEAST_SHARE = 0.001
 """Calls that take a smaller share of the run time after the last arrival are not worth measuring."""
@@ -97,7 +98,8 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     for one in _heaviest(ranked, share * tunable_s, run_s) if tunable_s >= LEAST_GAIN * run_s else []:
         why_not, selected = _selected(trace, one, run_s)
         if selected is None:
-            notes.append(f"{one.calls.name} is not measured: {why_not}")
+            number = counted(round(sum(row.run_calls for row in one.calls.rows)), "call")
+            notes.append(f"not measured: {number} of {one.calls.name}, because {why_not}")
             continue
         covered_s += one.calls.operation_s
         calls.append(selected)
@@ -168,10 +170,10 @@ def _selected(trace: Trace, tunable_calls: Tunable, run_s: float) -> tuple[str, 
     layout = one.rows[0].layout or CommunicatorLayout(p=one.processes)
     measured_bytes, datatype = measured_size(tunable_calls.rule)
     if not measured_bytes and collective_name(one.collective) != "barrier":
-        return "its messages are empty", None
+        return "their messages are empty", None
     nodes, ppn = _placement(trace, layout, rows[0] if rows else one.rows[0])
     if nodes and not ppn:
-        return "its nodes have different numbers of processes", None
+        return "their nodes have different numbers of processes", None
     skew_s = mean_over_calls(one, "skew")
     return "", SelectedCalls(
         candidate=one,

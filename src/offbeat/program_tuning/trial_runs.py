@@ -18,7 +18,8 @@ FEWEST_ROUNDS, MOST_ROUNDS = 5, 10
 def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[float]]:
     """The run times of each choice in seconds, one per round."""
     rounds = rounds_within(tuning.left_s(), len(choices) * tuning.run_s)
-    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, up to {MOST_ROUNDS} rounds")
+    why = "" if rounds == MOST_ROUNDS else f": as many as the budget allows, at least {FEWEST_ROUNDS}"
+    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, {rounds} rounds{why}")
     return run_in_turn(tuning, choices, rounds, place.TRIAL, "try")
 
 

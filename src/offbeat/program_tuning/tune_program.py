@@ -89,10 +89,10 @@ def tune_program(requested: Request, output: Path, listener: Listener) -> Outcom
 def _budget_s(budget: str | float) -> float:
     try:
         budget_s = parse_time(budget)
-    except BadInput as error:
-        raise BadInput(f"--budget: {error}") from None
+    except BadInput:
+        budget_s = 0.0
     if budget_s <= 0:
-        raise BadInput(f"--budget {budget}: write a time of more than 0, such as 15min")
+        raise BadInput(f"--budget {budget}: write a time of more than 0, in seconds or with a unit: 15min")
     return budget_s
 
 

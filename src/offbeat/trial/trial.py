@@ -214,10 +214,9 @@ def parse_pattern(text: str) -> re.Pattern[str] | None:
 
 
 def last_output_lines(output: Path) -> str:
-    """The last lines of a run's output, for a message."""
-    lines = [
-        line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
-    ]
+    """The last lines of a run's output, for a message, without those that only separate others."""
+    text = output.read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
     return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
 
 

@@ -66,7 +66,7 @@ def time_table(
                 _against(run_times_s, times_s.get(reference, [])),
             ]
         )
-    headings = [noun, "runs", "mean", "fastest – slowest", f"against\n{reference}"]
+    headings = [noun, "runs", "geometric\nmean", "fastest – slowest", f"against\n{reference}"]
     return Table(title="", headings=headings, rows=lines)
 
 
