@@ -60,20 +60,27 @@ ROWS = CommunicatorLayout(p=2, communicators=2, stride=1)
 COLUMNS = CommunicatorLayout(p=2, communicators=2, stride=2)
 
 
-def part(layout: CommunicatorLayout, number: int, delays_s: dict[str, float]) -> Part:
+def part(
+    layout: CommunicatorLayout,
+    number: int,
+    delays_s: dict[str, float],
+    collective: str = "reduce",
+    size: int = 8,
+) -> Part:
     """Calls on rows or columns of a grid, and what each algorithm takes under their arrivals."""
     measured = matrix(
         {"calls": delays_s},
         pattern_kind="replay",
+        collective=collective,
         p=layout.p,
         communicators=layout.communicators,
         stride=layout.stride,
-        bytes=8,
+        bytes=size,
     )
     (table,) = delay_tables(frame(measured))
     calls = TracedCalls(
-        description="calls", short="calls", collective="reduce", processes=layout.p,
-        least_bytes=8, most_bytes=8, size_bytes=8, number=number, share=1.0,
+        description="calls", short="calls", collective=collective, processes=layout.p,
+        least_bytes=size, most_bytes=size, size_bytes=size, number=number, share=1.0,
         last_delay_s=delays_s["default"], skew_s=0.0, layout=layout,
     )  # fmt: skip
     return Part(
@@ -102,6 +109,30 @@ def test_calls_that_a_file_cannot_tell_apart_get_the_algorithm_that_is_best_for_
         one.sentence
     )
     assert compared([one])["tuned"] == [one]
+
+
+@pytest.mark.parametrize(
+    ("collective", "family", "rules"),
+    [
+        ("alltoallv", "openmpi", 1),
+        ("alltoallv", "mpich", 1),
+        ("alltoallv", "intelmpi", 1),
+        ("gather", "openmpi", 1),
+        ("gather", "intelmpi", 2),
+        ("allreduce", "openmpi", 2),
+    ],
+)
+def test_all_sizes_of_a_collective_have_one_rule_where_the_library_does_not_read_the_size(
+    collective: str, family: str, rules: int
+) -> None:
+    layout = CommunicatorLayout(p=4)
+    small = part(layout, 100, {"ring": 1e-3, "linear": 3e-3, "default": 4e-3}, collective, 8)
+    large = part(layout, 100, {"ring": 9e-3, "linear": 2e-3, "default": 8e-3}, collective, 4096)
+    gains = gains_of([small, large], family)
+    assert len(gains) == rules
+    if rules == 1:
+        assert gains[0].algorithm == "linear", "3 + 2 ms; ring takes 1 + 9"
+        assert "cannot tell these calls apart" in gains[0].sentence
 
 
 def test_files_that_belong_to_launches_cannot_tell_sizes_of_communicators_apart() -> None:

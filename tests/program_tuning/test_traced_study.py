@@ -114,6 +114,23 @@ def test_ranks_that_leave_early_do_not_make_a_call_light(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("library", "collectives"),
+    [("Open MPI v4.1.4", ["alltoallv", "alltoallv"]), ("another", ["alltoallv"])],
+)
+def test_all_sizes_of_a_collective_with_one_rule_are_selected(
+    tmp_path: Path, library: str, collectives: list[str]
+) -> None:
+    trace_files = files(4)
+    for one in trace_files:
+        one.header |= {"ended_ns": 10_000_000, "library": library}
+        one.call(1_000_000, 3_000_000, sequence=0, bytes=8, function="MPI_Alltoallv")
+        one.call(4_000_000, 4_200_000, sequence=1, bytes=8)
+        one.call(5_000_000, 5_100_000, sequence=2, bytes=65536, function="MPI_Alltoallv")
+    selected = selected_from(write(tmp_path / "trace", trace_files), 0.5)
+    assert [one.collective for one in selected.calls] == collectives
+
+
 def test_calls_without_bytes_are_left_out_with_a_reason(tmp_path: Path) -> None:
     selected = selected_from(pattern_trace(tmp_path / "trace", DELAYS, bytes=0, operation_us=100))
     assert not selected.calls

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from plan_factory import algorithms, choice, chosen, create_plan, installation, planned, telling_calls
 
 from offbeat.errors import BadInput
+from offbeat.mpi.intelmpi import LIBRARY
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import intelmpi
 from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.intelmpi import WITHOUT_SIZES
 from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
@@ -43,7 +43,7 @@ def preset(rule: Rule | None) -> str:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    configurations=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")])
+    configurations=chosen([name for name in COLLECTIVES if name not in (*LIBRARY.sizeless, "reduce_scatter")])
 )
 def test_calls_use_the_plan_or_else_the_librarys_default(
     tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
@@ -70,7 +70,7 @@ def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
 
 
 @settings(deadline=None, max_examples=30)
-@given(configurations=chosen(list(WITHOUT_SIZES)))
+@given(configurations=chosen(list(LIBRARY.sizeless)))
 def test_collectives_whose_size_is_ignored_get_one_preset(
     tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:

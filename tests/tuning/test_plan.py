@@ -9,7 +9,11 @@ from plan_factory import algorithms, choice, create_plan, planned
 from real_libraries import real_installation
 
 from offbeat.errors import BadInput
+from offbeat.mpi.libraries import LIBRARIES
 from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.collectives import COLLECTIVES
+from offbeat.tuning import openmpi
+from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
 from offbeat.tuning.plan import plan
 from offbeat.tuning.write import write
 
@@ -172,3 +176,10 @@ def test_files_take_back_an_algorithm_that_the_environment_forced(
     other = plan(choices, known, library=library, environment={"HOME": "/"})
     files = write(other, target, tmp_path / "other")
     assert variable not in files.environment_for(4)
+
+
+def test_the_libraries_name_the_collectives_whose_rules_have_no_size() -> None:
+    rules_file = {name for name, row in openmpi.COLLECTIVES.items() if row.size in openmpi.WHY_ONE}
+    assert set(LIBRARIES["openmpi"].sizeless) == rules_file
+    trees = {name for name in COLLECTIVES if not SIZE_CONDITION.get(name)}
+    assert set(LIBRARIES["mpich"].sizeless) == trees

@@ -108,4 +108,5 @@ LIBRARY = Library(
     setting_prefixes=("I_MPI_",),
     collective_variables=lambda algorithm: (f"I_MPI_ADJUST_{algorithm.collective.upper()}_",),
     applies_to_smaller=True,
+    sizeless=("alltoallv", "barrier", "exscan", "scan"),
 )

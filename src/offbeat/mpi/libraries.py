@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from offbeat.mpi import intelmpi, mpich, openmpi
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library
@@ -14,6 +16,11 @@ LIBRARIES: dict[str, Library] = {
 def library_of(installation: Installation) -> Library:
     """The record of an installation's MPI library."""
     return LIBRARIES[installation.family]
+
+
+def library_of_version(text: str) -> Library | None:
+    """The record of the library whose text of MPI_Get_library_version this is; None for other libraries."""
+    return next((one for one in LIBRARIES.values() if re.match(one.version_pattern, text)), None)
 
 
 def title_of(family: str, otherwise: str = "") -> str:

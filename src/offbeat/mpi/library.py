@@ -101,6 +101,9 @@ class Library(Struct, frozen=True, kw_only=True):
     applies_to_smaller: bool = False
     """Whether settings belong to a number of launched processes and apply to all their communicators."""
 
+    sizeless: tuple[str, ...] = ()
+    """Collectives for which a tuning file has one rule for all message sizes."""
+
     guarded_calls: tuple[str, ...] = ()
     """Kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) that a tuning file keeps from algorithms
     that are wrong for them."""

@@ -333,4 +333,5 @@ LIBRARY = Library(
     parameter_file=(".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf"),
     forcing_variable=lambda collective: (f"OMPI_MCA_coll_tuned_{collective}_algorithm", "0"),
     is_limited_to_measured_p=is_limited_to_measured_p,
+    sizeless=("alltoallv", "barrier", "exscan", "gather", "scan", "scatter"),
 )

@@ -2,10 +2,11 @@
 
 For each of the measured calls, the algorithm with the shortest expected time under the program's own arrivals
 is compared with the library's default. Calls that a tuning file cannot tell apart, such as those on rows and
-on columns of a process grid, get the algorithm that takes the shortest time for all of them. An algorithm is
-used if the interval of the difference excludes zero; all other calls are left to the library. ``tuned`` has
-all of these algorithms; ``heaviest`` that of the calls with the largest expected gain only, so that the trial
-shows whether choices disturb each other.
+on columns of a process grid, or all sizes of a collective whose size the library does not read, get the
+algorithm that takes the shortest time for all of them. An algorithm is used if the interval of the difference
+excludes zero; all other calls are left to the library. ``tuned`` has all of these algorithms; ``heaviest``
+that of the calls with the largest expected gain only, so that the trial shows whether choices disturb each
+other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.collectives import ROOTED
 from offbeat.trial.choices import TrialChoice, planned
-from offbeat.tuning.exportable import rule_key
+from offbeat.tuning.exportable import file_rule, rule_key
 from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -119,11 +120,11 @@ def expected_gains(traced: TracedProgram, choices: Sequence[Choice], family: str
     if traced.run is None:
         return []
     chosen = {choice.configuration: choice.algorithm for choice in choices}
-    parts: dict[tuple[str, int, int], list[Part]] = {}
+    parts: dict[tuple[str, int, int | None], list[Part]] = {}
     for part in traced.parts:
         cell = part.table.configuration
         if cell in chosen:
-            parts.setdefault(rule_key(cell, family), []).append(part)
+            parts.setdefault(file_rule(cell, family), []).append(part)
     gains = [_gain(own, chosen, traced.run, family) for own in parts.values()]
     return sorted(gains, key=lambda one: one.share)
 

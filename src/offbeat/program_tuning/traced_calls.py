@@ -10,11 +10,12 @@ are measured, too: whatever is chosen changes them as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from msgspec import Struct, structs
 
+from offbeat.mpi.libraries import library_of_version
 from offbeat.predict.recorded import size_bytes
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import EXTENTS
@@ -95,7 +96,10 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    for one in _heaviest(ranked, share * tunable_s, run_s) if tunable_s >= LEAST_GAIN * run_s else []:
+    library = library_of_version(trace.headers[0].library)
+    sizeless = library.sizeless if library else ()
+    enough = tunable_s >= LEAST_GAIN * run_s
+    for one in _heaviest(ranked, share * tunable_s, run_s, sizeless) if enough else []:
         why_not, selected = _selected(trace, one, run_s)
         if selected is None:
             number = counted(round(sum(row.run_calls for row in one.calls.rows)), "call")
@@ -153,14 +157,27 @@ def _tunable_s(row: CallSiteStats) -> float:
     return row.run_calls * row.processes * last_delay_s
 
 
-def _heaviest(ranked: Sequence[Tunable], enough_s: float, run_s: float) -> list[Tunable]:
-    """The heaviest calls until they take ``enough_s``, and those that share a rule with one of them."""
+def _heaviest(
+    ranked: Sequence[Tunable], enough_s: float, run_s: float, sizeless: Collection[str]
+) -> list[Tunable]:
+    """The heaviest calls until they take ``enough_s``, and those that share a rule with one of them. Other
+    sizes than theirs only if they are worth measuring: a program may have many."""
     heaviest: list[Tunable] = []
     for one in ranked:
         if one.tunable_s < LEAST_SHARE * run_s or sum(heavy.tunable_s for heavy in heaviest) >= enough_s:
             break
         heaviest.append(one)
-    return [one for one in ranked if any(one.rule is heavy.rule for heavy in heaviest)]
+    every_size = {
+        (one.rule.collective, one.rule.processes)
+        for one in heaviest
+        if collective_name(one.rule.collective) in sizeless
+    }
+    return [
+        one
+        for one in ranked
+        if any(one.rule is heavy.rule for heavy in heaviest)
+        or ((one.rule.collective, one.rule.processes) in every_size and one.tunable_s >= LEAST_SHARE * run_s)
+    ]
 
 
 def _selected(trace: Trace, tunable_calls: Tunable, run_s: float) -> tuple[str, SelectedCalls | None]:

@@ -34,6 +34,14 @@ def rule_key(configuration: Configuration, family: str) -> tuple[str, int, int]:
     return configuration.collective, processes, configuration.bytes
 
 
+def file_rule(configuration: Configuration, family: str) -> tuple[str, int, int | None]:
+    """The rule that a configuration has in a file of the library: as :func:`rule_key`, but without the size
+    for collectives whose size the file does not distinguish."""
+    collective, processes, size = rule_key(configuration, family)
+    library = LIBRARIES.get(family)
+    return collective, processes, None if library and collective in library.sizeless else size
+
+
 WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
 """The calls, one of each kind, for which an algorithm would be wrong under the rule of a choice."""
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.intelmpi import LIBRARY
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
@@ -31,9 +32,6 @@ BUILT_IN = "0"
 
 LARGEST = 2**31 - 1
 """The end of the last entry, which applies to larger messages as well."""
-
-WITHOUT_SIZES = ("alltoallv", "barrier", "scan", "exscan")
-"""Collectives for which an entry cannot depend on the message size."""
 
 BY_TOTAL = ("reduce_scatter",)
 """Collectives whose message size is the sum over all processes."""
@@ -56,7 +54,7 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         usage=usage,
         notes=[*plan.notes, *notes, *_notes(entries)],
         rules=rules,
-        every_size=[collective for collective in WITHOUT_SIZES if collective in plan.rules],
+        every_size=[collective for collective in LIBRARY.sizeless if collective in plan.rules],
         exact_default=False,
         by_processes=entries,
     )
@@ -68,7 +66,7 @@ def _compatible(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]
     notes: list[str] = []
     for collective in COLLECTIVES:
         rules = plan.rules.get(collective, [])
-        if collective in WITHOUT_SIZES:
+        if collective in LIBRARY.sizeless:
             rules, more = rule_layout.one_rule_each_p(
                 rules, "Intel MPI ignores the message size for this collective"
             )
@@ -101,7 +99,7 @@ def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
         rules = [rule for rule in row.rules if rule.collective == collective]
         if not rules:
             continue
-        if collective in WITHOUT_SIZES:
+        if collective in LIBRARY.sizeless:
             environment[_variable(rules[0])] = preset_of(rules[0])
         else:
             scale = _communicator(row) if collective in BY_TOTAL else 1
