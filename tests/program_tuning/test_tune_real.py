@@ -94,7 +94,7 @@ def test_a_bad_default_is_found_and_repaired_and_a_killed_run_is_resumed(
     mpi_installation: Installation, tmp_path: Path
 ) -> None:
     program = built(mpi_installation, tmp_path)
-    exchanges = "1200" if mpi_installation.version < (5,) else "400"  # each launch of 5 takes a second
+    exchanges = "400" if mpi_installation.version < (5,) else "200"  # each launch of 5 takes a second
     launch = command(
         mpi_installation, [str(program), exchanges, "1048576"], 2, steerable=False, environment=BRUCK
     )
@@ -189,7 +189,7 @@ def test_rows_and_columns_of_a_grid_are_measured_at_the_same_time_and_share_a_ru
 ) -> None:
     program = built(mpi_installation, tmp_path, "grid")
     launch = command(
-        mpi_installation, [str(program), "300", "262144", "2"], 4, steerable=False, environment=BRUCK
+        mpi_installation, [str(program), "150", "262144", "2"], 4, steerable=False, environment=BRUCK
     )
     verdict = tuned(launch, mpi_installation, tmp_path)
     (gain,) = verdict["expected"]
