@@ -14,7 +14,7 @@ from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning import openmpi
 from offbeat.tuning.openmpi import COLLECTIVES
-from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.tuning.plan import NO_END, Rule, TuningPlan
 
 Row = tuple[int, list[int]]  # message size, rest of the row
 Block = tuple[int, list[Row]]  # communicator size, its rows
@@ -22,7 +22,7 @@ Table = dict[int, list[Block]]  # collective id → communicator sizes
 
 PER_PROCESS = ["allreduce", "bcast", "reduce", "allgatherv"]
 TOTAL = ["alltoall", "allgather", "reduce_scatter", "reduce_scatter_block"]
-EVERY_SIZE = ["gather", "scatter", "alltoallv", "barrier", "scan", "exscan"]
+SIZELESS = ["gather", "scatter", "alltoallv", "barrier", "scan", "exscan"]
 
 
 def numbers(text: str) -> tuple[int, list[int]]:
@@ -103,7 +103,7 @@ def test_calls_use_the_plan_or_else_the_librarys_default(
 
 
 @settings(deadline=None, max_examples=60)
-@given(configurations=chosen(EVERY_SIZE))
+@given(configurations=chosen(SIZELESS))
 def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_sizes(
     tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
@@ -183,11 +183,15 @@ def test_a_launch_uses_the_files_by_options_or_by_environment(tmp_path: Path) ->
 
 
 def rule(collective: str, name: str, settings: dict[str, str], size: int = 64, **other: object) -> Rule:
-    """A rule of one size on p=4; settings are given without ``coll_tuned_X_algorithm``."""
+    """A rule on p=4, of one size or of all where Open MPI does not read it.
+
+    Settings are given without ``coll_tuned_X_algorithm``.
+    """
     start = f"coll_tuned_{collective}_algorithm"
     full = {start + key: value for key, value in settings.items()}
     algorithm = Algorithm(collective=collective, name=name, settings=full)
-    values = {"p": 4, "p_low": 4, "p_high": 4, "bytes": size, "bytes_low": size, "bytes_high": size} | other
+    low, high = (0, NO_END) if collective in SIZELESS else (size, size)
+    values = {"p": 4, "p_low": 4, "p_high": 4, "bytes": size, "bytes_low": low, "bytes_high": high} | other
     return Rule(collective=collective, algorithm=algorithm, **values)  # type: ignore[arg-type]
 
 
@@ -262,25 +266,6 @@ def test_of_contradicting_parameters_the_most_chosen_is_used(
     assert files.environment["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] == "8"
     assert [entry.bytes for entry in files.rules] == [64, 512]
     assert any("bcast of 8 B on p=4" in note and "one value only" in note for note in files.notes)
-
-
-def test_sizes_with_different_choices_that_must_share_one_are_named(tmp_path: Path) -> None:
-    sized = [
-        rule("gather", name, {"": n}, size)
-        for name, n, size in (("a", "1", 8), ("b", "2", 64), ("b", "2", 512))
-    ]
-    files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
-    assert [entry.algorithm.name for entry in files.rules] == ["b"]
-    assert files.every_size == ["gather"]
-    (note,) = [note for note in files.notes if note.startswith("gather")]
-    assert "hangs or computes wrong results" in note
-    assert "b (chosen at 64 B, 512 B) is used for every size; other sizes chose a" in note
-
-
-def test_of_equally_many_sizes_the_largest_decides(tmp_path: Path) -> None:
-    sized = [rule("scan", name, {"": n}, size) for name, n, size in (("a", "1", 8), ("b", "2", 64))]
-    files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
-    assert [entry.algorithm.name for entry in files.rules] == ["b"]
 
 
 def test_wrong_algorithms_that_were_requested_are_named_in_the_header(tmp_path: Path) -> None:

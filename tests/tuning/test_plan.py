@@ -178,8 +178,38 @@ def test_files_take_back_an_algorithm_that_the_environment_forced(
     assert variable not in files.environment_for(4)
 
 
+@pytest.mark.parametrize("family", list(LIBRARIES))
+@pytest.mark.parametrize(
+    ("algorithms_by_size", "winner", "size"),
+    [
+        ({8: "way1", 64: "way2", 512: "way2"}, "way2", 512),
+        ({8: "way2", 64: "way2", 512: "way1"}, "way2", 64),
+        ({8: "way1"}, "way1", 8),
+    ],
+)
+def test_all_sizes_share_a_rule_where_the_library_does_not_read_the_size(
+    family: str, algorithms_by_size: dict[int, str], winner: str, size: int
+) -> None:
+    tuning_plan = create_plan(
+        family, {("alltoallv", 4, size): name for size, name in algorithms_by_size.items()}
+    )
+    (rule,) = tuning_plan.rules["alltoallv"]
+    assert (rule.algorithm.name, rule.bytes) == (winner, size)
+    assert all(tuning_plan.rule_for("alltoallv", 4, size) == rule for size in (0, 8, 100, 10**12))
+    named = [note for note in tuning_plan.notes if note.startswith("alltoallv on p=4")]
+    assert bool(named) == (len(algorithms_by_size) > 1)
+    assert all(f"uses {winner}, chosen most often, not way1" in note for note in named)
+
+
+def test_a_rule_for_all_sizes_is_left_to_the_library_if_most_sizes_are() -> None:
+    sizes = {("scan", 4, 8): "default", ("scan", 4, 64): "default", ("scan", 4, 512): "way1"}
+    tuning_plan = create_plan("mpich", sizes)
+    assert tuning_plan.rules == {}
+    assert any("uses default, chosen most often, not way1" in note for note in tuning_plan.notes)
+
+
 def test_the_libraries_name_the_collectives_whose_rules_have_no_size() -> None:
-    rules_file = {name for name, row in openmpi.COLLECTIVES.items() if row.size in openmpi.WHY_ONE}
+    rules_file = {name for name, row in openmpi.COLLECTIVES.items() if row.size in ("ignored", "unsafe")}
     assert set(LIBRARIES["openmpi"].sizeless) == rules_file
     trees = {name for name in COLLECTIVES if not SIZE_CONDITION.get(name)}
     assert set(LIBRARIES["mpich"].sizeless) == trees

@@ -18,9 +18,14 @@ def library_of(installation: Installation) -> Library:
     return LIBRARIES[installation.family]
 
 
-def library_of_version(text: str) -> Library | None:
-    """The record of the library whose text of MPI_Get_library_version this is; None for other libraries."""
-    return next((one for one in LIBRARIES.values() if re.match(one.version_pattern, text)), None)
+def recognised(version_text: str) -> tuple[Library, re.Match[str]] | None:
+    """The record of the library whose text of MPI_Get_library_version this is, and the match of its
+    ``version_pattern``; None for other libraries."""
+    for library in LIBRARIES.values():
+        match = re.match(library.version_pattern, version_text)
+        if match:
+            return library, match
+    return None
 
 
 def title_of(family: str, otherwise: str = "") -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.mpi.libraries import LIBRARIES, title_of, titles
+from offbeat.mpi.libraries import LIBRARIES, recognised, title_of, titles
 
 _PRINT_VERSION = """
 import ctypes, json, sys
@@ -73,10 +73,10 @@ def ask_library(library: Path, environ: Mapping[str, str] = os.environ, timeout_
 
 def read_library_version(text: str, source: str) -> Version:
     """Parse the text of MPI_Get_library_version; raises :class:`UnknownLibrary` for other libraries."""
-    for family, library in LIBRARIES.items():
-        match = re.match(library.version_pattern, text)
-        if match:
-            return _version(family, match["short"], text)
+    known = recognised(text)
+    if known is not None:
+        library, match = known
+        return _version(library.family, match["short"], text)
     first_line = text.strip().splitlines()[0] if text.strip() else "nothing"
     raise UnknownLibrary(f"{source} calls itself '{first_line[:80]}'; offbeat supports {', '.join(titles())}")
 

@@ -28,7 +28,7 @@ from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.collectives import ROOTED
 from offbeat.trial.choices import TrialChoice, planned
-from offbeat.tuning.exportable import file_rule, rule_key
+from offbeat.tuning.exportable import RuleKey, rule_key
 from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
@@ -120,11 +120,11 @@ def expected_gains(traced: TracedProgram, choices: Sequence[Choice], family: str
     if traced.run is None:
         return []
     chosen = {choice.configuration: choice.algorithm for choice in choices}
-    parts: dict[tuple[str, int, int | None], list[Part]] = {}
+    parts: dict[RuleKey, list[Part]] = {}
     for part in traced.parts:
         cell = part.table.configuration
         if cell in chosen:
-            parts.setdefault(file_rule(cell, family), []).append(part)
+            parts.setdefault(rule_key(cell, family), []).append(part)
     gains = [_gain(own, chosen, traced.run, family) for own in parts.values()]
     return sorted(gains, key=lambda one: one.share)
 

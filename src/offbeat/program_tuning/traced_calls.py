@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from msgspec import Struct, structs
 
-from offbeat.mpi.libraries import library_of_version
+from offbeat.mpi.libraries import recognised
 from offbeat.predict.recorded import size_bytes
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import EXTENTS
@@ -96,8 +96,8 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    library = library_of_version(trace.headers[0].library)
-    sizeless = library.sizeless if library else ()
+    known = recognised(trace.headers[0].library)
+    sizeless = known[0].sizeless if known else ()
     enough = tunable_s >= LEAST_GAIN * run_s
     for one in _heaviest(ranked, share * tunable_s, run_s, sizeless) if enough else []:
         why_not, selected = _selected(trace, one, run_s)

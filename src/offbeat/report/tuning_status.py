@@ -113,7 +113,9 @@ def _current_proofs(folder: Path) -> Proofs | None:
 
 
 def _rule_row(rule: Rule) -> list[str]:
-    sizes = labels.span(format_size(rule.bytes_low), format_size(rule.bytes_high))
+    sizes = (
+        "all" if rule.is_sizeless else labels.span(format_size(rule.bytes_low), format_size(rule.bytes_high))
+    )
     return [
         rule.collective,
         labels.span(str(rule.p_low), str(rule.p_high)),

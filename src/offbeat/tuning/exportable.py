@@ -24,22 +24,21 @@ if TYPE_CHECKING:
     from offbeat.tuning.plan import TuningPlan
 
 
-def rule_key(configuration: Configuration, family: str) -> tuple[str, int, int]:
-    """What a tuning file of the library distinguishes: (collective, processes, bytes).
+RuleKey = tuple[str, int, int | None]
+"""What a tuning file of a library distinguishes: (collective, processes, bytes).
 
-    The processes are as :meth:`offbeat.mpi.library.Library.file_processes` has them.
-    """
-    library, p = LIBRARIES.get(family), configuration.p
-    processes = library.file_processes(p, configuration.processes) if library else p
-    return configuration.collective, processes, configuration.bytes
+The processes are as :meth:`offbeat.mpi.library.Library.file_processes` has them; bytes are None for a
+collective whose size the library does not read (``sizeless``).
+"""
 
 
-def file_rule(configuration: Configuration, family: str) -> tuple[str, int, int | None]:
-    """The rule that a configuration has in a file of the library: as :func:`rule_key`, but without the size
-    for collectives whose size the file does not distinguish."""
-    collective, processes, size = rule_key(configuration, family)
-    library = LIBRARIES.get(family)
-    return collective, processes, None if library and collective in library.sizeless else size
+def rule_key(configuration: Configuration, family: str) -> RuleKey:
+    """The rule that a configuration has in a tuning file of the library."""
+    library, p, collective = LIBRARIES.get(family), configuration.p, configuration.collective
+    if library is None:
+        return collective, p, configuration.bytes
+    size = None if collective in library.sizeless else configuration.bytes
+    return collective, library.file_processes(p, configuration.processes), size
 
 
 WrongCallsOf = Callable[[Choice, str], list[WrongCall]]

@@ -31,8 +31,8 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     ``files`` are absolute paths. Either ``environment`` or ``launch_options`` (arguments for the launcher,
     empty if it has none for this) makes a launch use them. If a library's settings depend on the number of
     processes, ``by_processes`` holds those of each range; :meth:`environment_for` combines both. ``rules``
-    are the rules of the plan that the files contain; rules of a collective in ``every_size`` apply to all
-    sizes, rules of one in ``not_in_place`` never to calls with MPI_IN_PLACE. ``usage`` are lines to copy into
+    are the rules of the plan that the files contain; rules of a collective in ``not_in_place`` never apply to
+    calls with MPI_IN_PLACE. ``usage`` are lines to copy into
     a terminal or job script, ``notes`` are caveats. ``insisted`` are sentences on rules that are wrong for a
     legal call and that the user requested anyway. ``released`` are the variables of ``environment`` that take
     back algorithms which the study's environment forced (:class:`offbeat.tuning.plan.TuningPlan`).
@@ -45,7 +45,6 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     notes: list[str]
     rules: list[Rule]
     by_processes: list[ProcessEnvironment] = []
-    every_size: list[str] = []
     exact_default: bool = True
     not_in_place: list[str] = []
     insisted: list[str] = []
@@ -89,7 +88,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
             if (
                 rule.collective == collective
                 and rule.p_low <= compared <= rule.p_high
-                and (collective in self.every_size or rule.bytes_low <= size <= rule.bytes_high)
+                and rule.bytes_low <= size <= rule.bytes_high
             ):
                 return rule
         return None
@@ -121,7 +120,7 @@ def export_line(environment: Mapping[str, str]) -> str:
 
 
 MANIFEST = "tuning.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Manifest(Struct, frozen=True, kw_only=True):

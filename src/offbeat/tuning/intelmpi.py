@@ -21,7 +21,6 @@ from pathlib import Path
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.intelmpi import LIBRARY
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
@@ -54,7 +53,6 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         usage=usage,
         notes=[*plan.notes, *notes, *_notes(entries)],
         rules=rules,
-        every_size=[collective for collective in LIBRARY.sizeless if collective in plan.rules],
         exact_default=False,
         by_processes=entries,
     )
@@ -62,20 +60,10 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
 
 def _compatible(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
     """The compatible rules, variables other than I_MPI_ADJUST_X, and sentences on the other rules."""
-    every: list[Rule] = []
-    notes: list[str] = []
-    for collective in COLLECTIVES:
-        rules = plan.rules.get(collective, [])
-        if collective in LIBRARY.sizeless:
-            rules, more = rule_layout.one_rule_each_p(
-                rules, "Intel MPI ignores the message size for this collective"
-            )
-            notes += more
-        every += rules
-    compatible, variables, more = rule_layout.compatible_rules(
+    every = [rule for collective in COLLECTIVES for rule in plan.rules.get(collective, [])]
+    return rule_layout.compatible_rules(
         every, lambda rule: {name: value for name, value in rule.settings.items() if name != _variable(rule)}
     )
-    return compatible, variables, notes + more
 
 
 def _variable(rule: Rule) -> str:
@@ -99,7 +87,7 @@ def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
         rules = [rule for rule in row.rules if rule.collective == collective]
         if not rules:
             continue
-        if collective in LIBRARY.sizeless:
+        if rules[0].is_sizeless:
             environment[_variable(rules[0])] = preset_of(rules[0])
         else:
             scale = _communicator(row) if collective in BY_TOTAL else 1

@@ -35,7 +35,6 @@ from offbeat.tuning.mpich_algorithms import (
     variable,
 )
 from offbeat.tuning.mpich_tree import (
-    LARGEST,
     Branch,
     Embedded,
     Leaf,
@@ -97,7 +96,6 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         usage=usage_lines("mpiexec", options, environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
         rules=[entry.rule for entries in tree_rules.values() for entry in entries],
-        every_size=[collective for collective in tree_rules if not SIZE_CONDITION.get(collective)],
         not_in_place=[
             collective
             for collective, entries in tree_rules.items()
@@ -111,11 +109,6 @@ def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[T
     tree_rules: dict[str, list[TreeRule]] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
-        if not SIZE_CONDITION.get(collective):
-            rules, more = rule_layout.one_rule_each_p(
-                rules, "MPICH cannot read the message size for this collective"
-            )
-            notes += more
         for rule in rules:
             try:
                 tree_rules.setdefault(collective, []).append(_tree_rule(rule, embedded))
@@ -212,16 +205,12 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
 
 def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
     leaf_of = {id(rule): leaf for rule, leaf in rule_leaves}
-    condition = SIZE_CONDITION.get(collective, "")
-    by_total = condition == "total_msg_size"
+    by_total = SIZE_CONDITION.get(collective) == "total_msg_size"
     branches = []
     for row in rule_layout.process_rows([rule for rule, _ in rule_leaves]):
         for low, high in rule_layout.steps(row) if by_total else [(row.p_low, row.p_high)]:
-            if condition:
-                scale = (low, high) if by_total else (1, 1)
-                sized = rule_layout.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
-            else:
-                sized = [rule_layout.Segment(low=0, high=LARGEST, rule=row.rules[0])]
+            scale = (low, high) if by_total else (1, 1)
+            sized = rule_layout.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
             branches.append(Branch(low, high, [SizedLeaf(s.low, s.high, leaf_of[id(s.rule)]) for s in sized]))
     return branches
 

@@ -15,7 +15,6 @@ same algorithm as before.
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -48,11 +47,11 @@ class Embedded(Struct, frozen=True, kw_only=True):
 def read(library: Path) -> Embedded:
     """Read the trees in MPICH's shared library. Raises :class:`BadInput` if it contains no default tree."""
     try:
-        with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            trees = list(_trees(data))
-            names = frozenset(match.group(1).decode() for match in _NAME.finditer(data))
-    except (OSError, ValueError) as error:
+        data = library.read_bytes()
+    except OSError as error:
         raise BadInput(f"cannot read MPICH's library {library}: {error}") from error
+    trees = list(_trees(data))
+    names = frozenset(match.group(1).decode() for match in _NAME.finditer(data))
     general = [
         tree for tree in trees if "collective=ialltoall" in tree and _leaf(tree).startswith("algorithm=MPIR_")
     ]
@@ -70,7 +69,7 @@ def read(library: Path) -> Embedded:
     )
 
 
-def _trees(data: mmap.mmap) -> Iterator[Tree]:
+def _trees(data: bytes) -> Iterator[Tree]:
     """Every selection tree in the library."""
     at = data.find(_START)
     while at >= 0:

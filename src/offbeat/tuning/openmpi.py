@@ -31,7 +31,8 @@ class RulesFileCollective(Struct, frozen=True, kw_only=True):
     message size.
 
     ``size`` is ``per process`` (bytes; allgatherv: their mean), ``total`` (bytes of all processes),
-    ``ignored``, or ``unsafe``: a value on which processes may disagree.
+    ``ignored``, or ``unsafe``: a value on which processes may disagree, so that a choice by size hangs or
+    computes wrong results in programs that use MPI_IN_PLACE.
     """
 
     number: int
@@ -58,11 +59,6 @@ COLLECTIVES = {
 
 SIZE_OF_SENT = ("allgather", "alltoall")
 """Collectives whose size Open MPI takes from the send arguments, which MPI_IN_PLACE makes meaningless."""
-
-WHY_ONE = {
-    "ignored": "Open MPI ignores the message size for this collective",
-    "unsafe": "a choice by message size hangs or computes wrong results in programs that use MPI_IN_PLACE",
-}
 
 FIRST_WITH_VERSION_2 = (5, 0, 7)
 """Earlier versions ignore a version 2 file silently."""
@@ -99,7 +95,6 @@ def write(
     """
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
-    every_size = [collective for collective in rules if COLLECTIVES[collective].size in WHY_ONE]
     files, mca = list[Path](), dict[str, str]()
     by_han = installation.is_at_least(5) and openmpi_han.is_file_needed(rules, plan.several_nodes)
     by_tuned = openmpi_han.rules_of_tuned(rules)
@@ -107,7 +102,7 @@ def write(
         files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
         mca |= {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_dynamic_rules_filename": str(files[-1])}
     if by_han:
-        han = openmpi_han.rules_text(rules, every_size, plan.origin)
+        han = openmpi_han.rules_text(rules, plan.origin)
         files.append(write_file(directory, openmpi_han.FILE_NAME, han))
         mca |= {"coll_han_use_dynamic_file_rules": "1", "coll_han_dynamic_rules_filename": str(files[-1])}
     mca |= variables | {name.removeprefix("OMPI_MCA_"): value for name, value in plan.released.items()}
@@ -120,7 +115,6 @@ def write(
         usage=usage_lines("mpirun", options, environment),
         notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
         rules=[rule for rules_of_one in rules.values() for rule in rules_of_one],
-        every_size=every_size,
         not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
     )
 
@@ -192,9 +186,6 @@ def _expressible(
         fitting, settings, more = rule_layout.compatible_rules(
             [rule for rule in rules if rule not in limited], _launch_parameters
         )
-        if COLLECTIVES[collective].size in WHY_ONE:
-            fitting, again = rule_layout.one_rule_each_p(fitting, WHY_ONE[COLLECTIVES[collective].size])
-            more += again
         variables |= settings
         notes += more
         if fitting:
@@ -243,12 +234,8 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
             blocks.append(_closing_block(p_low, format_version))
             continue
         for low, high in rule_layout.steps(row) if kind == "total" else [(p_low, p_high)]:
-            if kind in WHY_ONE:
-                sized = [rule_layout.Segment(low=0, high=rule_layout.NO_END, rule=row.rules[0])]
-            else:
-                sized = rule_layout.segments(
-                    row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1))
-                )
+            scale = (low, high) if kind == "total" else (1, 1)
+            sized = rule_layout.segments(row.rules, tuned_of, *scale)
             blocks.append(_block(low, high, sized, format_version))
     return blocks
 
@@ -260,7 +247,7 @@ def _closing_block(p_low: int, format_version: int) -> list[str]:
 
 def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
     ranges = rule_layout.with_gaps(sized)
-    lines = [_line(low, rule, format_version) for low, _, rule in ranges if low <= rule_layout.NO_END]
+    lines = [_line(low, rule, format_version) for low, _, rule in ranges]
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
 

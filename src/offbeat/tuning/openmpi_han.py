@@ -45,8 +45,8 @@ def rules_of_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]
     return {collective: its_rules for collective, its_rules in by_tuned.items() if its_rules}
 
 
-def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], origin: str) -> str:
-    """The file's text. ``every_size`` names the collectives whose rules hold whatever the size."""
+def rules_text(rules: Mapping[str, Sequence[Rule]], origin: str) -> str:
+    """The file's text."""
     collectives = [collective for collective in DECIDED_BY_HAN if rules.get(collective)]
     lines = [
         f"# Written by offbeat from {origin}; used together with openmpi.rules if that exists.",
@@ -54,7 +54,7 @@ def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], o
         f"{len(collectives)} # collectives",
     ]
     for collective in collectives:
-        rows = _rows(rules[collective], collective in every_size)
+        rows = _rows(rules[collective])
         lines += ["", collective, "1 # level", f"{WHOLE_COLLECTIVE} # whole collective"]
         lines.append(f"{len(rows)} # communicator sizes")
         for p_low, sizes in rows:
@@ -63,19 +63,14 @@ def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], o
     return "\n".join(lines) + "\n"
 
 
-def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, SizeSteps]]:
+def _rows(rules: Sequence[Rule]) -> list[tuple[int, SizeSteps]]:
     """First number of processes and the sizes from there on, in ascending order."""
     ranges = ((row.p_low, row.p_high, row.rules) for row in rule_layout.process_rows(rules))
-    return [
-        (p_low, _sizes(row_rules or [], every_size))
-        for p_low, _, row_rules in rule_layout.with_gaps(ranges, 1)
-    ]
+    return [(p_low, _sizes(row_rules or [])) for p_low, _, row_rules in rule_layout.with_gaps(ranges, 1)]
 
 
-def _sizes(rules: Sequence[Rule], every_size: bool) -> SizeSteps:
+def _sizes(rules: Sequence[Rule]) -> SizeSteps:
     """The component of each range of sizes: ``han`` where no rule holds."""
-    if every_size and rules:
-        return [(0, _component(rules[0]))]
     sized = rule_layout.segments(rules, _component)
     return [(low, _component(rule) if rule else "han") for low, _, rule in rule_layout.with_gaps(sized)]
 

@@ -20,8 +20,11 @@ from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning.exportable import replace_unsafe, rule_key, wrong_calls_of
+from offbeat.tuning.exportable import RuleKey, replace_unsafe, rule_key, wrong_calls_of
 from offbeat.units import format_size, listed
+
+NO_END = 2**63
+"""The upper end of an unbounded range of sizes or processes."""
 
 CLEARLY_BETTER = 0.05
 """A configuration is left to the library if its default scores better than the choice by more than this
@@ -32,7 +35,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
 
     All four are inclusive; bytes are the message size of the study: bytes per process as passed to the MPI
-    call. ``p`` and ``bytes`` are those of the measured configuration. ``p_low`` and ``p_high`` are processes
+    call. Rules for all sizes cover 0 to :data:`NO_END`. ``p`` and ``bytes`` are those of the measured
+    configuration. ``p_low`` and ``p_high`` are processes
     of a communicator; if files of the library belong to a number of launched processes, they are launched
     processes, and ``launched`` is the measured number of those where it is not ``p``.
     ``commutative_only`` says that the algorithm computes wrong results with a non-commutative operation.
@@ -51,6 +55,11 @@ class Rule(Struct, frozen=True, kw_only=True):
     commutative_only: bool = False
     environment: dict[str, str] = {}
     launched: int = 0
+
+    @property
+    def is_sizeless(self) -> bool:
+        """Whether the rule holds for all sizes."""
+        return self.bytes_high == NO_END
 
     @property
     def measured_p(self) -> int:
@@ -152,15 +161,13 @@ def plan(
     wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
     safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
     remaining, notes = _leave_to_better_default(safe)
-    chosen, more = _one_per_size(remaining, family)
+    chosen, more = _one_per_rule(remaining, family)
     scores = {rule_key(one.configuration, family): one.scores for one in choices}
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
-        configurations = {(p, size): one for (other, p, size), one in chosen.items() if other == collective}
-        own_scores = {(p, size): scores[other, p, size] for other, p, size in chosen if other == collective}
-        names = {key: choice.algorithm for key, choice in configurations.items()}
-        factors = partial(_factors, configurations=names, scores=own_scores, beyond=beyond)
-        collective_rules = _rules(collective, configurations, by_name, wrong, environment or {}, factors)
+        own = {key: one for key, one in chosen.items() if key[0] == collective}
+        sizes_covered = partial(_sizes_covered, chosen=own, scores=scores, beyond=beyond)
+        collective_rules = _rules(own, by_name, wrong, environment or {}, sizes_covered)
         if collective_rules:
             rules[collective] = collective_rules
     return TuningPlan(
@@ -205,27 +212,33 @@ def _leave_to_better_default(choices: Sequence[Choice]) -> tuple[list[Choice], l
     return settled, notes
 
 
-def _one_per_size(
-    choices: Sequence[Choice], family: str
-) -> tuple[dict[tuple[str, int, int], Choice], list[str]]:
-    """One choice for each :func:`rule_key`, and a sentence for every disagreement."""
-    configurations: dict[tuple[str, int, int], list[Choice]] = {}
+def _one_per_rule(choices: Sequence[Choice], family: str) -> tuple[dict[RuleKey, Choice], list[str]]:
+    """One choice for each rule, that of the largest size, and a sentence for every disagreement."""
+    rivals_of: dict[RuleKey, list[Choice]] = {}
     for choice in choices:
-        configurations.setdefault(rule_key(choice.configuration, family), []).append(choice)
-    chosen: dict[tuple[str, int, int], Choice] = {}
+        rivals_of.setdefault(rule_key(choice.configuration, family), []).append(choice)
+    chosen: dict[RuleKey, Choice] = {}
     notes = []
-    for key, rivals in configurations.items():
+    for key, rivals in rivals_of.items():
         votes = Counter(rival.algorithm for rival in rivals)
         winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
-        chosen[key] = next(rival for rival in rivals if rival.algorithm == winner)
+        of_winner = [rival for rival in rivals if rival.algorithm == winner]
+        chosen[key] = max(of_winner, key=lambda rival: rival.configuration.bytes)
         if len(votes) > 1:
-            others = ", ".join(sorted(name for name in votes if name != winner))
-            notes.append(
-                f"{key[0]} of {format_size(key[2])} on p={key[1]} was measured in {len(rivals)} ways"
-                " (placement, communicators, operation, data type or root) with different choices; a tuning"
-                f" file cannot distinguish them and uses {winner}, chosen most often, not {others}."
-            )
+            others = sorted(name for name in votes if name != winner)
+            notes.append(_disagreement(key, len(rivals), winner, others))
     return chosen, notes
+
+
+def _disagreement(key: RuleKey, configurations: int, winner: str, others: Sequence[str]) -> str:
+    collective, p, size = key
+    calls = collective if size is None else f"{collective} of {format_size(size)}"
+    what = "size, placement" if size is None else "placement"
+    return (
+        f"{calls} on p={p} was measured in {configurations} ways ({what}, communicators, operation, data type"
+        f" or root) with different choices; a tuning file cannot distinguish them and uses {winner}, chosen"
+        f" most often, not {', '.join(others)}."
+    )
 
 
 def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
@@ -233,66 +246,85 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
     return sum(scores) / len(scores) if scores else float("inf")
 
 
-def _factors(
-    p: int,
-    sizes: Sequence[int],
-    configurations: Mapping[tuple[int, int], str],
-    scores: Mapping[tuple[int, int], dict[str, float]],
-    beyond: float,
-) -> tuple[float, float]:
-    """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
-    if len(sizes) < 2:
-        return beyond, beyond
-    ends = []
-    for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
-        at_last, at_neighbour = (last, scores[p, last]), (neighbour, scores[p, neighbour])
-        ends.append(1.0 if is_overtaken(configurations[p, last], at_last, at_neighbour, beyond) else beyond)
-    return ends[0], ends[1]
+Scores = Mapping[RuleKey, Mapping[str, float]]
+"""The scores of the algorithms before any was replaced."""
 
 
 def _rules(
-    collective: str,
-    configurations: Mapping[tuple[int, int], Choice],
+    chosen: Mapping[RuleKey, Choice],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
-    factors: Callable[[int, Sequence[int]], tuple[float, float]],
+    sizes_covered: Callable[[Sequence[RuleKey]], list[tuple[int, int]]],
 ) -> list[Rule]:
-    """The rules of one collective from its choices by (processes, size), as :func:`rule_key` has them."""
-    ps = sorted({p for p, _ in configurations})
+    """The rules of one collective; ``sizes_covered`` is :func:`_sizes_covered` of the choices."""
+    ps = sorted({p for _, p, _ in chosen})
     rules = []
-    for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
-        sizes = sorted(size for other_p, size in configurations if other_p == p)
-        held = size_ranges(sizes, *factors(p, sizes))
-        for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
-            choice = configurations[p, size]
-            name, measured = choice.algorithm, choice.configuration
-            if name == DEFAULT:
-                continue
-            algorithm = known.get((collective, name))
-            if algorithm is None or not algorithm.settings:
-                raise BadInput(
-                    f"no settings are known for {name}, selected for {collective} on p={p}: the"
-                    " measurements were imported without settings. Give them with --setting to"
-                    " 'offbeat results import', or measure with 'offbeat run' and export that study"
-                )
-            is_limited = is_limited_to_measured_p(algorithm)
-            rules.append(
-                Rule(
-                    collective=collective,
-                    p=measured.p,
-                    bytes=size,
-                    p_low=p if is_limited else p_low,
-                    p_high=p if is_limited else p_high,
-                    bytes_low=bytes_low,
-                    bytes_high=bytes_high,
-                    algorithm=algorithm,
-                    commutative_only=(collective, name) in wrong,
-                    environment=study_settings(algorithm, environment),
-                    launched=p if p != measured.p else 0,
-                )
-            )
+    for p, processes in zip(ps, process_ranges(ps), strict=True):
+        keys = sorted((key for key in chosen if key[1] == p), key=lambda key: chosen[key].configuration.bytes)
+        for key, sizes in zip(keys, sizes_covered(keys), strict=True):
+            if chosen[key].algorithm != DEFAULT:
+                rules.append(_rule(chosen[key], p, processes, sizes, known, wrong, environment))
     return rules
+
+
+def _sizes_covered(
+    keys: Sequence[RuleKey], chosen: Mapping[RuleKey, Choice], scores: Scores, beyond: float
+) -> list[tuple[int, int]]:
+    """The first and last size that each of ``keys`` covers: those of one number of processes, by size."""
+    if keys[0][2] is None:
+        return [(0, NO_END)]
+    return size_ranges(
+        [chosen[key].configuration.bytes for key in keys], *_factors(keys, chosen, scores, beyond)
+    )
+
+
+def _factors(
+    keys: Sequence[RuleKey], chosen: Mapping[RuleKey, Choice], scores: Scores, beyond: float
+) -> tuple[float, float]:
+    """The factors by which the first and the last key cover smaller and larger sizes than measured."""
+    if len(keys) < 2:
+        return beyond, beyond
+    ends = []
+    for last, neighbour in ((keys[0], keys[1]), (keys[-1], keys[-2])):
+        at_last, at_neighbour = ((chosen[key].configuration.bytes, scores[key]) for key in (last, neighbour))
+        ends.append(1.0 if is_overtaken(chosen[last].algorithm, at_last, at_neighbour, beyond) else beyond)
+    return ends[0], ends[1]
+
+
+def _rule(
+    choice: Choice,
+    p: int,
+    processes: tuple[int, int],
+    sizes: tuple[int, int],
+    known: Mapping[tuple[str, str], Algorithm],
+    wrong: set[tuple[str, str]],
+    environment: Mapping[str, str],
+) -> Rule:
+    """The rule of a choice for a range of processes and of sizes. Raises :class:`BadInput` for an algorithm
+    without settings."""
+    measured, name = choice.configuration, choice.algorithm
+    algorithm = known.get((measured.collective, name))
+    if algorithm is None or not algorithm.settings:
+        raise BadInput(
+            f"no settings are known for {name}, selected for {measured.collective} on p={p}: the"
+            " measurements were imported without settings. Give them with --setting to"
+            " 'offbeat results import', or measure with 'offbeat run' and export that study"
+        )
+    is_limited = is_limited_to_measured_p(algorithm)
+    return Rule(
+        collective=measured.collective,
+        p=measured.p,
+        bytes=measured.bytes,
+        p_low=p if is_limited else processes[0],
+        p_high=p if is_limited else processes[1],
+        bytes_low=sizes[0],
+        bytes_high=sizes[1],
+        algorithm=algorithm,
+        commutative_only=(measured.collective, name) in wrong,
+        environment=study_settings(algorithm, environment),
+        launched=p if p != measured.p else 0,
+    )
 
 
 def study_settings(algorithm: Algorithm, environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """Arranging the rules of a plan for tuning files: by processes first, by size inside.
 
 Libraries differ in their definition of the message size. If it grows with the number of processes, each
-number needs its own thresholds (:func:`steps`); if a library cannot read the size, there is one rule for all
-sizes (:func:`one_rule_each_p`).
+number needs its own thresholds (:func:`steps`).
 
 Some parameters of algorithms (Open MPI's radix of the k-nomial broadcast, Intel MPI's segment sizes) are
 plain variables of the library with one value per launch. Rules that need different values of one parameter
@@ -18,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from offbeat.tuning.plan import Rule
+from offbeat.tuning.plan import NO_END, Rule
 from offbeat.units import format_size
 
 EXACT_STEPS = 256
@@ -26,10 +25,6 @@ EXACT_STEPS = 256
 
 GROUP_STEPS = 32
 """Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
-
-
-NO_END = 2**63
-"""The upper end of an unbounded range."""
 
 ItemT = TypeVar("ItemT")
 
@@ -66,14 +61,15 @@ def with_gaps(
     ranges: Iterable[tuple[int, int, ItemT]], first: int = 0
 ) -> Iterator[tuple[int, int, ItemT | None]]:
     """Ascending ranges (low, high, item) from ``first`` on, with the gaps before and between them and all
-    that follows the last range; the item of a gap is None."""
+    that follows the last range, unless it ends at :data:`NO_END`; the item of a gap is None."""
     free_from = first
     for low, high, item in ranges:
         if low > free_from:
             yield free_from, low - 1, None
         yield low, high, item
         free_from = high + 1
-    yield free_from, NO_END, None
+    if free_from <= NO_END:
+        yield free_from, NO_END, None
 
 
 def steps(row: ProcessRow) -> list[tuple[int, int]]:
@@ -114,30 +110,6 @@ def segments(
         else:
             joined.append(Segment(low=low, high=high, rule=rule))
     return joined
-
-
-def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[str]]:
-    """One rule for each measured number of processes, for a collective whose size a library cannot read.
-
-    The algorithm chosen at most measured sizes wins; if there are several, the one chosen at the largest
-    size. Returns the rules, and a sentence (with ``why``) for each number of processes whose sizes chose
-    differently.
-    """
-    winners, notes = [], []
-    for p in sorted({rule.measured_p for rule in rules}):
-        rivals = [rule for rule in rules if rule.measured_p == p]
-        votes = Counter(rule.algorithm.name for rule in rivals)
-        winner = max(rivals, key=lambda rule: (votes[rule.algorithm.name], rule.bytes))
-        winners.append(winner)
-        if len(votes) > 1:
-            others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
-            winning_rules = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
-            sizes = ", ".join(format_size(rule.bytes) for rule in winning_rules)
-            notes.append(
-                f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
-                f" for every size; other sizes chose {others}."
-            )
-    return winners, notes
 
 
 def compatible_rules(

@@ -72,18 +72,17 @@ def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]
     evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts if v.status in KNOWN}
     rule_probes: list[Probe] = []
     for rule in tuning.rules:
-        every_size = rule.collective in tuning.every_size
-        measured = _cases_of(rule, cases, every_size)
+        measured = _cases_of(rule, cases)
         for case in measured:
             forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, case.bytes), "")
             if forced or case.bytes == rule.bytes:
                 rule_probes.append(
                     Probe(case=case, expected=rule.algorithm.name, evidence=forced, measured_bytes=case.bytes)
                 )
-        if measured and not every_size:
+        if measured and not rule.is_sizeless:
             forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, rule.bytes), "")
             rule_probes += _edges(rule, measured[0], forced)
-    bounded = [rule for rule in tuning.rules if rule.collective not in tuning.every_size]
+    bounded = [rule for rule in tuning.rules if not rule.is_sizeless]
     return rule_probes + _outside_rules(bounded, cases)
 
 
@@ -109,12 +108,12 @@ def _edges(rule: Rule, measured: Case, evidence: str) -> list[Probe]:
     ]
 
 
-def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
+def _cases_of(rule: Rule, cases: pl.DataFrame) -> list[Case]:
     """The measured variants of a rule's configurations: sizes, placements, operations, datatypes, roots."""
     rows = cases.filter(
         (pl.col("collective") == rule.collective)
         & (pl.col("p") == rule.p)
-        & ((pl.col("bytes") == rule.bytes) | every_size)
+        & ((pl.col("bytes") == rule.bytes) | rule.is_sizeless)
     ).unique(["bytes", "nodes", "ppn", "op", "datatype", "root"], maintain_order=True)
     return [_case(row, row["bytes"]) for row in rows.iter_rows(named=True)]
 
