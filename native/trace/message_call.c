@@ -7,20 +7,6 @@ offbeat_tracer_request_table offbeat_tracer_requests, offbeat_tracer_found_messa
 
 /* --- messages --- */
 
-/* Most sizes fit in an int, and MPI_Get_count takes half the time. */
-uint64_t offbeat_tracer_received_bytes(const MPI_Status *status) {
-    int count = 0;
-    if (PMPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count >= 0)
-        return (uint64_t)count;
-    MPI_Count bytes = 0;
-#if MPI_VERSION >= 4
-    int rc = PMPI_Get_count_c(status, MPI_BYTE, &bytes);
-#else
-    int rc = PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-#endif
-    return rc == MPI_SUCCESS && bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 void offbeat_tracer_message_exchanged(const offbeat_tracer_message_call *call, int code,
                                       const offbeat_tracer_envelope *sent,
                                       const offbeat_tracer_envelope *received, const MPI_Status *status) {

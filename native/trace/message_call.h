@@ -12,6 +12,7 @@
 
 #include "trace/call_path.h"
 #include "trace/communicators.h"
+#include "trace/message_status.h"
 #include "trace/process_state.h"
 #include "trace/record_arguments.h"
 #include "trace/request_table.h"
@@ -121,9 +122,6 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_message_set_envelope(const offbeat_tra
     message->datatype = type.id;
     message->bytes = envelope->count > 0 ? (uint64_t)envelope->count * type.size_bytes : 0;
 }
-
-/** The size of a received message. */
-uint64_t offbeat_tracer_received_bytes(const MPI_Status *status);
 
 /** Sets peer, tag and bytes of a receive by its status. */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_message_resolve(offbeat_trace_message *message,

@@ -132,4 +132,7 @@ if(OFFBEAT_BUILD_TESTING)
     add_executable(request_table_test trace/request_table_test.c trace/request_table.c)
     target_link_libraries(request_table_test PRIVATE offbeat_mpi Threads::Threads) # the types of handles
     offbeat_test(request_table_test 0)
+    add_executable(message_status_test trace/message_status_test.c)
+    target_link_libraries(message_status_test PRIVATE offbeat_mpi)
+    offbeat_test(message_status_test 1)
 endif()

@@ -84,6 +84,19 @@ def test_what_helps_is_ranked_by_the_share_that_it_saves(tmp_path: Path) -> None
     assert "latest ranks: 1: 300 µs (100%)" in second.why
 
 
+def test_what_delays_other_ranks_in_each_call_is_to_be_found_and_not_balanced(tmp_path: Path) -> None:
+    made = files(2)
+    for one in made:
+        one.header["ended_ns"] = 10_000_001
+        for number in range(20):
+            is_late = number % 2 == one.rank
+            begin = 1_000_001 + 400 * US * number
+            one.call(begin + 300 * US * is_late, begin + 350 * US, sequence=number)
+    (first, *_) = helps(summary_of(write(tmp_path, made)))
+    assert first.what.startswith("find out what delays ranks before MPI_Allreduce of 8 B")
+    assert "explain only 0% of the variance" in first.why
+
+
 def test_a_program_without_collectives_has_nothing_that_helps(tmp_path: Path) -> None:
     made = files(2)
     for one in made:

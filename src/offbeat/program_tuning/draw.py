@@ -46,7 +46,7 @@ def time_use_figure(use: TimeUse, subject: str) -> Figure:
     below_keys = 0.65 + 0.19 * key_rows
     lower = _STEP * max(len(uses), 1) + 0.1
     height = below_keys + _STEP + 0.5 + lower + 0.5
-    figure = titled_figure(_WIDTH, height, "Where the time goes", subject)
+    figure = titled_figure(_WIDTH, height, "Run time by collective and cause", subject)
     figure.legend(
         handles=keys,
         loc="upper left",

@@ -96,7 +96,8 @@ def _time(outcome: Outcome, album: Album) -> list[Part]:
         *selected.notes,
     ]
     shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
-    return [Lines(lines=lines), *_time_picture(summary, album), *shown]
+    by_site = [structs.replace(table, title="By call site") for table in shown[:1]]
+    return [Lines(lines=lines), *_time_picture(summary, album), *by_site, *shown[1:]]
 
 
 def _time_picture(summary: Summary, album: Album) -> list[Part]:

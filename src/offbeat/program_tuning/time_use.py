@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from offbeat.trace.call_site_stats import CallSiteStats, description_of
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, is_mixed
 from offbeat.trace.recommendation import NO_OPERATION, reason_not_tunable
 from offbeat.trace.summary import Summary, straggler_text
 from offbeat.units import counted, format_time
@@ -143,11 +143,20 @@ def _large(found: Iterable[Help]) -> Iterator[Help]:
 
 
 def _balance(row: CallSiteStats, run_s: float) -> Help:
+    """Balancing the work of ranks that are mostly late, or finding out why others are late in each call."""
+    share, skew_text = row.waited_s / run_s, format_time(row.skew.mean_s)
+    if is_mixed(row):
+        return Help(
+            what=f"find out what delays ranks before {description_of(row)}",
+            share=share,
+            why=f"mean skew {skew_text}, but the ranks' mean delays explain only {row.stability:.0%} of the"
+            " variance: other ranks are late in each call, because of noise or of work that varies",
+        )
     late = straggler_text(row.latest_ranks) or "unknown"
     return Help(
         what=f"balance the work before {description_of(row)}",
-        share=row.waited_s / run_s,
-        why=f"ranks wait for late ones: mean skew {format_time(row.skew.mean_s)}; latest ranks: {late}",
+        share=share,
+        why=f"ranks wait for late ones: mean skew {skew_text}; latest ranks: {late}",
     )
 
 
