@@ -47,8 +47,8 @@ static void free_comms(offbeat_partitioned_comm *state) {
 }
 
 static void destroy(offbeat_partitioned_comm *state) {
-    free_comms(state);
     offbeat_partitioned_matching_end(state);
+    free_comms(state);
     pthread_mutex_destroy(&state->matching_lock);
     pthread_mutex_destroy(&state->tag_lock);
     free(state->root_ranks);
@@ -200,6 +200,7 @@ static offbeat_partitioned_comm *new_state(MPI_Comm comm) {
     state->user = comm;
     state->root = state;
     state->setup = MPI_COMM_NULL;
+    state->setup_request = MPI_REQUEST_NULL;
     atomic_init(&state->users, 1);
     pthread_mutex_init(&state->tag_lock, NULL);
     pthread_mutex_init(&state->matching_lock, NULL);

@@ -39,6 +39,8 @@ typedef struct offbeat_partitioned_comm {
     struct offbeat_partitioned_request
         *unmatched; /**< receives without a setup, in order of initialisation */
     struct offbeat_partitioned_early_setup *early;    /**< setups without a receive, in order of arrival */
+    struct offbeat_partitioned_early_setup *arriving; /**< the memory for the next one */
+    MPI_Request setup_request;                        /**< of its receive */
     struct offbeat_partitioned_comm *previous, *next; /**< in the list of all */
 } offbeat_partitioned_comm;
 

@@ -37,6 +37,19 @@ static int take_early(offbeat_partitioned_comm *root, offbeat_partitioned_reques
     return 1;
 }
 
+/* Receives the next setup. It is expected as soon as a receive needs one: MPI then takes it in any of its
+ * calls, and the first iteration only tests whether it is here. */
+static int expect_setup(offbeat_partitioned_comm *root) {
+    if (root->setup_request != MPI_REQUEST_NULL)
+        return MPI_SUCCESS;
+    if (root->arriving == NULL)
+        root->arriving = malloc(sizeof *root->arriving);
+    if (root->arriving == NULL)
+        return MPI_ERR_NO_MEM;
+    return PMPI_Irecv(root->arriving->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, MPI_ANY_SOURCE, 0,
+                      root->setup, &root->setup_request);
+}
+
 void offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
     offbeat_partitioned_comm *root = receive->comm->root;
     pthread_mutex_lock(&root->matching_lock);
@@ -45,49 +58,42 @@ void offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
         while (*place != NULL)
             place = &(*place)->next_unmatched;
         *place = receive;
+        expect_setup(root); /* an error is reported by the first iteration, which tries again */
     }
     pthread_mutex_unlock(&root->matching_lock);
 }
 
-/* Gives a setup to the first receive that it is for, or keeps it. */
-static int distribute(offbeat_partitioned_comm *root, int source, const int64_t *setup) {
+/* Gives the setup that arrived to the first receive that it is for, or keeps it. */
+static void distribute(offbeat_partitioned_comm *root, int source) {
+    early_setup *arrived = root->arriving, **end = &root->early;
     offbeat_partitioned_request **place = &root->unmatched;
-    while (*place != NULL && !is_for(setup, source, *place))
+    while (*place != NULL && !is_for(arrived->setup, source, *place))
         place = &(*place)->next_unmatched;
     offbeat_partitioned_request *found = *place;
     if (found != NULL) {
         *place = found->next_unmatched;
-        give(setup, found);
-        return MPI_SUCCESS;
+        give(arrived->setup, found);
+        return;
     }
-    early_setup *early = malloc(sizeof *early), **end = &root->early;
-    if (early == NULL)
-        return MPI_ERR_NO_MEM;
-    early->source = source;
-    memcpy(early->setup, setup, sizeof early->setup);
-    early->next = NULL;
+    arrived->source = source;
+    arrived->next = NULL;
     while (*end != NULL)
         end = &(*end)->next;
-    *end = early;
-    return MPI_SUCCESS;
+    *end = arrived;
+    root->arriving = NULL;
 }
 
-/* Takes setups up to the one for a receive. Only the holder of matching_lock receives on this communicator:
- * what it has probed is what it receives. */
+/* Takes the setups that arrived, up to the one for a receive. */
 static int take_arrived(offbeat_partitioned_comm *root, const offbeat_partitioned_request *receive) {
-    int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
     while (!atomic_load_explicit(&receive->has_setup, memory_order_relaxed)) {
         int has_arrived = 0;
         MPI_Status status;
-        int rc = PMPI_Iprobe(MPI_ANY_SOURCE, 0, root->setup, &has_arrived, &status);
+        int rc = expect_setup(root);
+        if (rc == MPI_SUCCESS)
+            rc = PMPI_Test(&root->setup_request, &has_arrived, &status);
         if (rc != MPI_SUCCESS || !has_arrived)
             return rc;
-        rc = PMPI_Recv(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, status.MPI_SOURCE, 0,
-                       root->setup, MPI_STATUS_IGNORE);
-        if (rc == MPI_SUCCESS)
-            rc = distribute(root, status.MPI_SOURCE, setup);
-        if (rc != MPI_SUCCESS)
-            return rc;
+        distribute(root, status.MPI_SOURCE);
     }
     return MPI_SUCCESS;
 }
@@ -98,6 +104,8 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive) {
         pthread_mutex_trylock(&root->matching_lock) != 0)
         return MPI_SUCCESS;
     int rc = take_arrived(root, receive);
+    if (rc == MPI_SUCCESS && root->unmatched != NULL)
+        rc = expect_setup(root);
     pthread_mutex_unlock(&root->matching_lock);
     return rc;
 }
@@ -114,6 +122,8 @@ void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive) {
 }
 
 void offbeat_partitioned_matching_end(offbeat_partitioned_comm *root) {
+    offbeat_partitioned_cancel(&root->setup_request);
+    free(root->arriving);
     while (root->early != NULL) {
         early_setup *next = root->early->next;
         free(root->early);

@@ -22,7 +22,7 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive);
 /** Gives up a receive whose setup did not arrive. */
 void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive);
 
-/** Frees the setups that no receive matched. */
+/** Ends the receive of the next setup, and frees the setups that no receive matched. */
 void offbeat_partitioned_matching_end(offbeat_partitioned_comm *root);
 
 #endif

@@ -66,7 +66,8 @@ static void match(offbeat_partitioned_request *receive) {
     offbeat_partitioned_note_failure(receive, rc);
 }
 
-/* Sends the reply to the setup, once. The first iteration does not wait for it: its receives come first. */
+/* Sends the reply to the setup, once: while the first iteration waits for its data, at the second start, or
+ * before the request is freed. It must not delay the data. */
 static void answer(offbeat_partitioned_request *receive) {
     if (receive->has_answered || receive->match_failure != MPI_SUCCESS)
         return;
@@ -154,12 +155,14 @@ void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
     offbeat_partitioned_note_failure(receive, receive->match_failure);
     if (receive->is_matched && receive->match_failure == MPI_SUCCESS)
         post(receive);
+    if (receive->is_matched && offbeat_partitioned_stamp(receive) > 1)
+        answer(receive);
     atomic_store_explicit(&receive->is_active, 1, memory_order_release);
 }
 
 /* The trials ended: the sender gets their times. */
 static int report(offbeat_partitioned_request *receive) {
-    /* The answer to the setup left long ago; its buffer is used again. */
+    /* The answer to the setup left with the second start; its buffer is used again. */
     int rc = PMPI_Wait(&receive->reply_request, MPI_STATUS_IGNORE);
     memcpy(&receive->reply[OFFBEAT_PARTITIONED_TIMES], receive->times_ns, sizeof receive->times_ns);
     return rc == MPI_SUCCESS ? send_reply(receive) : rc;
@@ -177,7 +180,6 @@ static void note_arrival_time(offbeat_partitioned_request *receive) {
 
 /* All messages of the iteration arrived. */
 static void finish(offbeat_partitioned_request *receive) {
-    answer(receive);
     if (receive->plan.is_learned)
         note_arrival_time(receive);
     if (receive->has_announcement)
@@ -241,7 +243,8 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive) 
         post(receive);
     if (receive->is_matched && !offbeat_partitioned_is_complete(receive)) {
         test_messages(receive);
-        answer(receive);
+        if (!offbeat_partitioned_is_complete(receive))
+            answer(receive);
     }
 }
 
