@@ -184,6 +184,7 @@ def test_files_take_back_an_algorithm_that_the_environment_forced(
     [
         ({8: "way1", 64: "way2", 512: "way2"}, "way2", 512),
         ({8: "way2", 64: "way2", 512: "way1"}, "way2", 64),
+        ({8: "way1", 64: "way2"}, "way2", 64),
         ({8: "way1"}, "way1", 8),
     ],
 )
@@ -199,6 +200,13 @@ def test_all_sizes_share_a_rule_where_the_library_does_not_read_the_size(
     named = [note for note in tuning_plan.notes if note.startswith("alltoallv on p=4")]
     assert bool(named) == (len(algorithms_by_size) > 1)
     assert all(f"uses {winner}, chosen most often, not way1" in note for note in named)
+
+
+def test_a_disagreement_about_a_rule_for_all_sizes_says_why_there_is_one() -> None:
+    sizes = {("gather", 4, 8): "way1", ("gather", 4, 64): "way2", ("gather", 4, 512): "way2"}
+    (note,) = create_plan("openmpi", sizes).notes
+    assert note.startswith("gather on p=4")
+    assert "hangs or computes wrong results in programs that use MPI_IN_PLACE" in note
 
 
 def test_a_rule_for_all_sizes_is_left_to_the_library_if_most_sizes_are() -> None:

@@ -108,5 +108,7 @@ LIBRARY = Library(
     setting_prefixes=("I_MPI_",),
     collective_variables=lambda algorithm: (f"I_MPI_ADJUST_{algorithm.collective.upper()}_",),
     applies_to_smaller=True,
-    sizeless=("alltoallv", "barrier", "exscan", "scan"),
+    sizeless=dict.fromkeys(
+        ("alltoallv", "barrier", "exscan", "scan"), "Intel MPI ignores the message size for this collective"
+    ),
 )

@@ -101,8 +101,8 @@ class Library(Struct, frozen=True, kw_only=True):
     applies_to_smaller: bool = False
     """Whether settings belong to a number of launched processes and apply to all their communicators."""
 
-    sizeless: tuple[str, ...] = ()
-    """Collectives for which a tuning file has one rule for all message sizes."""
+    sizeless: Mapping[str, str] = {}
+    """Collectives for which a tuning file has one rule for all message sizes, and why, in a sentence."""
 
     guarded_calls: tuple[str, ...] = ()
     """Kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) that a tuning file keeps from algorithms

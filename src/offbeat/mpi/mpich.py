@@ -235,5 +235,8 @@ LIBRARY = Library(
     collective_variables=collective_variables,
     forcing_variable=lambda collective: (f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM", "auto"),
     guarded_calls=("noncommutative",),
-    sizeless=("alltoallv", "barrier", "exscan", "gather", "scan", "scatter"),
+    sizeless=dict.fromkeys(
+        ("alltoallv", "barrier", "exscan", "gather", "scan", "scatter"),
+        "MPICH cannot read the message size for this collective",
+    ),
 )

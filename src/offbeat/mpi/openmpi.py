@@ -333,5 +333,11 @@ LIBRARY = Library(
     parameter_file=(".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf"),
     forcing_variable=lambda collective: (f"OMPI_MCA_coll_tuned_{collective}_algorithm", "0"),
     is_limited_to_measured_p=is_limited_to_measured_p,
-    sizeless=("alltoallv", "barrier", "exscan", "gather", "scan", "scatter"),
+    sizeless=dict.fromkeys(
+        ("alltoallv", "barrier", "exscan", "scan"), "Open MPI ignores the message size for this collective"
+    )
+    | dict.fromkeys(
+        ("gather", "scatter"),
+        "a choice by message size hangs or computes wrong results in programs that use MPI_IN_PLACE",
+    ),
 )

@@ -8,8 +8,7 @@ extended by the ranges of :mod:`offbeat.select.coverage`. All other calls are le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -147,9 +146,10 @@ def plan(
     the study's provenance, ``environment`` the variables that the study set, ``beyond`` how far the smallest
     and the largest size cover others (:mod:`offbeat.select.coverage`). If configurations that a tuning file
     cannot distinguish have different choices, the algorithm chosen most often is used (if there are several,
-    the one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
-    such calls are of ``allowed`` kinds (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the
-    library settings of a chosen algorithm are unknown, as they are for imported measurements.
+    the one chosen at the largest size, then the one with the smallest mean score). Algorithms that are wrong
+    for a legal call are replaced, unless all such calls are of ``allowed`` kinds
+    (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the library settings of a chosen algorithm
+    are unknown, as they are for imported measurements.
     """
     by_name = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
@@ -166,8 +166,11 @@ def plan(
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         own = {key: one for key, one in chosen.items() if key[0] == collective}
-        sizes_covered = partial(_sizes_covered, chosen=own, scores=scores, beyond=beyond)
-        collective_rules = _rules(own, by_name, wrong, environment or {}, sizes_covered)
+        collective_rules = [
+            _rule(own[key], key[1], processes, sizes, by_name, wrong, environment or {})
+            for key, processes, sizes in _ranges(own, scores, beyond)
+            if own[key].algorithm != DEFAULT
+        ]
         if collective_rules:
             rules[collective] = collective_rules
     return TuningPlan(
@@ -220,24 +223,47 @@ def _one_per_rule(choices: Sequence[Choice], family: str) -> tuple[dict[RuleKey,
     chosen: dict[RuleKey, Choice] = {}
     notes = []
     for key, rivals in rivals_of.items():
-        votes = Counter(rival.algorithm for rival in rivals)
-        winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
-        of_winner = [rival for rival in rivals if rival.algorithm == winner]
-        chosen[key] = max(of_winner, key=lambda rival: rival.configuration.bytes)
-        if len(votes) > 1:
-            others = sorted(name for name in votes if name != winner)
-            notes.append(_disagreement(key, len(rivals), winner, others))
+        ranked = _ranked(rivals)
+        chosen[key] = ranked[0]
+        names = list(dict.fromkeys(one.algorithm for one in ranked))
+        if len(names) > 1:
+            notes.append(_disagreement(key, len(rivals), names, family))
     return chosen, notes
 
 
-def _disagreement(key: RuleKey, configurations: int, winner: str, others: Sequence[str]) -> str:
+def _ranked(rivals: Sequence[Choice]) -> list[Choice]:
+    """The choices of one rule, those of the algorithm that was chosen most often first, by descending size.
+
+    Of algorithms that were chosen equally often, the one chosen at the largest size is the first, then the
+    one with the smallest mean score.
+    """
+    votes = Counter(one.algorithm for one in rivals)
+    largest = {
+        name: max(one.configuration.bytes for one in rivals if one.algorithm == name) for name in votes
+    }
+    return sorted(
+        rivals,
+        key=lambda one: (
+            -votes[one.algorithm],
+            -largest[one.algorithm],
+            _mean_score(one.algorithm, rivals),
+            one.algorithm,
+            -one.configuration.bytes,
+        ),
+    )
+
+
+def _disagreement(key: RuleKey, configurations: int, names: Sequence[str], family: str) -> str:
+    """The sentence on different choices of one rule; the first of the algorithms is used."""
     collective, p, size = key
+    winner, *others = names
     calls = collective if size is None else f"{collective} of {format_size(size)}"
     what = "size, placement" if size is None else "placement"
+    why = f"; {LIBRARIES[family].sizeless[collective]}" if size is None else ""
     return (
         f"{calls} on p={p} was measured in {configurations} ways ({what}, communicators, operation, data type"
         f" or root) with different choices; a tuning file cannot distinguish them and uses {winner}, chosen"
-        f" most often, not {', '.join(others)}."
+        f" most often, not {', '.join(sorted(others))}{why}."
     )
 
 
@@ -250,22 +276,16 @@ Scores = Mapping[RuleKey, Mapping[str, float]]
 """The scores of the algorithms before any was replaced."""
 
 
-def _rules(
-    chosen: Mapping[RuleKey, Choice],
-    known: Mapping[tuple[str, str], Algorithm],
-    wrong: set[tuple[str, str]],
-    environment: Mapping[str, str],
-    sizes_covered: Callable[[Sequence[RuleKey]], list[tuple[int, int]]],
-) -> list[Rule]:
-    """The rules of one collective; ``sizes_covered`` is :func:`_sizes_covered` of the choices."""
+def _ranges(
+    chosen: Mapping[RuleKey, Choice], scores: Scores, beyond: float
+) -> Iterator[tuple[RuleKey, tuple[int, int], tuple[int, int]]]:
+    """The rules of one collective, by processes and size: the first and last number of processes, and size,
+    that each covers."""
     ps = sorted({p for _, p, _ in chosen})
-    rules = []
     for p, processes in zip(ps, process_ranges(ps), strict=True):
         keys = sorted((key for key in chosen if key[1] == p), key=lambda key: chosen[key].configuration.bytes)
-        for key, sizes in zip(keys, sizes_covered(keys), strict=True):
-            if chosen[key].algorithm != DEFAULT:
-                rules.append(_rule(chosen[key], p, processes, sizes, known, wrong, environment))
-    return rules
+        for key, sizes in zip(keys, _sizes_covered(keys, chosen, scores, beyond), strict=True):
+            yield key, processes, sizes
 
 
 def _sizes_covered(
