@@ -6,9 +6,10 @@
  *
  * Usage: partitioned_ratios REPETITIONS LEVEL. LEVEL is the thread level: `multiple`, or `serialized`, which
  * measures 1 KiB only. Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS TIMES_NS...": from the start
- * until all data arrived, less the delay of the last partition; and lines "cost WHAT TIMES_NS..." for single
- * calls. Approaches are those of native/approaches; offbeat:K is offbeat's with the value K of
- * OFFBEAT_PARTITIONED_MESSAGES.
+ * until all data arrived, less the delay of the last partition; the same with "first/APPROACH" and
+ * "later/APPROACH" for the first iteration of new requests and their sixth; and "cost WHAT APPROACH
+ * TIMES_NS..." for single calls. Approaches are those of native/approaches; offbeat:K is offbeat's with the
+ * value K of OFFBEAT_PARTITIONED_MESSAGES.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "approaches/transfer.h"
@@ -22,6 +23,8 @@
 enum { TAG = 1000, WARM_UP = 12 };
 
 static int rank, repetitions;
+
+static const char *const compared[] = {"single", "many", "offbeat", "library", NULL};
 
 /* A transfer by one approach. */
 typedef struct transfer {
@@ -92,14 +95,14 @@ static int64_t iterate(transfer *of, int iteration, int64_t delay_ns) {
 }
 
 /* Rank 1 prints the times of a transfer. */
-static void print_times(const transfer *of, int64_t delay_ns, const int64_t *stamps) {
+static void print_times(const char *prefix, const transfer *of, int64_t delay_ns, const int64_t *stamps) {
     int64_t *began = malloc((size_t)repetitions * sizeof *began);
     if (rank == 0)
         MPI_Send(stamps, repetitions, MPI_INT64_T, 1, TAG, MPI_COMM_WORLD);
     else
         MPI_Recv(began, repetitions, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) {
-        printf("%s %d %d %lld", of->name, of->message.partitions * of->message.partition_bytes,
+        printf("%s%s %d %d %lld", prefix, of->name, of->message.partitions * of->message.partition_bytes,
                of->message.partitions, (long long)delay_ns);
         for (int i = 0; i < repetitions; i++)
             printf(" %lld", (long long)(stamps[i] - began[i] - delay_ns));
@@ -123,69 +126,74 @@ static void compare(const char *const names[], int bytes, int partitions, int64_
                 stamps[i * repetitions + k] = stamp;
         }
     for (int i = 0; i < count; i++) {
-        print_times(&transfers[i], delay_ns, &stamps[i * repetitions]);
+        print_times("", &transfers[i], delay_ns, &stamps[i * repetitions]);
         discard(&transfers[i]);
     }
     free(stamps);
 }
 
-/* The first iteration of new requests, and their sixth. */
+/* The first iteration of new requests, and their sixth; one approach after the other. */
 static void compare_first_iterations(int bytes, int partitions) {
-    int64_t *first = malloc((size_t)repetitions * sizeof *first),
-            *later = malloc((size_t)repetitions * sizeof *later);
-    transfer of;
-    for (int k = 0; k < repetitions; k++) {
-        init(&of, "offbeat", bytes, partitions);
-        for (int i = 0; i < 6; i++) {
-            int64_t stamp = iterate(&of, k + i, 0);
-            if (i == 0)
-                first[k] = stamp;
-            if (i == 5)
-                later[k] = stamp;
+    enum { ITERATIONS = 6 };
+    for (int i = 0; compared[i] != NULL; i++) {
+        int64_t *stamps[ITERATIONS];
+        for (int iteration = 0; iteration < ITERATIONS; iteration++)
+            stamps[iteration] = malloc((size_t)repetitions * sizeof **stamps);
+        transfer of;
+        int has_approach = 1;
+        for (int k = 0; k < repetitions && has_approach; k++) {
+            has_approach = init(&of, compared[i], bytes, partitions);
+            for (int iteration = 0; iteration < ITERATIONS && has_approach; iteration++)
+                stamps[iteration][k] = iterate(&of, k + iteration, 0);
+            if (has_approach)
+                discard(&of);
         }
-        if (k < repetitions - 1)
-            discard(&of);
+        if (has_approach) {
+            print_times("first/", &of, 0, stamps[0]);
+            print_times("later/", &of, 0, stamps[ITERATIONS - 1]);
+        }
+        for (int iteration = 0; iteration < ITERATIONS; iteration++)
+            free(stamps[iteration]);
     }
-    of.name = "first";
-    print_times(&of, 0, first);
-    of.name = "later";
-    print_times(&of, 0, later);
-    discard(&of);
-    free(first);
-    free(later);
 }
 
-/* 32 calls of offbeat_pready that send nothing, and offbeat_parrived of a partition that is here. */
-static void measure_calls(void) {
-    enum { N = 33, CALLS = 32 };
-    transfer together, apart;
-    init(&together, "offbeat:1", N, N);
-    init(&apart, "offbeat:33", N, N);
+static int has_arrived(const transfer *of, int partition) {
+    int flag = 0;
+    if (of->open->own)
+        try(offbeat_parrived(of->open->own, partition, &flag));
+#if OFFBEAT_HAS_PARTITIONED
+    else if (of->open->request_count == 1)
+        try(MPI_Parrived(of->open->requests[0], partition, &flag));
+#endif
+    else
+        try(MPI_Request_get_status(of->open->requests[partition], &flag, MPI_STATUS_IGNORE));
+    return flag;
+}
+
+/* 32 calls that make partitions ready, before the last one; and the test of a partition that is here. */
+static void measure_calls(const char *name) {
+    enum { CALLS = 32, TESTED = 7 };
+    transfer of;
+    if (!init(&of, name, CALLS + 1, CALLS + 1))
+        return;
     int64_t *times = malloc((size_t)repetitions * sizeof *times);
     for (int k = 0; k < repetitions; k++) {
-        int flag = 0;
-        try(offbeat_transfer_start(together.open));
-        try(offbeat_transfer_start(apart.open));
+        MPI_Barrier(MPI_COMM_WORLD);
+        try(offbeat_transfer_start(of.open));
         int64_t began_ns = now_ns();
         for (int i = 0; i < CALLS && rank == 0; i++)
-            offbeat_transfer_ready(together.open, i);
+            try(offbeat_transfer_ready(of.open, i));
         times[k] = now_ns() - began_ns;
-        for (int i = 0; i < CALLS && rank == 0; i++)
-            offbeat_transfer_ready(apart.open, i);
-        while (rank == 1 && !flag)
-            offbeat_parrived(apart.open->own, 7, &flag);
+        if (rank == 0)
+            try(offbeat_transfer_ready(of.open, CALLS));
+        while (rank == 1 && !has_arrived(&of, TESTED))
+            ;
         began_ns = now_ns();
         for (int i = 0; i < CALLS && rank == 1; i++)
-            offbeat_parrived(apart.open->own, 7, &flag);
+            has_arrived(&of, TESTED);
         if (rank == 1)
             times[k] = (now_ns() - began_ns) / CALLS;
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0) {
-            offbeat_transfer_ready(together.open, CALLS);
-            offbeat_transfer_ready(apart.open, CALLS);
-        }
-        try(offbeat_transfer_wait(together.open));
-        try(offbeat_transfer_wait(apart.open));
+        try(offbeat_transfer_wait(of.open));
     }
     int64_t *readies = malloc((size_t)repetitions * sizeof *readies);
     if (rank == 0)
@@ -193,24 +201,22 @@ static void measure_calls(void) {
     else
         MPI_Recv(readies, repetitions, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int what = 0; what < 2 && rank == 1; what++) {
-        printf("%s", what == 0 ? "cost readies" : "cost parrived");
+        printf("cost %s %s", what == 0 ? "readies" : "parrived", name);
         for (int k = 0; k < repetitions; k++)
             printf(" %lld", (long long)(what == 0 ? readies[k] : times[k]));
         printf("\n");
     }
-    discard(&together);
-    discard(&apart);
+    discard(&of);
     free(times);
     free(readies);
 }
 
 static void measure_large(const char *const names[]) {
-    static const char *const early[] = {"single", "many", "offbeat", "library", NULL};
     compare(names, 1 << 15, 32, 0);
     compare(names, 1 << 18, 32, 0);
     compare(names, 1 << 22, 32, 0);
-    compare(early, 1 << 22, 4, 400000);
-    compare(early, 1 << 22, 4, 1600000);
+    compare(compared, 1 << 22, 4, 400000);
+    compare(compared, 1 << 22, 4, 1600000);
 }
 
 int main(int argc, char **argv) {
@@ -230,7 +236,9 @@ int main(int argc, char **argv) {
     compare_first_iterations(1 << 10, 32);
     if (!is_serialized)
         compare_first_iterations(1 << 18, 32);
-    measure_calls();
+    static const char *const called[] = {"many", "offbeat:1", "offbeat:33", "library"};
+    for (int i = 0; i < (int)(sizeof called / sizeof *called); i++)
+        measure_calls(called[i]);
     offbeat_partitioned_finalize();
     MPI_Finalize();
     return 0;

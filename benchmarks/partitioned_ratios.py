@@ -30,12 +30,16 @@ from offbeat.mpi.launch import command
 APPROACHES = ("approaches", "messages", "own", "windows")
 SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]
 KIB, MIB = 1 << 10, 1 << 20
+COMPARED = ("single", "many", "offbeat", "library")
 FIXED = ("offbeat:1", "offbeat:3", "offbeat:9", "offbeat:32")
 
 EARLY_BIRD = "≥ 3.6 *"
 
 Times = dict[tuple[str, int, int, int], float]
 """Approach, bytes, partitions, delay in ns → time in ns."""
+
+Costs = dict[tuple[str, str], float]
+"""Calls (``readies`` or ``parrived``), approach → time in ns."""
 
 
 def run(installation: Installation, repetitions: str, level: str, progress_thread: str) -> str:
@@ -52,13 +56,13 @@ def run(installation: Installation, repetitions: str, level: str, progress_threa
     return done.stdout
 
 
-def read(printed: str) -> tuple[Times, dict[str, float]]:
+def read(printed: str) -> tuple[Times, Costs]:
     times: Times = {}
-    costs: dict[str, float] = {}
+    costs: Costs = {}
     for line in printed.splitlines():
         words = line.split()
         if words[0] == "cost":
-            costs[words[1]] = float(np.median(np.array(words[2:], dtype=float)))
+            costs[words[1], words[2]] = float(np.median(np.array(words[3:], dtype=float)))
             continue
         numbers = [int(word) for word in words[1:]]
         times[words[0], numbers[0], numbers[1], numbers[2]] = float(np.percentile(numbers[3:], 10))
@@ -101,16 +105,32 @@ def print_head(level: str) -> None:
 
 
 def print_first(times: Times, size: int) -> None:
-    first = times["first", size, 32, 0] / times["later", size, 32, 0]
-    line(f"first iteration / sixth, {size_text(size)}", "≤ 1.5", {"offbeat": first})
+    case = (size, 32, 0)
+    ratios = {
+        name: times[f"first/{name}", *case] / times[f"later/{name}", *case]
+        for name in COMPARED
+        if (f"first/{name}", *case) in times
+    }
+    line(f"first iteration / sixth, {size_text(size)}", "≤ 1.5", ratios)
+    print(f"    (of one message: {ratios['single']:.2f})")
 
 
-def print_small_targets(times: Times, costs: dict[str, float]) -> None:
+def print_calls(costs: Costs, calls: str, what: str, unit_ns: float, target: str, own: str) -> None:
+    names = {"many": "many", "library": "library", own: "offbeat"}
+    of_calls = {
+        names[name]: cost_ns / unit_ns
+        for (which, name), cost_ns in costs.items()
+        if which == calls and name in names
+    }
+    line(f"{what} (median)", target, of_calls)
+
+
+def print_small_targets(times: Times, costs: Costs) -> None:
     """Those that depend on the thread level."""
     line("1 KiB in 32 partitions / one message", "≤ 1.3", ratios_to_single(times, (KIB, 32, 0)))
     print_first(times, KIB)
-    line("32 readies, µs (median)", "≤ 1.5", {"offbeat": costs["readies"] / 1000})
-    line("Parrived, ns (median)", "≤ 50", {"offbeat": costs["parrived"]})
+    print_calls(costs, "readies", "32 readies, µs", 1000, "≤ 1.5", "offbeat:1")
+    print_calls(costs, "parrived", "Parrived, ns", 1, "≤ 50", "offbeat:33")
 
 
 def print_large_targets(times: Times) -> None:

@@ -36,6 +36,16 @@ def test_the_expected_gain_counts_used_algorithms_only() -> None:
     assert "expected to save 200 ms, 2.0% of the time after MPI_Init (1.0% to 3.0%)" in gains[1].sentence
 
 
+def test_calls_of_a_rule_that_differ_in_their_sizes_are_named_once() -> None:
+    (small,), (large,) = (gain(size, -0.3, -0.2, -0.1).configurations for size in (8, 1024))
+    both = structs.replace(gain(8, -0.3, -0.2, -0.1), configurations=[large, small])
+    assert both.sentence.startswith("bcast of 8 B and 1 KiB on p=4: ring, expected to save")
+    other = structs.replace(small, collective="scatter", p=2)
+    assert structs.replace(both, configurations=[large, other, small]).name == (
+        "bcast of 8 B and 1 KiB on p=4 and scatter of 8 B on p=2"
+    )
+
+
 @pytest.mark.parametrize(
     ("gains", "tried"),
     [

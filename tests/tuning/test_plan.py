@@ -216,6 +216,15 @@ def test_a_rule_for_all_sizes_is_left_to_the_library_if_most_sizes_are() -> None
     assert any("uses default, chosen most often, not way1" in note for note in tuning_plan.notes)
 
 
+def test_the_plan_says_which_rules_hold_for_all_sizes() -> None:
+    of_sizes = {("reduce", 4, 64): "way1", ("bcast", 4, 64): "way1"}
+    sizeless = {("gather", 4, 64): "way1", ("barrier", 4, 0): "way1"}
+    assert create_plan("openmpi", of_sizes).extent.startswith("Each rule holds up to the geometric mean")
+    assert create_plan("openmpi", sizeless).extent == "Each rule holds for all sizes."
+    both = create_plan("openmpi", of_sizes | sizeless).extent
+    assert both.startswith("The rules of gather and barrier hold for all sizes. Each other rule holds up to")
+
+
 def test_the_libraries_name_the_collectives_whose_rules_have_no_size() -> None:
     rules_file = {name for name, row in openmpi.COLLECTIVES.items() if row.size in ("ignored", "unsafe")}
     assert set(LIBRARIES["openmpi"].sizeless) == rules_file

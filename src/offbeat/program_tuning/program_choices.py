@@ -24,7 +24,7 @@ from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.program_tuning.traced_calls import LEAST_GAIN
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
-from offbeat.select.table import Configuration
+from offbeat.select.table import Configuration, configurations_in_words
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.collectives import ROOTED
 from offbeat.trial.choices import TrialChoice, planned
@@ -60,8 +60,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """``allreduce of 8 B on p=32``; of several configurations all, joined by ``and``."""
-        return " and ".join(map(str, self.configurations))
+        """``allreduce of 8 B on p=32``; of several configurations ``scatter of 8 B and 1 KiB on p=4``."""
+        return configurations_in_words(self.configurations)
 
     @property
     def compromise(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -26,7 +27,7 @@ from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, SAME_SKEW, OnCommunicators
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.units import counted, format_size
+from offbeat.units import counted, enumeration, format_size
 
 RECORDED = ("scenario", "replay")
 """Kinds of rows that were recorded from an application; every other row is a shape."""
@@ -82,13 +83,25 @@ class Configuration(OnCommunicators, frozen=True):
 
     def __str__(self) -> str:
         """The configuration in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
-        size = "" if self.collective == "barrier" else f" of {format_size(self.bytes)}"
+        return self.of_sizes([self.bytes])
+
+    def of_sizes(self, sizes: Sequence[int]) -> str:
+        """Configurations that differ in their sizes only: ``reduce of 8 B, 1 KiB and 1 MiB on p=4``."""
+        size = "" if self.collective == "barrier" else f" of {enumeration(list(map(format_size, sizes)))}"
         parts = f" in {self.division}" if self.division else ""
         return f"{self.collective}{size}{parts} on p={self.placement}"
 
 
 CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
 """The columns of ``cases`` that identify a configuration."""
+
+
+def configurations_in_words(configurations: Iterable[Configuration]) -> str:
+    """Configurations as a part of a sentence; those that differ in their sizes only are named once."""
+    sizes: dict[Configuration, list[int]] = {}
+    for one in configurations:
+        sizes.setdefault(structs.replace(one, bytes=0), []).append(one.bytes)
+    return enumeration([one.of_sizes(sorted(of_one)) for one, of_one in sizes.items()])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

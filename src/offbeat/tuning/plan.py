@@ -20,7 +20,7 @@ from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_r
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import RuleKey, replace_unsafe, rule_key, wrong_calls_of
-from offbeat.units import format_size, listed
+from offbeat.units import enumeration, format_size, listed
 
 NO_END = 2**63
 """The upper end of an unbounded range of sizes or processes."""
@@ -107,7 +107,11 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     @property
     def extent(self) -> str:
         """The sizes that rules cover, in a sentence."""
-        middle = "Each rule holds up to the geometric mean of its size and the next"
+        sizeless = [name for name, rules in self.rules.items() if all(rule.is_sizeless for rule in rules)]
+        if len(sizeless) == len(self.rules):
+            return "Each rule holds for all sizes."
+        first = f"The rules of {enumeration(sizeless)} hold for all sizes. Each other" if sizeless else "Each"
+        middle = f"{first} rule holds up to the geometric mean of its size and the next"
         if self.beyond <= 1:
             return f"{middle}, from the first size to the last."
         factor = f"{self.beyond:.3g}"
