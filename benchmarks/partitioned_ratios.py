@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,7 +33,7 @@ KIB, MIB = 1 << 10, 1 << 20
 COMPARED = ("single", "many", "offbeat", "library")
 FIXED = ("offbeat:1", "offbeat:3", "offbeat:9", "offbeat:32")
 
-EARLY_BIRD = "≥ 3.6 *"
+EARLY_BIRD = "≥ 3.6*"
 
 Times = dict[tuple[str, int, int, int], float]
 """Approach, bytes, partitions, delay in ns → time in ns."""
@@ -75,8 +75,8 @@ def size_text(size_bytes: int) -> str:
 
 def line(what: str, target: str, ratios: Mapping[str, float]) -> None:
     """One ratio of `offbeat` beside its target; `library` and `many` may have the same ratio."""
-    others = (f"{ratios[name]:9.2f}" if name in ratios else f"{'–':>9}" for name in ("library", "many"))
-    print(f"  {what:<58} {ratios['offbeat']:9.2f}  {target:<8} {' '.join(others)}")
+    others = (f"{ratios[name]:8.2f}" if name in ratios else f"{'–':>8}" for name in ("library", "many"))
+    print(f"  {what:<50} {ratios['offbeat']:8.2f}  {target:<7} {' '.join(others)}")
 
 
 def ratios_to_single(times: Times, case: tuple[int, int, int]) -> dict[str, float]:
@@ -86,22 +86,27 @@ def ratios_to_single(times: Times, case: tuple[int, int, int]) -> dict[str, floa
 
 def print_table(times: Times) -> None:
     """Each approach against one message."""
-    print("time / single")
-    for size, partitions, delay_ns in sorted({key[1:] for key in times if key[0] == "single"}):
-        single = times["single", size, partitions, delay_ns]
-        late = f"last {delay_ns / 1000:4.0f} µs late"
-        cells = [f"{size_text(size):>8} in {partitions:2}, {late}: {single / 1000:7.1f} µs"]
-        cells += [
-            f"{key[0]} {times[key] / single:.2f}"
-            for key in times
-            if key[1:] == (size, partitions, delay_ns) and key[0] != "single"
-        ]
-        print("  " + "  ".join(cells))
+    cases = sorted({key[1:] for key in times if key[0] == "single"})
+    approaches = dict.fromkeys(key[0] for key in times if "/" not in key[0])
+
+    def row(head: str, cells: Iterable[str]) -> None:
+        print(f"  {head:<17}" + "".join(f"{cell:>10}" for cell in cells))
+
+    row("bytes", (size_text(size) for size, _, _ in cases))
+    row("partitions", (str(partitions) for _, partitions, _ in cases))
+    row("last one late", (f"{delay_ns // 1000} µs" for _, _, delay_ns in cases))
+    row("single (the unit)", (f"{times['single', *case] / 1000:.1f} µs" for case in cases))
+    for name in approaches:
+        ratios = (
+            f"{times[name, *c] / times['single', *c]:.2f}" if (name, *c) in times else "–" for c in cases
+        )
+        if name != "single":
+            row(name, ratios)
 
 
 def print_head(level: str) -> None:
     what = f"ratio (MPI_THREAD_{level.upper()})"
-    print(f"  {what:<58} {'offbeat':>9}  {'target':<8} {'library':>9} {'many':>9}")
+    print(f"  {what:<50} {'offbeat':>8}  {'target':<7} {'library':>8} {'many':>8}")
 
 
 def print_first(times: Times, size: int) -> None:
@@ -111,8 +116,7 @@ def print_first(times: Times, size: int) -> None:
         for name in COMPARED
         if (f"first/{name}", *case) in times
     }
-    line(f"first iteration / sixth, {size_text(size)}", "≤ 1.5", ratios)
-    print(f"    (of one message: {ratios['single']:.2f})")
+    line(f"first iteration / sixth, {size_text(size)} (single: {ratios['single']:.2f})", "≤ 1.5", ratios)
 
 
 def print_calls(costs: Costs, calls: str, what: str, unit_ns: float, target: str, own: str) -> None:
@@ -139,7 +143,7 @@ def print_large_targets(times: Times) -> None:
         case = (4 * MIB, 4, delay_ns)
         gains = {name: 1 / ratio for name, ratio in ratios_to_single(times, case).items()}
         lateness = delay_ns / (times["single", *case] / 4)
-        line(f"gain, 4 MiB in 4, last {delay_ns // 1000} µs late (γβ = {lateness:.1f})", EARLY_BIRD, gains)
+        line(f"gain, 4 MiB in 4, last {delay_ns // 1000} µs late (γβ={lateness:.1f})", EARLY_BIRD, gains)
     for size in (KIB, 32 * KIB, 256 * KIB, 4 * MIB):
         best = min(times[approach, size, 32, 0] for approach in FIXED)
         learned = times["offbeat:learned", size, 32, 0] / best
