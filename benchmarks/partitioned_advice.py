@@ -1,12 +1,15 @@
 """How often the recommended way of sending a partitioned message is within 10% of the measured best way.
 
-Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE]
+Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE] [THREADS]
 
-Measures, with the MPI installation LIBRARY, three studies of 80 cells (4 sizes × 2 numbers of partitions × 2
-numbers of threads × 5 delays). FOLDER (default: a temporary one) holds the results; studies that are in it
-already are not measured again. The approaches are single, many, offbeat, offbeat_learned and the library's
-own calls; and offbeat with 4 messages, and with one message a partition. REPETITIONS (default 20) is the
-least number for each case, TOLERANCE (default 20 us) the accepted lateness of threads.
+Measures, with the MPI installation LIBRARY, three studies of 60 cells (4 sizes × 3 numbers of partitions ×
+5 delays) with one thread in each of the two processes. With THREADS = 2, they have 80 cells (4 sizes × 2
+numbers of partitions × 1 and 2 threads × 5 delays), and need 4 cores: on fewer, spinning threads wait for a
+core, and times vary by half of their value. The default is what the machine's cores allow. FOLDER (default: a
+temporary one) holds the results; studies that are in it already are not measured again. The approaches are
+single, many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 messages, and with one
+message a partition. REPETITIONS (default 20) is the least number for each case, TOLERANCE (default 20 us) the
+accepted lateness of threads.
 
 The cells are divided at random into two halves, three times; recommendations for each half come from costs
 that were fitted to the other half alone, so that no cell is judged by itself. Prints the share of cells in
@@ -30,6 +33,7 @@ instead of milliseconds.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,8 +46,9 @@ import polars as pl
 from msgspec.structs import replace
 from studies import write_study
 
+from offbeat.mpi import find
 from offbeat.partitioned.cells import Cell, Measured, read_measured
-from offbeat.partitioned.costs import Costs, approach_time_s
+from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import fit
 from offbeat.partitioned.recommendation import Adviser, Message
 from offbeat.pattern.shapes import delays
@@ -57,8 +62,7 @@ STUDY = """
 name = "messages-{setting}"
 [[partitioned]]
 sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
-partitions = [4, 16]
-threads = [1, 2]
+{divisions}
 approaches = [{approaches}]
 [processes]
 p = [2]
@@ -80,17 +84,29 @@ prefix = "{library}"
 environment = {{ {environment} }}
 """
 
+DIVISIONS = {1: "partitions = [4, 16, 64]\nthreads = [1]", 2: "partitions = [4, 16]\nthreads = [1, 2]"}
+"""The largest number of threads in a process → the divisions of messages that are measured."""
+
 STUDIES = {0: '"single", "many", "offbeat", "offbeat_learned", "library"', 4: '"offbeat"', 1024: '"offbeat"'}
 """The number of messages that is set (0: none) → the approaches that are measured with it."""
 
 
-def measure(library: str, folder: Path, repetitions: int, tolerance: str) -> list[Path]:
+def studies(library: str) -> dict[int, str]:
+    """STUDIES without the library's own partitioned calls where there are none."""
+    installation = find.choose(library)
+    if installation.family == "openmpi" and not installation.is_at_least(5):
+        return {setting: approaches.replace(', "library"', "") for setting, approaches in STUDIES.items()}
+    return STUDIES
+
+
+def measure(library: str, folder: Path, repetitions: int, tolerance: str, threads: int) -> list[Path]:
     """The result directories."""
     directories = []
-    for setting, approaches in STUDIES.items():
+    for setting, approaches in studies(library).items():
         environment = f'OFFBEAT_PARTITIONED_MESSAGES = "{setting}"' if setting else ""
         text = STUDY.format(
             setting=setting,
+            divisions=DIVISIONS[threads],
             approaches=approaches,
             repetitions=repetitions,
             most=4 * repetitions,
@@ -159,6 +175,11 @@ def recommended(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
     return measured[min(options, key=lambda way: options[way].time_s)]
 
 
+def messages_of(cell: Cell) -> int:
+    """The largest number of messages of the cell's way."""
+    return max(message_counts(cell.approach, cell.partitions, cell.total_bytes, cell.setting))
+
+
 Judged = tuple[Cell, list[Cell]]
 """The cell of a recommended way, and the cells of all ways for its message."""
 
@@ -172,11 +193,25 @@ def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
     return is_within, is_distinct, is_within or chosen.low_s <= WITHIN * best.high_s
 
 
+def mean_of(same: Sequence[Cell]) -> Cell:
+    """The geometric mean of measurements of the same way."""
+    logs, lows, highs = (
+        np.log([getattr(cell, name) for cell in same]) for name in ("time_s", "low_s", "high_s")
+    )
+    half_width = np.hypot.reduce(highs - lows) / (2 * len(same))
+    mean = logs.mean()
+    low_s, time_s, high_s = np.exp([mean - half_width, mean, mean + half_width]).tolist()
+    return replace(same[0], time_s=time_s, low_s=low_s, high_s=high_s)
+
+
 def by_message(measured: Measured) -> list[list[Cell]]:
-    messages: dict[tuple[object, ...], list[Cell]] = {}
+    """The cells of each message, one for each way: 4 partitions in 4 messages and in at most 1024 are the
+    same way, measured twice."""
+    messages: dict[tuple[object, ...], dict[tuple[str, int], list[Cell]]] = {}
     for cell in measured.cells:
-        messages.setdefault(cell.message, []).append(cell)
-    return list(messages.values())
+        ways = messages.setdefault(cell.message, {})
+        ways.setdefault((cell.approach, messages_of(cell)), []).append(cell)
+    return [[mean_of(same) for same in ways.values()] for ways in messages.values()]
 
 
 def judge(measured: Measured) -> tuple[list[Judged], list[Judged]]:
@@ -200,28 +235,29 @@ def judge(measured: Measured) -> tuple[list[Judged], list[Judged]]:
 
 def half_times(directories: Sequence[Path]) -> dict[tuple[object, ...], tuple[float, float]]:
     """Key of each cell → its times by the blocks with even and by those with odd numbers."""
-    times: dict[tuple[object, ...], tuple[float, float]] = {}
+    halves: dict[tuple[object, ...], tuple[list[float], list[float]]] = {}
     for setting, directory in zip(STUDIES, directories, strict=True):
         results = read_study(directory)
         delay = pl.col("last_delay_s").median()
         blocks = results.repetitions.filter("valid").group_by("case", "block").agg(delay)
-        by_case: dict[str, tuple[list[float], list[float]]] = {}
+        by_case: dict[str, list[tuple[int, float]]] = {}
         for case, block, time_s in blocks.iter_rows():
-            by_case.setdefault(case, ([], []))[block % 2].append(time_s)
+            by_case.setdefault(case, []).append((block, time_s))
         for row in results.cases.iter_rows(named=True):
-            key = (
-                row["algorithm"],
-                setting,
-                *(row[name] for name in ("bytes", "partitions", "threads", "pattern")),
-            )
-            even, odd = by_case.get(row["case"], ([], []))
-            if even and odd:
-                times[key] = (hodges_lehmann(even), hodges_lehmann(odd))
-    return times
+            counts = message_counts(row["algorithm"], row["partitions"], row["bytes"], setting)
+            message = (row[name] for name in ("bytes", "partitions", "threads", "pattern"))
+            times = halves.setdefault((row["algorithm"], max(counts), *message), ([], []))
+            for block, time_s in by_case.get(row["case"], []):
+                times[block % 2].append(time_s)
+    return {
+        key: (hodges_lehmann(even), hodges_lehmann(odd))
+        for key, (even, odd) in halves.items()
+        if even and odd
+    }
 
 
 def key_of(cell: Cell) -> tuple[object, ...]:
-    return cell.approach, cell.setting, *cell.message
+    return cell.approach, messages_of(cell), *cell.message
 
 
 def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tuple[float, float]]) -> None:
@@ -253,19 +289,27 @@ def report(measured: Measured, directories: Sequence[Path] = ()) -> None:
     from_results, from_platform = judge(measured)
     print(line("recommended from results", from_results))
     print(line("recommended from a platform file", from_platform))
-    for way in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
-        own = [(cell, cells) for cells in messages for cell in cells if (cell.approach, cell.setting) == way]
-        print(line(f"always {way[0]}{f', {way[1]} messages' if way[1] else ''}", own))
+    for approach, setting in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
+        always = [
+            (cell, cells)
+            for cells in messages
+            for cell in cells
+            if cell.approach == approach and messages_of(cell) == messages_of(replace(cell, setting=setting))
+        ]
+        print(line(f"always {approach}{f', {setting} messages' if setting else ''}", always))
     if directories:
         report_halves(from_results, half_times(directories))
 
 
-def main(library: str, folder: str = "", repetitions: str = "20", tolerance: str = "20 us") -> None:
+def main(
+    library: str, folder: str = "", repetitions: str = "20", tolerance: str = "20 us", threads: str = ""
+) -> None:
+    most_threads = int(threads or min(2, max(1, len(os.sched_getaffinity(0)) // 2)))
     with TemporaryDirectory() as scratch:
         if library == "made-up":
             report(made_up())
         else:
-            directories = measure(library, Path(folder or scratch), int(repetitions), tolerance)
+            directories = measure(library, Path(folder or scratch), int(repetitions), tolerance, most_threads)
             report(read_measured(directories), directories)
 
 

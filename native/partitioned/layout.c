@@ -79,15 +79,31 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
     plan->announced++;
 }
 
+/* With the offset and the drift of the clocks. */
+static void costs_of_trials(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
+                            const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS],
+                            int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
+    int64_t earliest_ns = INT64_MAX;
+    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++) {
+        const int64_t lasted_ns = trials[i].ready_ns - trials[i].started_ns;
+        earliest_ns = lasted_ns < earliest_ns ? lasted_ns : earliest_ns;
+    }
+    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++) {
+        const int64_t later_ns = trials[i].ready_ns - trials[i].started_ns - earliest_ns;
+        const int64_t delay_ns = trials[i].spent_ns < later_ns ? trials[i].spent_ns : later_ns;
+        costs_ns[i] = arrived_ns[i] - trials[i].ready_ns + delay_ns;
+    }
+}
+
 /* The drift of the clocks in ns per s: the median over the candidates of the slope between their two trials,
  * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm. */
-static int64_t drift_ppb(const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
+static int64_t drift_ppb(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                          const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
     enum { MOST_PPB = 100000, N = OFFBEAT_PARTITIONED_CANDIDATES };
     double slopes[N], slope;
     for (int i = 0; i < N; i++) {
         const int down = OFFBEAT_PARTITIONED_TRIALS - 1 - i;
-        const int64_t apart_ns = times_ns[down] - times_ns[i];
+        const int64_t apart_ns = trials[down].ready_ns - trials[i].ready_ns;
         slope = apart_ns > 0 ? 1e9 * (double)(costs_ns[down] - costs_ns[i]) / (double)apart_ns : 0;
         int place = i;
         for (; place > 0 && slopes[place - 1] > slope; place--)
@@ -100,23 +116,25 @@ static int64_t drift_ppb(const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
 
 /* The costs of the candidates without drift: the smaller one of two trials, as the larger one holds more of
  * the system's noise. */
-static void least_costs(const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
+static void least_costs(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                         const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS],
                         int64_t least_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
-    const double drift = (double)drift_ppb(times_ns, costs_ns) / 1e9;
+    const double drift = (double)drift_ppb(trials, costs_ns) / 1e9;
     for (int trial = 0; trial < OFFBEAT_PARTITIONED_TRIALS; trial++) {
         const int i = candidate_of_trial(trial);
-        int64_t cost_ns = costs_ns[trial] - (int64_t)(drift * (double)(times_ns[trial] - times_ns[0]));
+        int64_t cost_ns =
+            costs_ns[trial] - (int64_t)(drift * (double)(trials[trial].ready_ns - trials[0].ready_ns));
         if (trial == i || cost_ns < least_ns[i])
             least_ns[i] = cost_ns;
     }
 }
 
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
-                                    const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
-                                    const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    int64_t of_ns[OFFBEAT_PARTITIONED_CANDIDATES];
-    least_costs(times_ns, costs_ns, of_ns);
+                                    const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
+                                    const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS]) {
+    int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS], of_ns[OFFBEAT_PARTITIONED_CANDIDATES];
+    costs_of_trials(trials, arrived_ns, costs_ns);
+    least_costs(trials, costs_ns, of_ns);
     int64_t least_ns = of_ns[0], largest_ns = of_ns[0];
     for (int i = 1; i < OFFBEAT_PARTITIONED_CANDIDATES; i++) {
         least_ns = of_ns[i] < least_ns ? of_ns[i] : least_ns;

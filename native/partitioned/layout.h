@@ -54,15 +54,28 @@ int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int
 /** Applies the announcement of plan->next_announcement, which affects the iterations after it. */
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided);
 
+/** One trial, on the sender's clock. */
+typedef struct offbeat_partitioned_trial {
+    int64_t started_ns; /**< the start of the iteration */
+    int64_t ready_ns;   /**< the last partition was ready */
+    int64_t spent_ns;   /**< the time that its thread had spent sending earlier messages */
+} offbeat_partitioned_trial;
+
 /**
  * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/32 of
- * their range, the one of the fewest messages. The costs are differences between two clocks, whose offset
- * changes nothing; neither does a constant drift of up to 100 ppm, which is estimated from the two trials of
- * each candidate.
- * @param times_ns when the trials took place, on one of the two clocks
+ * their range, the one of the fewest messages.
+ *
+ * The cost is the time from the last ready partition until all data arrived, and by how much the sending of
+ * earlier messages delayed that partition. A thread that computes its partitions one after the other is
+ * delayed by all the time that it spends sending; a thread that waits for something else is not. The delay is
+ * taken to be the time spent, but no more than the partition was later than in the earliest trial.
+ *
+ * An offset between the two clocks changes nothing; neither does a constant drift of up to 100 ppm, which is
+ * estimated from the two trials of each candidate.
+ * @param arrived_ns when all data of each trial had arrived, on the receiver's clock
  */
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
-                                    const int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS],
-                                    const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]);
+                                    const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
+                                    const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS]);
 
 #endif

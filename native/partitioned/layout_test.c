@@ -57,12 +57,19 @@ static void messages_have_the_size_that_is_asked_for(void) {
     test_assert(offbeat_partitioned_messages_of_bytes(0, 0, 4096) == 1, "No partition is not one message.");
 }
 
-/* Goes through iterations of 1 s until the announcement, with costs by the number of messages and a
- * receiver's clock with an offset and a drift. The system disturbs one trial; -1: none. */
-static int learn(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
-                 int64_t (*cost_ns)(int messages)) {
+static int64_t nothing(int messages) {
+    return 0 * messages;
+}
+
+/* Goes through iterations of 1 s until the announcement. Data arrives `cost_ns` after the last partition was
+ * ready, for which its thread had sent messages for `spent_ns`, and was late by `late_ns`; all by the number
+ * of messages. The receiver's clock has an offset and a drift. The system disturbs one trial; -1: none. */
+static int learn_with_delays(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
+                             int64_t (*cost_ns)(int messages), int64_t (*spent_ns)(int messages),
+                             int64_t (*late_ns)(int messages)) {
     offbeat_partitioned_plan plan;
-    int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS], costs_ns[OFFBEAT_PARTITIONED_TRIALS];
+    offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS];
+    int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS];
     offbeat_partitioned_plan_init(&plan, partitions, 1, 1);
     for (int64_t i = 0; i <= OFFBEAT_PARTITIONED_TRIALS; i++) {
         int trial = offbeat_partitioned_plan_trial(&plan, i);
@@ -72,12 +79,19 @@ static int learn(int partitions, int64_t offset_ns, int drift_ppm, int disturbed
         test_assert(!offbeat_partitioned_plan_announces(&plan, i), "Iteration %d announces.", (int)i);
         if (trial < 0)
             continue;
-        times_ns[trial] = i * 1000000000;
-        costs_ns[trial] = cost_ns(messages) + offset_ns + i * drift_ppm * 1000;
+        trials[trial].started_ns = i * 1000000000;
+        trials[trial].ready_ns = i * 1000000000 + 300000000 + late_ns(messages);
+        trials[trial].spent_ns = spent_ns(messages);
+        arrived_ns[trial] = trials[trial].ready_ns + cost_ns(messages) + offset_ns + i * drift_ppm * 1000;
         if (trial == disturbed)
-            costs_ns[trial] += 5000000;
+            arrived_ns[trial] += 5000000;
     }
-    return offbeat_partitioned_plan_choose(&plan, times_ns, costs_ns);
+    return offbeat_partitioned_plan_choose(&plan, trials, arrived_ns);
+}
+
+static int learn(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
+                 int64_t (*cost_ns)(int messages)) {
+    return learn_with_delays(partitions, offset_ns, drift_ppm, disturbed, cost_ns, nothing, nothing);
 }
 
 static int64_t by_latency(int messages) {
@@ -106,6 +120,27 @@ static void the_fastest_number_of_messages_is_learned(void) {
                             "One partition has more than one message.");
             }
     test_assert(learn(32, 0, 100, -1, by_delay) == 9, "A compromise was not learned.");
+}
+
+/* 5 µs for each message but the last. */
+static int64_t by_sending(int messages) {
+    return 5000 * (messages - 1);
+}
+
+static int64_t from_20_us(int messages) {
+    return 20000 / messages;
+}
+
+static void sending_counts_only_where_it_delays_the_last_partition(void) {
+    for (int drift_ppm = -100; drift_ppm <= 100; drift_ppm += 100)
+        for (int disturbed = -1; disturbed < OFFBEAT_PARTITIONED_TRIALS; disturbed++) {
+            test_assert(
+                learn_with_delays(64, 0, drift_ppm, disturbed, from_20_us, by_sending, by_sending) == 1,
+                "A computing thread sends often, with %d ppm, trial %d disturbed.", drift_ppm, disturbed);
+            test_assert(learn_with_delays(64, 0, drift_ppm, disturbed, from_20_us, by_sending, nothing) == 64,
+                        "A waiting thread sends rarely, with %d ppm, trial %d disturbed.", drift_ppm,
+                        disturbed);
+        }
 }
 
 static void announcements_have_growing_distances_until_the_decision(void) {
@@ -196,6 +231,7 @@ int main(void) {
     every_partition_is_in_exactly_one_message();
     messages_have_the_size_that_is_asked_for();
     the_fastest_number_of_messages_is_learned();
+    sending_counts_only_where_it_delays_the_last_partition();
     announcements_have_growing_distances_until_the_decision();
     tags_of_living_requests_are_never_shared();
     tags_can_be_exhausted_and_are_used_again_last();

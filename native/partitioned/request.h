@@ -103,7 +103,7 @@ struct offbeat_partitioned_request {
     _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
     atomic_int handed_over;    /**< messages given to MPI or about to be */
     atomic_int sent;           /**< messages given to MPI */
-    int64_t ready_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< see note_ready_time */
+    offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS];
 
     /* Receives. */
     struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */

@@ -68,15 +68,6 @@ int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
 
 /* --- the receiver's answers --- */
 
-/* The time from the last ready partition to the arrival of all data, plus the offset between the two clocks.
- */
-static int choose_by_report(const offbeat_partitioned_request *send) {
-    int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS];
-    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++)
-        costs_ns[i] = send->reply[OFFBEAT_PARTITIONED_TIMES + i] - send->ready_ns[i];
-    return offbeat_partitioned_plan_choose(&send->plan, send->ready_ns, costs_ns);
-}
-
 static int receive_reply(offbeat_partitioned_request *send) {
     return PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
                       offbeat_partitioned_reply_tag(send), send->comm->lanes[0], &send->reply_request);
@@ -121,7 +112,9 @@ static int report_arrived(offbeat_partitioned_request *send) {
 /* Tells the receiver the number of messages of the following iterations. */
 static int announce(offbeat_partitioned_request *send) {
     const int is_decided = report_arrived(send);
-    const int messages = is_decided ? choose_by_report(send) : send->plan.messages;
+    const int messages = is_decided ? offbeat_partitioned_plan_choose(&send->plan, send->trials,
+                                                                      &send->reply[OFFBEAT_PARTITIONED_TIMES])
+                                    : send->plan.messages;
     send->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES] = messages;
     send->announcement[OFFBEAT_PARTITIONED_IS_DECIDED] = is_decided;
     offbeat_partitioned_plan_announce(&send->plan, messages, is_decided);
@@ -160,8 +153,7 @@ static int current_trial(const offbeat_partitioned_request *send) {
     return offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
 }
 
-/* Notes when the last partition of a trial was ready, less the time that its thread spent with earlier
- * messages: with one message, it would have been ready that much earlier. */
+/* Notes when the last partition of a trial was ready, and what its thread spent with earlier messages. */
 static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_t now_ns) {
     int64_t spent_ns = 0;
     if (atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed) < send->messages - 1)
@@ -169,7 +161,8 @@ static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_
     for (int i = 0; i < send->messages; i++)
         if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) == &this_thread)
             spent_ns += send->message[i].spent_ns;
-    send->ready_ns[trial] = now_ns - spent_ns;
+    send->trials[trial].ready_ns = now_ns;
+    send->trials[trial].spent_ns = spent_ns;
 }
 
 static int send_elements(offbeat_partitioned_request *send, int message) {
@@ -213,6 +206,8 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     note_refusal(send); /* an answer is looked for when the messages are complete: it must not delay them */
     if (send->has_announcement)
         offbeat_partitioned_note_failure(send, announce(send));
+    if (current_trial(send) >= 0)
+        send->trials[current_trial(send)].started_ns = offbeat_partitioned_now_ns();
     if (send->partitions == 0)
         offbeat_partitioned_send_message(send, 0);
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
