@@ -103,7 +103,7 @@ struct offbeat_partitioned_request {
     _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
     atomic_int handed_over;    /**< messages given to MPI or about to be */
     atomic_int sent;           /**< messages given to MPI */
-    offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS];
+    offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS]; /**< of learned aggregation */
 
     /* Receives. */
     struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */

@@ -206,8 +206,9 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     note_refusal(send); /* an answer is looked for when the messages are complete: it must not delay them */
     if (send->has_announcement)
         offbeat_partitioned_note_failure(send, announce(send));
-    if (current_trial(send) >= 0)
-        send->trials[current_trial(send)].started_ns = offbeat_partitioned_now_ns();
+    const int trial = current_trial(send);
+    if (trial >= 0)
+        send->trials[trial].started_ns = offbeat_partitioned_now_ns();
     if (send->partitions == 0)
         offbeat_partitioned_send_message(send, 0);
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
