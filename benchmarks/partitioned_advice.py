@@ -46,6 +46,7 @@ import polars as pl
 from msgspec.structs import replace
 from studies import write_study
 
+from offbeat.engines.open import find_approaches
 from offbeat.mpi import find
 from offbeat.partitioned.cells import Cell, Measured, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
@@ -63,7 +64,7 @@ name = "messages-{setting}"
 [[partitioned]]
 sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
 {divisions}
-approaches = [{approaches}]
+approaches = {approaches}
 [processes]
 p = [2]
 [patterns]
@@ -72,7 +73,7 @@ shapes = ["no_delay", "last_delayed", "ascending"]
 policy = "fixed"
 times = ["30 us", "600 us"]
 [repetitions]
-blocks = 4
+blocks = 16
 minimum = {repetitions}
 maximum = {most}
 time_cap = "300 ms"
@@ -87,27 +88,24 @@ environment = {{ {environment} }}
 DIVISIONS = {1: "partitions = [4, 16, 64]\nthreads = [1]", 2: "partitions = [4, 16]\nthreads = [1, 2]"}
 """The largest number of threads in a process → the divisions of messages that are measured."""
 
-STUDIES = {0: '"single", "many", "offbeat", "offbeat_learned", "library"', 4: '"offbeat"', 1024: '"offbeat"'}
+STUDIES = {
+    0: ["single", "many", "offbeat", "offbeat_learned", "library"],
+    4: ["offbeat"],
+    1024: ["offbeat"],
+}
 """The number of messages that is set (0: none) → the approaches that are measured with it."""
-
-
-def studies(library: str) -> dict[int, str]:
-    """STUDIES without the library's own partitioned calls where there are none."""
-    installation = find.choose(library)
-    if installation.family == "openmpi" and not installation.is_at_least(5):
-        return {setting: approaches.replace(', "library"', "") for setting, approaches in STUDIES.items()}
-    return STUDIES
 
 
 def measure(library: str, folder: Path, repetitions: int, tolerance: str, threads: int) -> list[Path]:
     """The result directories."""
     directories = []
-    for setting, approaches in studies(library).items():
+    installation = find.choose(library)
+    for setting, approaches in STUDIES.items():
         environment = f'OFFBEAT_PARTITIONED_MESSAGES = "{setting}"' if setting else ""
         text = STUDY.format(
             setting=setting,
             divisions=DIVISIONS[threads],
-            approaches=approaches,
+            approaches=find_approaches(installation, approaches),
             repetitions=repetitions,
             most=4 * repetitions,
             tolerance=tolerance,

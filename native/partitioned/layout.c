@@ -79,38 +79,80 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
     plan->announced++;
 }
 
+static int second_trial(int candidate) {
+    return OFFBEAT_PARTITIONED_TRIALS - 1 - candidate;
+}
+
+static double magnitude(double value) {
+    return value < 0 ? -value : value;
+}
+
+static double median(const double values[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
+    double sorted[N];
+    for (int i = 0; i < N; i++) {
+        int place = i;
+        for (; place > 0 && sorted[place - 1] > values[i]; place--)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = values[i];
+    }
+    return (sorted[N / 2 - 1] + sorted[N / 2]) / 2;
+}
+
+/* How much longer than usual the shorter trial of each candidate lasted, if the sender's thread waits for
+ * something else than its own sending: then the candidate with the most messages did not last longer by the
+ * time that it spent sending. Noise must not hide that; two trials of a candidate usually differ by it.
+ * @return whether the thread waits */
+static int is_waiting(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
+                      double later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
+    double shorter_ns[N], differ_ns[N];
+    for (int i = 0; i < N; i++) {
+        const offbeat_partitioned_trial *one = &trials[i], *other = &trials[second_trial(i)];
+        const double one_ns = (double)(one->ready_ns - one->started_ns);
+        const double other_ns = (double)(other->ready_ns - other->started_ns);
+        shorter_ns[i] = one_ns < other_ns ? one_ns : other_ns;
+        differ_ns[i] = magnitude(one_ns - other_ns);
+    }
+    const double usual_ns = median(shorter_ns);
+    for (int i = 0; i < N; i++)
+        later_ns[i] = shorter_ns[i] > usual_ns ? shorter_ns[i] - usual_ns : 0;
+    const int64_t one_ns = trials[N - 1].spent_ns, other_ns = trials[second_trial(N - 1)].spent_ns;
+    const double spent_ns = (double)(one_ns < other_ns ? one_ns : other_ns);
+    return spent_ns > median(differ_ns) && spent_ns > 2 * later_ns[N - 1];
+}
+
 /* With the offset and the drift of the clocks. */
 static void costs_of_trials(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                             const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS],
                             int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    int64_t earliest_ns = INT64_MAX;
-    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++) {
-        const int64_t lasted_ns = trials[i].ready_ns - trials[i].started_ns;
-        earliest_ns = lasted_ns < earliest_ns ? lasted_ns : earliest_ns;
-    }
-    for (int i = 0; i < OFFBEAT_PARTITIONED_TRIALS; i++) {
-        const int64_t later_ns = trials[i].ready_ns - trials[i].started_ns - earliest_ns;
-        const int64_t delay_ns = trials[i].spent_ns < later_ns ? trials[i].spent_ns : later_ns;
-        costs_ns[i] = arrived_ns[i] - trials[i].ready_ns + delay_ns;
+    double later_ns[OFFBEAT_PARTITIONED_CANDIDATES];
+    const int waits = is_waiting(trials, later_ns);
+    for (int trial = 0; trial < OFFBEAT_PARTITIONED_TRIALS; trial++) {
+        const int64_t late_ns = (int64_t)later_ns[candidate_of_trial(trial)];
+        const int64_t spent_ns = trials[trial].spent_ns;
+        const int64_t delay_ns = waits && late_ns < spent_ns ? late_ns : spent_ns;
+        costs_ns[trial] = arrived_ns[trial] - trials[trial].ready_ns + delay_ns;
     }
 }
 
 /* The drift of the clocks in ns per s: the median over the candidates of the slope between their two trials,
- * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm. */
+ * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm, and
+ * a drift is larger than the slopes differ. */
 static int64_t drift_ppb(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                          const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    enum { MOST_PPB = 100000, N = OFFBEAT_PARTITIONED_CANDIDATES };
-    double slopes[N], slope;
+    enum { N = OFFBEAT_PARTITIONED_CANDIDATES, MOST_PPB = 100000, DIFFERENCES = 2 };
+    double slopes[N], deviations[N];
     for (int i = 0; i < N; i++) {
-        const int down = OFFBEAT_PARTITIONED_TRIALS - 1 - i;
-        const int64_t apart_ns = trials[down].ready_ns - trials[i].ready_ns;
-        slope = apart_ns > 0 ? 1e9 * (double)(costs_ns[down] - costs_ns[i]) / (double)apart_ns : 0;
-        int place = i;
-        for (; place > 0 && slopes[place - 1] > slope; place--)
-            slopes[place] = slopes[place - 1];
-        slopes[place] = slope;
+        const int64_t apart_ns = trials[second_trial(i)].ready_ns - trials[i].ready_ns;
+        const double change_ns = (double)(costs_ns[second_trial(i)] - costs_ns[i]);
+        slopes[i] = apart_ns > 0 ? 1e9 * change_ns / (double)apart_ns : 0;
     }
-    slope = (slopes[N / 2 - 1] + slopes[N / 2]) / 2;
+    const double slope = median(slopes);
+    for (int i = 0; i < N; i++)
+        deviations[i] = magnitude(slopes[i] - slope);
+    if (magnitude(slope) <= DIFFERENCES * median(deviations))
+        return 0;
     return (int64_t)(slope < -MOST_PPB ? -MOST_PPB : slope > MOST_PPB ? MOST_PPB : slope);
 }
 
@@ -140,7 +182,7 @@ int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
         least_ns = of_ns[i] < least_ns ? of_ns[i] : least_ns;
         largest_ns = of_ns[i] > largest_ns ? of_ns[i] : largest_ns;
     }
-    int64_t tie_ns = (largest_ns - least_ns) / 32;
+    int64_t tie_ns = (largest_ns - least_ns) / 128;
     int chosen = 0;
     while (of_ns[chosen] > least_ns + tie_ns)
         chosen++;

@@ -62,16 +62,18 @@ typedef struct offbeat_partitioned_trial {
 } offbeat_partitioned_trial;
 
 /**
- * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/32 of
- * their range, the one of the fewest messages.
+ * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/128
+ * of their range, the one of the fewest messages.
  *
  * The cost is the time from the last ready partition until all data arrived, and by how much the sending of
  * earlier messages delayed that partition. A thread that computes its partitions one after the other is
- * delayed by all the time that it spends sending; a thread that waits for something else is not. The delay is
- * taken to be the time spent, but no more than the partition was later than in the earliest trial.
+ * delayed by all the time that it spends sending. A thread that waits for something else is delayed by no
+ * more than the trials lasted longer than usual (the median over the numbers of messages). A thread waits if
+ * its trials with the most messages last longer by less than half of the time spent; where two trials of the
+ * same number usually differ by more than that time, this cannot be seen, and the thread is taken to compute.
  *
  * An offset between the two clocks changes nothing; neither does a constant drift of up to 100 ppm, which is
- * estimated from the two trials of each candidate.
+ * estimated from the two trials of each number of messages, where these agree about the drift.
  * @param arrived_ns when all data of each trial had arrived, on the receiver's clock
  */
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,

@@ -61,12 +61,23 @@ static int64_t nothing(int messages) {
     return 0 * messages;
 }
 
-/* Goes through iterations of 1 s until the announcement. Data arrives `cost_ns` after the last partition was
- * ready, for which its thread had sent messages for `spent_ns`, and was late by `late_ns`; all by the number
- * of messages. The receiver's clock has an offset and a drift. The system disturbs one trial; -1: none. */
-static int learn_with_delays(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
-                             int64_t (*cost_ns)(int messages), int64_t (*spent_ns)(int messages),
-                             int64_t (*late_ns)(int messages)) {
+/* The sender's thread, by the number of messages: data arrives `cost_ns` after the last partition was ready,
+ * for which the thread had sent messages for `spent_ns`, and was late by `late_ns`, and by noise. */
+typedef struct sender {
+    int64_t (*cost_ns)(int messages), (*spent_ns)(int messages), (*late_ns)(int messages);
+    int64_t noise_ns;
+} sender;
+
+/* Between 0 and the noise. */
+static int64_t noise_of(const sender *thread) {
+    static uint32_t random = 1;
+    random = random * 1664525 + 1013904223;
+    return (int64_t)(random >> 8) * thread->noise_ns >> 24;
+}
+
+/* Goes through iterations of 1 s until the announcement. The receiver's clock has an offset and a drift. The
+ * system disturbs one trial; -1: none. */
+static int learn_from(const sender *thread, int partitions, int64_t offset_ns, int drift_ppm, int disturbed) {
     offbeat_partitioned_plan plan;
     offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS];
     int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS];
@@ -80,9 +91,10 @@ static int learn_with_delays(int partitions, int64_t offset_ns, int drift_ppm, i
         if (trial < 0)
             continue;
         trials[trial].started_ns = i * 1000000000;
-        trials[trial].ready_ns = i * 1000000000 + 300000000 + late_ns(messages);
-        trials[trial].spent_ns = spent_ns(messages);
-        arrived_ns[trial] = trials[trial].ready_ns + cost_ns(messages) + offset_ns + i * drift_ppm * 1000;
+        trials[trial].ready_ns = i * 1000000000 + 300000000 + thread->late_ns(messages) + noise_of(thread);
+        trials[trial].spent_ns = thread->spent_ns(messages);
+        arrived_ns[trial] =
+            trials[trial].ready_ns + thread->cost_ns(messages) + offset_ns + i * drift_ppm * 1000;
         if (trial == disturbed)
             arrived_ns[trial] += 5000000;
     }
@@ -91,7 +103,8 @@ static int learn_with_delays(int partitions, int64_t offset_ns, int drift_ppm, i
 
 static int learn(int partitions, int64_t offset_ns, int drift_ppm, int disturbed,
                  int64_t (*cost_ns)(int messages)) {
-    return learn_with_delays(partitions, offset_ns, drift_ppm, disturbed, cost_ns, nothing, nothing);
+    const sender thread = {.cost_ns = cost_ns, .spent_ns = nothing, .late_ns = nothing};
+    return learn_from(&thread, partitions, offset_ns, drift_ppm, disturbed);
 }
 
 static int64_t by_latency(int messages) {
@@ -132,15 +145,35 @@ static int64_t from_20_us(int messages) {
 }
 
 static void sending_counts_only_where_it_delays_the_last_partition(void) {
+    const sender computing = {.cost_ns = from_20_us, .spent_ns = by_sending, .late_ns = by_sending};
+    const sender waiting = {.cost_ns = from_20_us, .spent_ns = by_sending, .late_ns = nothing};
     for (int drift_ppm = -100; drift_ppm <= 100; drift_ppm += 100)
         for (int disturbed = -1; disturbed < OFFBEAT_PARTITIONED_TRIALS; disturbed++) {
-            test_assert(
-                learn_with_delays(64, 0, drift_ppm, disturbed, from_20_us, by_sending, by_sending) == 1,
-                "A computing thread sends often, with %d ppm, trial %d disturbed.", drift_ppm, disturbed);
-            test_assert(learn_with_delays(64, 0, drift_ppm, disturbed, from_20_us, by_sending, nothing) == 64,
+            test_assert(learn_from(&computing, 64, 0, drift_ppm, disturbed) == 1,
+                        "A computing thread sends often, with %d ppm, trial %d disturbed.", drift_ppm,
+                        disturbed);
+            test_assert(learn_from(&waiting, 64, 0, drift_ppm, disturbed) == 64,
                         "A waiting thread sends rarely, with %d ppm, trial %d disturbed.", drift_ppm,
                         disturbed);
         }
+}
+
+/* Where a delay cannot be seen, the thread is taken to compute. */
+static void noise_is_no_delay(void) {
+    enum { TIMES = 1000 };
+    sender computing = {.cost_ns = from_20_us, .spent_ns = by_sending, .late_ns = by_sending};
+    sender waiting = {.cost_ns = from_20_us, .spent_ns = by_sending, .late_ns = nothing, .noise_ns = 4000};
+    int often = 0;
+    for (int i = 0; i < TIMES; i++)
+        often += learn_from(&waiting, 64, 0, 0, -1) > 1;
+    test_assert(often >= TIMES * 95 / 100, "With noise, a waiting thread sends often only %d times.", often);
+    for (computing.noise_ns = 1000; computing.noise_ns <= 100000000; computing.noise_ns *= 10) {
+        often = 0;
+        for (int i = 0; i < TIMES; i++)
+            often += learn_from(&computing, 64, 0, 0, -1) > 16;
+        test_assert(often <= TIMES * 15 / 100, "With %d us of noise, a computing thread sends often %d times.",
+                    (int)(computing.noise_ns / 1000), often);
+    }
 }
 
 static void announcements_have_growing_distances_until_the_decision(void) {
@@ -232,6 +265,7 @@ int main(void) {
     messages_have_the_size_that_is_asked_for();
     the_fastest_number_of_messages_is_learned();
     sending_counts_only_where_it_delays_the_last_partition();
+    noise_is_no_delay();
     announcements_have_growing_distances_until_the_decision();
     tags_of_living_requests_are_never_shared();
     tags_can_be_exhausted_and_are_used_again_last();

@@ -18,6 +18,7 @@ from offbeat.mpi.build import build_native
 from offbeat.mpi.installation import Installation
 from offbeat.results import layout
 from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection, Study
@@ -125,8 +126,19 @@ def find_algorithms(installation: Installation, names: Iterable[tuple[str, str]]
         return [algorithm for algorithm in algorithms if algorithm is not None]
 
 
+def find_approaches(installation: Installation, names: Iterable[str]) -> list[str]:
+    """The names of approaches to partitioned messages, which may have parameters, that the library has.
+
+    Without MPI 4, a library has no partitioned calls of its own. Raises what :func:`list_algorithms` raises.
+    """
+    with _engine_without_study(installation, PartitionedEngine) as engine:
+        return [name for name in names if engine.find_algorithm(PARTITIONED_SEND, name) is not None]
+
+
 @contextmanager
-def _engine_without_study(installation: Installation) -> Iterator[MpiEngine]:
+def _engine_without_study(
+    installation: Installation, kind: type[MpiEngine] = MpiEngine
+) -> Iterator[MpiEngine]:
     with TemporaryDirectory() as scratch:
         engine = open_engine(
             installation,
@@ -137,6 +149,7 @@ def _engine_without_study(installation: Installation) -> Iterator[MpiEngine]:
             Path(scratch),
             logs=Path(scratch),
             scratch=Path(scratch),
+            kind=kind,
         )
         try:
             yield engine

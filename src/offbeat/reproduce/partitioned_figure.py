@@ -9,22 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
 from offbeat.engines import resume
-from offbeat.engines.open import engine_of
+from offbeat.engines.open import engine_of, find_approaches
 from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
 from offbeat.mpi.cores import available
 from offbeat.mpi.find import choose
-from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.reproduce.claims import Reproduction
 from offbeat.results.read import read_study
-from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.load import LoadedStudy, loads, resolved_toml
 from offbeat.study.schema import (
     MpiSection,
@@ -227,16 +224,6 @@ def study(one: Setting, approaches: Sequence[str], environment: Mapping[str, str
     return loads(resolved_toml(requested), Path(f"{name}.toml"))  # the name is for messages
 
 
-def _known(approaches: Sequence[str], loaded: LoadedStudy, installation: Installation) -> list[str]:
-    """The approaches that the library has: MPI libraries without MPI 4 have no partitioned calls."""
-    with TemporaryDirectory() as scratch:
-        engine = engine_of(loaded, Path(scratch), installation)
-        try:
-            return [name for name in approaches if engine.find_algorithm(PARTITIONED_SEND, name) is not None]
-        finally:
-            engine.close()
-
-
 FOLDER = "pictures"
 """The folder of the picture inside the result directory."""
 
@@ -258,8 +245,7 @@ def reproduce(
     installation = choose(one.library or "auto")
     variable = library_of(installation).interfaces_variable if one.figure.has_interfaces else ""
     environment = {variable: str(one.threads)} if variable else {}
-    approaches = _known(one.figure.approaches, study(one, one.figure.approaches, environment), installation)
-    loaded = study(one, approaches, environment)
+    loaded = study(one, find_approaches(installation, one.figure.approaches), environment)
     with resume.open_store(loaded, directory) as store:
         engine = engine_of(loaded, directory, installation)
         try:
