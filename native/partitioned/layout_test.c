@@ -171,7 +171,8 @@ static void noise_is_no_delay(void) {
         often = 0;
         for (int i = 0; i < TIMES; i++)
             often += learn_from(&computing, 64, 0, 0, -1) > 16;
-        test_assert(often <= TIMES * 15 / 100, "With %d us of noise, a computing thread sends often %d times.",
+        test_assert(often <= TIMES * 15 / 100,
+                    "With %d us of noise, a computing thread sends often %d times.",
                     (int)(computing.noise_ns / 1000), often);
     }
 }
