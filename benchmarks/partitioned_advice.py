@@ -101,13 +101,13 @@ STUDIES = {
 def measure(library: str, folder: Path, repetitions: int, tolerance: str, threads: int) -> list[Path]:
     """The result directories."""
     directories = []
-    installation = find.choose(library)
+    known = find_approaches(find.choose(library), STUDIES[0])
     for setting, approaches in STUDIES.items():
         environment = f'OFFBEAT_PARTITIONED_MESSAGES = "{setting}"' if setting else ""
         text = STUDY.format(
             setting=setting,
             divisions=DIVISIONS[threads],
-            approaches=find_approaches(installation, approaches),
+            approaches=[name for name in approaches if name in known],
             repetitions=repetitions,
             most=4 * repetitions,
             tolerance=tolerance,
@@ -222,13 +222,11 @@ def judge(measured: Measured, parts: int) -> tuple[list[Judged], list[Judged]]:
     from_platform: list[Judged] = []
     for seed in SEEDS[parts]:
         part_of = np.random.default_rng(seed).permutation(len(messages)) % parts
-        for part in range(parts):
-            known_cells = [
-                cell for cells, of in zip(messages, part_of, strict=True) for cell in cells if of != part
-            ]
-            known = replace(measured, cells=known_cells)
+        divided = [[messages[place] for place in np.flatnonzero(part_of == part)] for part in range(parts)]
+        for others in divided:
+            own = [cell for part in divided if part is not others for cells in part for cell in cells]
+            known = replace(measured, cells=own)
             fits = fit(known)
-            others = [cells for cells, of in zip(messages, part_of, strict=True) if of == part]
             for cells_known, judged in ((known, from_results), (None, from_platform)):
                 adviser = Adviser(fits, cells_known, measured.noise_s, measured.source)
                 judged += [(recommended(adviser, cells), cells) for cells in others]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/layout.h"
 
+#include <math.h>
+
 int offbeat_partitioned_first_partition(int partitions, int messages, int message) {
     if (messages == 1) /* the usual case needs no division */
         return message * partitions;
@@ -83,10 +85,6 @@ static int second_trial(int candidate) {
     return OFFBEAT_PARTITIONED_TRIALS - 1 - candidate;
 }
 
-static double magnitude(double value) {
-    return value < 0 ? -value : value;
-}
-
 static double median(const double values[OFFBEAT_PARTITIONED_CANDIDATES]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
     double sorted[N];
@@ -99,10 +97,9 @@ static double median(const double values[OFFBEAT_PARTITIONED_CANDIDATES]) {
     return (sorted[N / 2 - 1] + sorted[N / 2]) / 2;
 }
 
-/* How much longer than usual the shorter trial of each candidate lasted, if the sender's thread waits for
- * something else than its own sending: then the candidate with the most messages did not last longer by the
- * time that it spent sending. Noise must not hide that; two trials of a candidate usually differ by it.
- * @return whether the thread waits */
+/* Whether the sender's thread waits for something else than its own sending: the trials with the most
+ * messages did not last longer by the time spent sending. Noise, by which two trials of a candidate differ,
+ * must be less than that time. Sets how much longer than usual the shorter trial of each candidate lasted. */
 static int is_waiting(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                       double later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
@@ -112,7 +109,7 @@ static int is_waiting(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED
         const double one_ns = (double)(one->ready_ns - one->started_ns);
         const double other_ns = (double)(other->ready_ns - other->started_ns);
         shorter_ns[i] = one_ns < other_ns ? one_ns : other_ns;
-        differ_ns[i] = magnitude(one_ns - other_ns);
+        differ_ns[i] = fabs(one_ns - other_ns);
     }
     const double usual_ns = median(shorter_ns);
     for (int i = 0; i < N; i++)
@@ -138,10 +135,10 @@ static void costs_of_trials(const offbeat_partitioned_trial trials[OFFBEAT_PARTI
 
 /* The drift of the clocks in ns per s: the median over the candidates of the slope between their two trials,
  * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm, and
- * a drift is larger than the slopes differ. */
+ * the slopes differ less from a drift than half of it. */
 static int64_t drift_ppb(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
                          const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    enum { N = OFFBEAT_PARTITIONED_CANDIDATES, MOST_PPB = 100000, DIFFERENCES = 2 };
+    enum { N = OFFBEAT_PARTITIONED_CANDIDATES, MOST_PPB = 100000 };
     double slopes[N], deviations[N];
     for (int i = 0; i < N; i++) {
         const int64_t apart_ns = trials[second_trial(i)].ready_ns - trials[i].ready_ns;
@@ -150,8 +147,8 @@ static int64_t drift_ppb(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIO
     }
     const double slope = median(slopes);
     for (int i = 0; i < N; i++)
-        deviations[i] = magnitude(slopes[i] - slope);
-    if (magnitude(slope) <= DIFFERENCES * median(deviations))
+        deviations[i] = fabs(slopes[i] - slope);
+    if (fabs(slope) <= 2 * median(deviations))
         return 0;
     return (int64_t)(slope < -MOST_PPB ? -MOST_PPB : slope > MOST_PPB ? MOST_PPB : slope);
 }
