@@ -10,6 +10,7 @@
 #include "harmonize/private_comm.h"
 #include "partitioned/errors.h"
 #include "partitioned/matching.h"
+#include "partitioned/owner.h"
 #include "partitioned/progress.h"
 #include "partitioned/settings.h"
 
@@ -183,6 +184,7 @@ static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
     int is_inter, is_set, level, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
     state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+    atomic_init(&state->owners_allowed, state->is_threaded && offbeat_partitioned_owners_work());
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)

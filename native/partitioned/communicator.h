@@ -31,8 +31,9 @@ typedef struct offbeat_partitioned_comm {
     int peers;        /**< processes that can be a peer: the remote group of an inter-communicator */
     atomic_int users; /**< the attribute, requests, and the progress thread */
     atomic_uint next_lane;
-    int is_threaded; /**< MPI was initialised with MPI_THREAD_MULTIPLE: calls may overlap */
-    int largest_tag; /**< of the program, and of the setup communicator */
+    int is_threaded;           /**< MPI was initialised with MPI_THREAD_MULTIPLE: calls may overlap */
+    atomic_int owners_allowed; /**< see owner.h */
+    int largest_tag;           /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;
     offbeat_partitioned_tag_space tags;
     pthread_mutex_t matching_lock; /**< guards the following */

@@ -298,6 +298,7 @@ int main(int argc, char **argv) {
         use_all_cores();
         one_of_two_threads_marks_a_partition("1");
         one_of_two_threads_marks_a_partition("7");
+        one_of_two_threads_marks_a_partition("50");
     }
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);

@@ -12,6 +12,7 @@ add_library(partitioned_objects OBJECT
     partitioned/iterate.c
     partitioned/layout.c
     partitioned/matching.c
+    partitioned/owner.c
     partitioned/progress.c
     partitioned/receive.c
     partitioned/reduction.c

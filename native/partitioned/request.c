@@ -117,6 +117,7 @@ static size_t divide(offbeat_partitioned_request *request, char *block) {
 
 int offbeat_partitioned_allocate_bits(offbeat_partitioned_request *send) {
     const size_t words = (size_t)offbeat_partitioned_words(send);
+    offbeat_partitioned_owner_init(&send->owner, &send->comm->root->owners_allowed);
     send->ready = calloc(words, sizeof *send->ready);
     send->claimed = calloc(words, sizeof *send->claimed);
     return send->ready == NULL || send->claimed == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;

@@ -10,6 +10,7 @@
 
 #include "partitioned/communicator.h"
 #include "partitioned/layout.h"
+#include "partitioned/owner.h"
 #include "partitioned/updates.h"
 
 #include <mpi.h>
@@ -99,7 +100,8 @@ struct offbeat_partitioned_request {
     atomic_uint complete; /**< stamp of the last iteration whose data is complete */
 
     /* Sends. */
-    _Atomic uint64_t *ready;   /**< bits: the partitions that were marked in this iteration */
+    offbeat_partitioned_owner owner; /**< of the ready bits */
+    _Atomic uint64_t *ready;         /**< bits: the partitions that were marked in this iteration */
     _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
     atomic_int handed_over;    /**< messages given to MPI or about to be */
     atomic_int sent;           /**< messages given to MPI */

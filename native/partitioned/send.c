@@ -144,9 +144,6 @@ static void expect_partitions(offbeat_partitioned_request *send) {
     atomic_store_explicit(&send->sent, 0, memory_order_relaxed);
 }
 
-/* Its address names a thread. */
-static _Thread_local char this_thread;
-
 /* The index of the current iteration among the trials; -1: none. */
 static int current_trial(const offbeat_partitioned_request *send) {
     const unsigned stamp = offbeat_partitioned_stamp(send);
@@ -159,7 +156,8 @@ static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_
     if (atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed) < send->messages - 1)
         return;
     for (int i = 0; i < send->messages; i++)
-        if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) == &this_thread)
+        if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) ==
+            &offbeat_partitioned_this_thread)
             spent_ns += send->message[i].spent_ns;
     send->trials[trial].ready_ns = now_ns;
     send->trials[trial].spent_ns = spent_ns;
@@ -179,7 +177,8 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
     note_ready_time(send, trial, began_ns);
     int rc = send_elements(send, message);
     send->message[message].spent_ns = offbeat_partitioned_now_ns() - began_ns;
-    atomic_store_explicit(&send->message[message].thread, &this_thread, memory_order_relaxed);
+    atomic_store_explicit(&send->message[message].thread, &offbeat_partitioned_this_thread,
+                          memory_order_relaxed);
     return rc;
 }
 
@@ -214,17 +213,32 @@ void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
     atomic_store_explicit(&send->is_active, 1, memory_order_release);
 }
 
-int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition) {
-    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS, message = send->first_of[partition];
+/* Sets the ready bit of a partition. @return the word before */
+static uint64_t set_ready(offbeat_partitioned_request *send, int partition) {
+    _Atomic uint64_t *word = &send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS];
     const uint64_t bit = offbeat_partitioned_bit(partition);
-    const uint64_t all = offbeat_partitioned_bits_of(&send->message[message], word);
-    const uint64_t before = offbeat_partitioned_set_bits(&send->ready[word], bit, send->is_threaded);
+    if (!send->is_threaded || !offbeat_partitioned_owner_begin(&send->owner))
+        return offbeat_partitioned_set_bits(word, bit, send->is_threaded);
+    const uint64_t before = offbeat_partitioned_set_bits(word, bit, 0);
+    offbeat_partitioned_owner_leave(&send->owner);
+    return before;
+}
+
+int offbeat_partitioned_send_mark_any(offbeat_partitioned_request *send, int partition) {
+    const int message = send->first_of[partition], word = partition / OFFBEAT_PARTITIONED_WORD_BITS;
+    const uint64_t bit = offbeat_partitioned_bit(partition), in_one_word = send->message[message].bits;
+    const uint64_t all =
+        in_one_word ? in_one_word : offbeat_partitioned_bits_of(&send->message[message], word);
+    const uint64_t before = set_ready(send, partition);
     if (before & bit)
         return 0;
+    /* Once all words of the message are complete, another thread may complete and free the request: a thread
+     * that has not completed a word accesses nothing of the request from here on. */
+    if (((before | bit) & all) != all)
+        return 1;
     /* The last thread sends what the others have written: their decrements are released, this one acquires.
      */
-    if (((before | bit) & all) == all &&
-        offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
+    if (in_one_word || offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
         offbeat_partitioned_send_message(send, message);
     return 1;
 }

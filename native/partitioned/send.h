@@ -25,20 +25,20 @@ void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int par
 /** Sends a message whose partitions are all ready. */
 void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message);
 
-/** offbeat_partitioned_send_mark of a message whose partitions are in several words. */
-int offbeat_partitioned_send_mark_in_words(offbeat_partitioned_request *send, int partition);
+/** offbeat_partitioned_send_mark for any message and any thread. */
+int offbeat_partitioned_send_mark_any(offbeat_partitioned_request *send, int partition);
 
-/** Marks a partition, and sends the message that it completes. One atomic update shows a second mark and
+/** Marks a partition, and sends the message that it completes. One update of a word shows a second mark and
  * counts the partition. @return 0 if it was marked before in this iteration */
 static inline int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
     const int message = send->first_of[partition];
     const uint64_t bit = offbeat_partitioned_bit(partition), all = send->message[message].bits;
-    if (all == 0)
-        return offbeat_partitioned_send_mark_in_words(send, partition);
-    const uint64_t before = offbeat_partitioned_set_bits(
-        &send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, send->is_threaded);
-    /* Once the last partition is marked, another thread may complete and free the request: no access follows.
-     */
+    if (all == 0 || (send->is_threaded && !offbeat_partitioned_owner_enter(&send->owner)))
+        return offbeat_partitioned_send_mark_any(send, partition);
+    const uint64_t before =
+        offbeat_partitioned_set_bits(&send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, 0);
+    if (send->is_threaded)
+        offbeat_partitioned_owner_leave(&send->owner);
     if (before & bit)
         return 0;
     if (((before | bit) & all) == all)

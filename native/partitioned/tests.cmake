@@ -5,6 +5,10 @@ add_executable(partitioned_collective_layout_test
     partitioned/collective_layout_test.c partitioned/collective_layout.c partitioned/layout.c)
 offbeat_test(partitioned_collective_layout_test 0)
 
+add_executable(partitioned_owner_test partitioned/owner_test.c partitioned/owner.c)
+target_link_libraries(partitioned_owner_test PRIVATE Threads::Threads)
+offbeat_test(partitioned_owner_test 0)
+
 add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_assert.c)
 add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
 add_executable(partitioned_faults_test partitioned/faults_test.c testing/mpi_assert.c)
@@ -41,8 +45,8 @@ offbeat_test_at_level(partitioned_misuse_test 2 multiple)
 offbeat_test_at_level(partitioned_random_test 2 serialized)
 offbeat_test_at_level(partitioned_collective_random_test 3 serialized)
 
-# add_sanitized_partitioned_tests(sanitizer flag...): random transfers and collectives, which need a launch; built on
-# demand
+# add_sanitized_partitioned_tests(sanitizer flag...): random transfers and collectives, which need a launch, and the
+# owner of ready bits, which needs none; built on demand
 function(add_sanitized_partitioned_tests sanitizer)
     get_target_property(sources partitioned_objects SOURCES)
     set(library partitioned_with_${sanitizer}_sanitizer)
@@ -56,6 +60,8 @@ function(add_sanitized_partitioned_tests sanitizer)
         add_executable(${program} EXCLUDE_FROM_ALL partitioned/${kind}_test.c)
         target_link_libraries(${program} PRIVATE ${library})
     endforeach()
+    add_executable(partitioned_owner_test_with_${sanitizer}_sanitizer EXCLUDE_FROM_ALL partitioned/owner_test.c)
+    target_link_libraries(partitioned_owner_test_with_${sanitizer}_sanitizer PRIVATE ${library})
 endfunction()
 
 add_sanitized_partitioned_tests(address -fsanitize=address,undefined -fno-sanitize-recover=all)

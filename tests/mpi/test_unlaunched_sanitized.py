@@ -1,4 +1,4 @@
-"""The shared clock's estimators, which need no MPI, with address and thread sanitizers."""
+"""Native tests that need no launch, with sanitizers of address and threads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from offbeat.mpi.installation import Installation
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("test", ["estimator_test", "bound_test"])
+@pytest.mark.parametrize("test", ["estimator_test", "bound_test", "partitioned_owner_test"])
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
-def test_the_estimators_are_clean_with_the_sanitizers(
+def test_what_needs_no_launch_is_clean_with_the_sanitizers(
     some_mpi_installation: Installation, tmp_path: Path, test: str, sanitizer: str
 ) -> None:
     need_sanitizer(sanitizer, tmp_path)
