@@ -8,12 +8,14 @@
  * measures 1 KiB only. Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS TIMES_NS...": from the start
  * until all data arrived, less the delay of the last partition; the same with "first/APPROACH" and
  * "later/APPROACH" for the first iteration of new requests and their sixth; and "cost WHAT APPROACH
- * TIMES_NS..." for single calls. Approaches are those of native/approaches; offbeat:K is offbeat's with the
+ * TIMES_NS..." for single calls; WHAT "shared" is "readies" after another thread has marked a partition.
+ * Approaches are those of native/approaches; offbeat:K is offbeat's with the
  * value K of OFFBEAT_PARTITIONED_MESSAGES.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "approaches/transfer.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,8 +172,21 @@ static int has_arrived(const transfer *of, int partition) {
     return flag;
 }
 
-/* 32 calls that make partitions ready, before the last one; and the test of a partition that is here. */
-static void measure_calls(const char *name) {
+static void *mark_last(void *argument) {
+    transfer *of = argument;
+    try(offbeat_transfer_ready(of->open, of->message.partitions - 1));
+    return NULL;
+}
+
+static void mark_last_by_another_thread(transfer *of) {
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, mark_last, of) == 0, "no thread was created");
+    pthread_join(thread, NULL);
+}
+
+/* 32 calls that make partitions ready, before the last one; and the test of a partition that is here.
+ * @param is_shared whether another thread marks the last partition in the first iteration */
+static void measure_calls(const char *name, int is_shared) {
     enum { CALLS = 32, TESTED = 7 };
     transfer of;
     if (!init(&of, name, CALLS + 1, CALLS + 1))
@@ -184,8 +199,10 @@ static void measure_calls(const char *name) {
         for (int i = 0; i < CALLS && rank == 0; i++)
             try(offbeat_transfer_ready(of.open, i));
         times[k] = now_ns() - began_ns;
-        if (rank == 0)
-            try(offbeat_transfer_ready(of.open, CALLS));
+        if (rank == 0 && k == 0 && is_shared)
+            mark_last_by_another_thread(&of);
+        else if (rank == 0)
+            mark_last(&of);
         while (rank == 1 && !has_arrived(&of, TESTED))
             ;
         began_ns = now_ns();
@@ -201,7 +218,7 @@ static void measure_calls(const char *name) {
     else
         MPI_Recv(readies, repetitions, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int what = 0; what < 2 && rank == 1; what++) {
-        printf("cost %s %s", what == 0 ? "readies" : "parrived", name);
+        printf("cost %s %s", what == 1 ? "parrived" : is_shared ? "shared" : "readies", name);
         for (int k = 0; k < repetitions; k++)
             printf(" %lld", (long long)(what == 0 ? readies[k] : times[k]));
         printf("\n");
@@ -238,7 +255,9 @@ int main(int argc, char **argv) {
         measure_first_iterations(1 << 18, 32);
     static const char *const called[] = {"many", "offbeat:1", "offbeat:33", "library"};
     for (int i = 0; i < (int)(sizeof called / sizeof *called); i++)
-        measure_calls(called[i]);
+        measure_calls(called[i], 0);
+    if (!is_serialized)
+        measure_calls("offbeat:1", 1);
     offbeat_partitioned_finalize();
     MPI_Finalize();
     return 0;

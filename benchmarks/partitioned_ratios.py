@@ -8,8 +8,8 @@ ready, `many` one message a partition (what MPIPCL does), `library` the MPI libr
 delay of the last partition; the 10th percentile over REPETITIONS (default 400) is compared, as other programs
 only lengthen times. Prints each ratio beside its target, and beside the same ratio of `library` and `many`.
 A second run measures what depends on the thread level at MPI_THREAD_SERIALIZED, where this library needs no
-atomic updates; the first run is at MPI_THREAD_MULTIPLE. PROGRESS_THREAD of the first run: true or false
-(default).
+atomic updates; the first run is at MPI_THREAD_MULTIPLE, where this library needs them if several threads mark
+partitions of a message. PROGRESS_THREAD of the first run: true or false (default).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Times = dict[tuple[str, int, int, int], float]
 """Approach, bytes, partitions, delay in ns → time in ns."""
 
 Costs = dict[tuple[str, str], float]
-"""Calls (``readies`` or ``parrived``), approach → time in ns."""
+"""Calls (``readies``, ``shared`` or ``parrived``), approach → time in ns."""
 
 
 def run(installation: Installation, repetitions: str, level: str, progress_thread: str) -> str:
@@ -134,6 +134,8 @@ def print_small_targets(times: Times, costs: Costs) -> None:
     line("1 KiB in 32 partitions / one message", "≤ 1.3", ratios_to_single(times, (KIB, 32, 0)))
     print_first(times, KIB)
     print_calls(costs, "readies", "32 readies, µs", 1000, "≤ 1.5", "offbeat:1")
+    if any(calls == "shared" for calls, _ in costs):
+        print_calls(costs, "shared", "32 readies, several threads mark, µs", 1000, "≤ 1.5", "offbeat:1")
     print_calls(costs, "parrived", "Parrived, ns", 1, "≤ 50", "offbeat:33")
 
 
