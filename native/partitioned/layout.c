@@ -29,15 +29,20 @@ int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_byte
     return enough > partitions ? 1 : at_most(partitions / enough, most_messages(partitions));
 }
 
+static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {
+    plan->first_trial = iteration;
+    plan->next_announcement = iteration + OFFBEAT_PARTITIONED_TRIALS;
+    plan->announced = 0;
+}
+
 void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,
                                    int is_learned) {
     *plan = (offbeat_partitioned_plan){
         .partitions = partitions,
         .messages = at_most(messages, most_messages(partitions)),
         .is_learned = is_learned,
-        .is_decided = !is_learned,
-        .next_announcement = OFFBEAT_PARTITIONED_TRIALS + 1,
     };
+    begin_round(plan, 1);
 }
 
 /* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm, rounded down. */
@@ -56,8 +61,8 @@ static int candidate_of_trial(int trial) {
 }
 
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    int is_trial = plan->is_learned && iteration >= 1 && iteration <= OFFBEAT_PARTITIONED_TRIALS;
-    return is_trial ? (int)iteration - 1 : -1;
+    const int64_t trial = iteration - plan->first_trial;
+    return plan->is_learned && trial >= 0 && trial < OFFBEAT_PARTITIONED_TRIALS ? (int)trial : -1;
 }
 
 int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int64_t iteration) {
@@ -70,12 +75,22 @@ int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan) {
 }
 
 int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    return !plan->is_decided && iteration == plan->next_announcement;
+    return plan->is_learned && iteration == plan->next_announcement;
+}
+
+int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_t iteration) {
+    return plan->is_learned && iteration >= plan->first_trial + OFFBEAT_PARTITIONED_TRIALS;
 }
 
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided) {
     plan->messages = messages;
-    plan->is_decided = is_decided;
+    if (is_decided) {
+        int64_t next = 16;
+        while (next <= plan->next_announcement)
+            next *= 8;
+        begin_round(plan, next);
+        return;
+    }
     /* A sender that runs ahead of the receiver's report announces at growing distances: 1, 2, 4, ... */
     plan->next_announcement += (int64_t)1 << at_most(plan->announced, 20);
     plan->announced++;

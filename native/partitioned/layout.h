@@ -31,9 +31,9 @@ typedef struct offbeat_partitioned_plan {
     int partitions;
     int messages; /**< per iteration, but for trials */
     int is_learned;
-    int is_decided;            /**< no announcement follows */
+    int64_t first_trial;       /**< the iteration of the first trial in the current or next round */
     int64_t next_announcement; /**< the iteration that carries the next announcement */
-    int64_t announced;         /**< announcements so far */
+    int64_t announced;         /**< announcements of this round so far */
 } offbeat_partitioned_plan;
 
 void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,
@@ -51,7 +51,12 @@ int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t
 /** Whether an iteration carries an announcement of the number of messages of the following iterations. */
 int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int64_t iteration);
 
-/** Applies the announcement of plan->next_announcement, which affects the iterations after it. */
+/** Whether the trials of a round end before an iteration, and their result was not announced yet. */
+int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_t iteration);
+
+/** Applies the announcement of plan->next_announcement, which affects the iterations after it. A decision
+ * ends a round of trials. The next round begins in iteration 16, 128, 1024, ...: the first iterations of a
+ * program can differ from later ones, and a program can change. */
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided);
 
 /** One trial, on the sender's clock. */

@@ -190,11 +190,37 @@ static void announcements_have_growing_distances_until_the_decision(void) {
         offbeat_partitioned_plan_announce(&plan, next == 5 ? 8 : 2, next == 5);
     }
     test_assert(offbeat_partitioned_plan_messages(&plan, 30) == 8, "The decision is not used.");
+    test_assert(offbeat_partitioned_plan_trial(&plan, 128) == 0,
+                "The next trials do not begin in iteration 128.");
     offbeat_partitioned_plan_init(&plan, 8, 2, 0);
     for (int64_t i = 0; i < 30; i++)
         test_assert(!offbeat_partitioned_plan_announces(&plan, i) &&
                         offbeat_partitioned_plan_messages(&plan, i) == 2,
                     "A fixed number changes in iteration %d.", (int)i);
+}
+
+/* Both sides of a send apply the same announcements, so that they agree about the trials of later rounds. */
+static void rounds_of_trials_begin_at_growing_distances(void) {
+    static const int64_t first[] = {1, 16, 128, 1024, 8192};
+    enum { ROUNDS = sizeof first / sizeof *first };
+    offbeat_partitioned_plan plan;
+    int round = 0;
+    offbeat_partitioned_plan_init(&plan, 8, 2, 1);
+    for (int64_t i = 0; i < 9000; i++) {
+        const int64_t since = round < ROUNDS ? i - first[round] : -1;
+        const int is_trial = since >= 0 && since < OFFBEAT_PARTITIONED_TRIALS;
+        test_assert(offbeat_partitioned_plan_trial(&plan, i) == (is_trial ? (int)since : -1),
+                    "Iteration %d has another trial.", (int)i);
+        test_assert(is_trial || offbeat_partitioned_plan_messages(&plan, i) == 2 + round,
+                    "Iteration %d does not use the last decision.", (int)i);
+        test_assert(offbeat_partitioned_plan_awaits(&plan, i) == (since == OFFBEAT_PARTITIONED_TRIALS),
+                    "Iteration %d awaits a decision, or none.", (int)i);
+        if (!offbeat_partitioned_plan_announces(&plan, i))
+            continue;
+        round++;
+        offbeat_partitioned_plan_announce(&plan, 2 + round, 1);
+    }
+    test_assert(round == ROUNDS, "%d rounds of trials ended.", round);
 }
 
 static void tags_of_living_requests_are_never_shared(void) {
@@ -268,6 +294,7 @@ int main(void) {
     sending_counts_only_where_it_delays_the_last_partition();
     noise_is_no_delay();
     announcements_have_growing_distances_until_the_decision();
+    rounds_of_trials_begin_at_growing_distances();
     tags_of_living_requests_are_never_shared();
     tags_can_be_exhausted_and_are_used_again_last();
     tags_reach_the_largest_int();

@@ -118,6 +118,8 @@ static int announce(offbeat_partitioned_request *send) {
     send->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES] = messages;
     send->announcement[OFFBEAT_PARTITIONED_IS_DECIDED] = is_decided;
     offbeat_partitioned_plan_announce(&send->plan, messages, is_decided);
+    if (is_decided)
+        send->has_reply = ANSWERED; /* the next round of trials ends with a report of its own */
     return PMPI_Isend(send->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T, send->peer,
                       send->first_tag + send->most_messages, send->comm->lanes[send->first_lane],
                       &send->requests[send->messages]);
@@ -295,8 +297,8 @@ int offbeat_partitioned_send_is_idle(offbeat_partitioned_request *send) {
         return 0;
     test_answer(send);
     /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
-    const unsigned starts = offbeat_partitioned_stamp(send);
-    if (send->has_reply == NONE || !send->plan.is_learned || starts <= OFFBEAT_PARTITIONED_TRIALS)
+    if (send->has_reply == NONE ||
+        !offbeat_partitioned_plan_awaits(&send->plan, offbeat_partitioned_stamp(send)))
         return send->has_reply != NONE;
     return report_arrived(send);
 }

@@ -20,7 +20,8 @@
  *   - `offbeat_messages`, `OFFBEAT_PARTITIONED_MESSAGES`: a number of messages, 1 to the number of
  *     partitions (larger numbers mean: one message a partition; at most 1024 messages), or `learned`:
  *     several numbers are tried in iterations 1 to 8, and the number with the shortest time from the last
- *     ready partition to the last arrival is used from then on.
+ *     ready partition to the last arrival is used from then on. Further trials begin in iterations 16, 128,
+ *     1024, ...
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
  *     messages are as many as possible, so that each has at least this size (a single message may be
  *     smaller). Used without `offbeat_messages`; the key also wins over `OFFBEAT_PARTITIONED_MESSAGES`;
