@@ -29,6 +29,10 @@ int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_byte
     return enough > partitions ? 1 : at_most(partitions / enough, most_messages(partitions));
 }
 
+/* The iteration in which the second round of trials begins, and by which the iterations of further ones grow.
+ */
+enum { SECOND_ROUND = 16, GROWTH = 8 };
+
 static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {
     plan->first_trial = iteration;
     plan->next_announcement = iteration + OFFBEAT_PARTITIONED_TRIALS;
@@ -85,9 +89,9 @@ int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided) {
     plan->messages = messages;
     if (is_decided) {
-        int64_t next = 16;
+        int64_t next = SECOND_ROUND;
         while (next <= plan->next_announcement)
-            next *= 8;
+            next *= GROWTH;
         begin_round(plan, next);
         return;
     }

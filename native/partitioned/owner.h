@@ -30,8 +30,8 @@ extern _Thread_local char offbeat_partitioned_this_thread __attribute__((tls_mod
 /** Whether membarrier works here. Takes up to milliseconds the first time. */
 int offbeat_partitioned_owners_work(void);
 
-/** @param are_allowed shared by sends. Set to 0 when an ownership ends: threads of this program mark
- * partitions of the same send, and would end the ownership of each new send. */
+/** @param are_allowed shared by sends. Set to 0 when an ownership ends: several threads mark partitions of a
+ * send, and would probably end the ownership of each new send. */
 void offbeat_partitioned_owner_init(offbeat_partitioned_owner *owner, atomic_int *are_allowed);
 
 /** Begins an update of the ready bits if the calling thread is their owner. @return whether it is */
