@@ -9,8 +9,8 @@
  * until all data arrived, less the delay of the last partition; the same with "first/APPROACH" and
  * "later/APPROACH" for the first iteration of new requests and their sixth; and "cost WHAT APPROACH
  * TIMES_NS..." for single calls; WHAT "shared" is "readies" after another thread has marked a partition.
- * Approaches are those of native/approaches; offbeat:K is offbeat's with the
- * value K of OFFBEAT_PARTITIONED_MESSAGES.
+ * Approaches are those of native/approaches; offbeat:K is offbeat's with the value K of
+ * OFFBEAT_PARTITIONED_MESSAGES.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "approaches/transfer.h"
@@ -185,7 +185,8 @@ static void mark_last_by_another_thread(transfer *of) {
 }
 
 /* 32 calls that make partitions ready, before the last one; and the test of a partition that is here.
- * @param is_shared whether another thread marks the last partition in the first iteration */
+ * @param is_shared whether another thread marks the last partition in the first iteration; then only the
+ * calls that make partitions ready are printed */
 static void measure_calls(const char *name, int is_shared) {
     enum { CALLS = 32, TESTED = 7 };
     transfer of;
@@ -217,7 +218,7 @@ static void measure_calls(const char *name, int is_shared) {
         MPI_Send(times, repetitions, MPI_INT64_T, 1, TAG, MPI_COMM_WORLD);
     else
         MPI_Recv(readies, repetitions, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int what = 0; what < 2 && rank == 1; what++) {
+    for (int what = 0; what < (is_shared ? 1 : 2) && rank == 1; what++) {
         printf("cost %s %s", what == 1 ? "parrived" : is_shared ? "shared" : "readies", name);
         for (int k = 0; k < repetitions; k++)
             printf(" %lld", (long long)(what == 0 ? readies[k] : times[k]));

@@ -184,7 +184,6 @@ static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
     int is_inter, is_set, level, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
     state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
-    atomic_init(&state->owners_allowed, state->is_threaded && offbeat_partitioned_owners_work());
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)
@@ -224,6 +223,8 @@ static int create_lanes(MPI_Comm comm, int lanes, offbeat_partitioned_comm *stat
  * is_attached whether all processes succeeded. MPI has reported an error that is returned. */
 static int complete(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state, int *is_attached) {
     int rc = create_lanes(comm, lanes, state);
+    /* Only here: communicators that share the lanes use this state's value. */
+    atomic_init(&state->owners_allowed, state->is_threaded && offbeat_partitioned_owners_work());
     add_to_list(state);
     int is_set = PMPI_Comm_set_attr(comm, keyval, state) == MPI_SUCCESS;
     int agreement_rc = smallest(state->setup, rc == MPI_SUCCESS && is_set, is_attached);

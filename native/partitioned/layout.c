@@ -29,8 +29,7 @@ int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_byte
     return enough > partitions ? 1 : at_most(partitions / enough, most_messages(partitions));
 }
 
-/* The iteration in which the second round of trials begins, and by which the iterations of further ones grow.
- */
+/* The iteration in which the second round of trials begins, and the factor to that of each further round. */
 enum { SECOND_ROUND = 16, GROWTH = 8 };
 
 static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {

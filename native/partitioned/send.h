@@ -37,6 +37,7 @@ static inline int offbeat_partitioned_send_mark(offbeat_partitioned_request *sen
         return offbeat_partitioned_send_mark_any(send, partition);
     const uint64_t before =
         offbeat_partitioned_set_bits(&send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, 0);
+    /* Until the owner leaves, no other thread can mark a partition, and so complete and free the request. */
     if (send->is_threaded)
         offbeat_partitioned_owner_leave(&send->owner);
     if (before & bit)
