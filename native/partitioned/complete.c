@@ -57,7 +57,7 @@ void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, 
 int offbeat_partitioned_can_complete(offbeat_partitioned_request *request) {
     if (!offbeat_partitioned_is_active(request) || offbeat_partitioned_is_complete(request))
         return 1;
-    offbeat_partitioned_progress_request(request);
+    offbeat_partitioned_progress_request(request, -1);
     return offbeat_partitioned_is_complete(request);
 }
 

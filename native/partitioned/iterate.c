@@ -203,7 +203,7 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     *flag = has(request, partition);
     if (*flag)
         return MPI_SUCCESS;
-    offbeat_partitioned_progress_request(request);
+    offbeat_partitioned_progress_request(request, partition);
     offbeat_partitioned_progress();
     *flag = has(request, partition);
     return MPI_SUCCESS;

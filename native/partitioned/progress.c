@@ -50,7 +50,7 @@ void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
     add(&freed, request);
 }
 
-void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) {
+void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, int partition) {
     if (request->collective != NULL) {
         offbeat_partitioned_collective_progress(request);
         return;
@@ -60,13 +60,13 @@ void offbeat_partitioned_progress_request(offbeat_partitioned_request *request) 
     if (request->is_send)
         offbeat_partitioned_send_progress(request);
     else
-        offbeat_partitioned_receive_progress(request);
+        offbeat_partitioned_receive_progress(request, partition);
     offbeat_partitioned_leave(request);
 }
 
 /* Whether a started receive has its messages posted, or failed; whether a collective is complete. */
 static int is_settled(offbeat_partitioned_request *receive) {
-    offbeat_partitioned_progress_request(receive);
+    offbeat_partitioned_progress_request(receive, -1);
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
 }
 

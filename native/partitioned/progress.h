@@ -27,8 +27,9 @@ void offbeat_partitioned_progress(void);
 /** MPI_Finalize begins: waits for the last replies to freed requests, and cancels those that do not come. */
 void offbeat_partitioned_end_freed(void);
 
-/** Tests the messages of a request unless another thread does. */
-void offbeat_partitioned_progress_request(offbeat_partitioned_request *request);
+/** Tests the messages of a request unless another thread does. @param partition of a receive: the partition
+ * of which the caller must know whether it arrived; -1: none */
+void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, int partition);
 
 /** Begins the progress thread; does nothing if there is one. @param[out] has_begun whether this call began it
  * @return NULL, or why it cannot begin */

@@ -14,8 +14,9 @@ int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive);
 /** Begins an iteration. Afterwards, receive->posted says whether its messages can be received already. */
 void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive);
 
-/** Matches the sender and tests the messages of the current iteration. The caller entered the request. */
-void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive);
+/** Matches the sender, and tests the messages of the current iteration in their order up to the first that is
+ * missing, and those that hold a partition (-1: none). The caller entered the request. */
+void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, int partition);
 
 /** Whether the messages that hold a partition arrived. Local, without progress. */
 int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int partition);

@@ -109,7 +109,6 @@ static size_t divide(offbeat_partitioned_request *request, char *block) {
     request->message = take(block, &used, most * sizeof *request->message);
     request->statuses = take(block, &used, (most + 1) * sizeof *request->statuses);
     request->requests = take(block, &used, (most + 1) * sizeof(MPI_Request));
-    request->indices = take(block, &used, (most + 1) * sizeof *request->indices);
     request->first_of = take(block, &used, partitions * sizeof *request->first_of);
     request->last_of = take(block, &used, partitions * sizeof *request->last_of);
     return used;

@@ -94,7 +94,6 @@ struct offbeat_partitioned_request {
     offbeat_partitioned_message *message;
     MPI_Request *requests; /**< one a message, and one for the announcement */
     MPI_Status *statuses;  /**< of as many; only the errors in them are used */
-    int *indices;          /**< of as many, for MPI_Testsome */
     int64_t announcement[OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH];
     atomic_int failure;   /**< an error to be returned when the iteration completes */
     atomic_uint complete; /**< stamp of the last iteration whose data is complete */
@@ -105,6 +104,7 @@ struct offbeat_partitioned_request {
     _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
     atomic_int handed_over;    /**< messages given to MPI or about to be */
     atomic_int sent;           /**< messages given to MPI */
+    atomic_int tests_rarely;   /**< the last test of a message that was just sent did not find it complete */
     offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS]; /**< of learned aggregation */
 
     /* Receives. */
@@ -115,6 +115,7 @@ struct offbeat_partitioned_request {
     int match_failure;  /**< MPI error code: the iterations of this request fail */
     atomic_uint posted; /**< stamp of the iteration whose messages can be received */
     int arrived;        /**< messages of this iteration, with the announcement */
+    int ended;          /**< the messages before this one arrived, or ended with an error */
     int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< when the data of each trial had arrived */
     char *staging; /**< receives the messages if they end inside elements of the receiver */
     char *drain;   /**< receives the messages of a refused sender */
@@ -189,7 +190,7 @@ enum { OFFBEAT_PARTITIONED_MISMATCH = -1 };
 /** Records the first error of an iteration: an MPI error code or OFFBEAT_PARTITIONED_MISMATCH. */
 void offbeat_partitioned_note_failure(offbeat_partitioned_request *request, int failure);
 
-/** Records an error of MPI_Test, MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first
+/** Records an error of MPI_Testsome or MPI_Testall. If MPI reports it in the statuses, the first
  * error in them is recorded. @param statuses number of statuses that MPI set @return whether MPI completed
  * the requests anyway */
 int offbeat_partitioned_note_failures(offbeat_partitioned_request *request, int code, int statuses);

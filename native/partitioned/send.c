@@ -165,12 +165,28 @@ static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_
     send->trials[trial].spent_ns = spent_ns;
 }
 
+/* Tests a message that was just sent. Most short messages are complete then, and need no test after the last
+ * partition is ready. If the message is not complete, the test makes MPI send what the process has queued:
+ * with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue until its
+ * next call. Such a test takes up to 0.2 us: if the last one found no complete message, only every fourth
+ * message is tested. */
+static int test_sent(offbeat_partitioned_request *send, int message) {
+    enum { RARELY = 4 };
+    int is_done = 0;
+    if (message % RARELY != RARELY - 1 && atomic_load_explicit(&send->tests_rarely, memory_order_relaxed))
+        return MPI_SUCCESS;
+    int rc = PMPI_Test(&send->requests[message], &is_done, MPI_STATUS_IGNORE);
+    atomic_store_explicit(&send->tests_rarely, !is_done, memory_order_relaxed);
+    return rc;
+}
+
 static int send_elements(offbeat_partitioned_request *send, int message) {
     const offbeat_partitioned_message *of = &send->message[message];
     offbeat_partitioned_elements elements = {send->buffer + of->first * send->count * send->extent,
                                              (of->end - of->first) * send->count, send->datatype};
-    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
-                                     send->comm->lanes[of->lane], &send->requests[message]);
+    int rc = offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
+                                       send->comm->lanes[of->lane], &send->requests[message]);
+    return rc == MPI_SUCCESS && send->messages > 1 ? test_sent(send, message) : rc;
 }
 
 /* Sends a message of a trial, and notes how long that took. */
@@ -270,6 +286,14 @@ static void test_some(offbeat_partitioned_request *send) {
                                              PMPI_Test(&send->requests[i], &is_done, MPI_STATUS_IGNORE));
 }
 
+/* The first message that is not known to be complete. All were sent. */
+static int first_incomplete(const offbeat_partitioned_request *send) {
+    int first = 0;
+    while (first < send->messages && send->requests[first] == MPI_REQUEST_NULL)
+        first++;
+    return first;
+}
+
 void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
     int are_done = 0;
     if (!atomic_load_explicit(&send->is_active, memory_order_acquire) ||
@@ -280,8 +304,13 @@ void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
             test_some(send);
         return;
     }
-    const int count = send->messages + send->has_announcement;
-    int rc = PMPI_Testall(count, send->requests, &are_done, send->statuses);
+    /* Null requests are skipped, as MPICH takes 0.3 us to test 64 of them. */
+    const int first = first_incomplete(send), count = send->messages + send->has_announcement - first;
+    int rc = MPI_SUCCESS;
+    if (count > 0)
+        rc = PMPI_Testall(count, &send->requests[first], &are_done, send->statuses);
+    else
+        are_done = 1;
     offbeat_partitioned_note_failures(send, rc, count);
     if (are_done && send->has_reply == NONE && !send->is_null)
         test_answer(send);
