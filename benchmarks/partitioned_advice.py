@@ -2,19 +2,22 @@
 
 Usage: python benchmarks/partitioned_advice.py LIBRARY [FOLDER] [REPETITIONS] [TOLERANCE] [THREADS]
 
-Measures, with the MPI installation LIBRARY, three studies of 60 cells (4 sizes × 3 numbers of partitions ×
-5 delays) with one thread in each of the two processes. With THREADS = 2, they have 80 cells (4 sizes × 2
-numbers of partitions × 1 and 2 threads × 5 delays), and need 4 cores: on fewer, spinning threads wait for a
-core, and times vary by half of their value. The default is what the machine's cores allow. FOLDER (default: a
-temporary one) holds the results; studies that are in it already are not measured again. The approaches are
-single, many, offbeat, offbeat_learned and the library's own calls; and offbeat with 4 messages, and with one
-message a partition. REPETITIONS (default 40) is the least number for each case, TOLERANCE (default 20 us) the
-accepted lateness of threads.
+Measures, with the MPI installation LIBRARY, a study of 60 cells (4 sizes × 3 numbers of partitions × 5
+delays) with one thread in each of the two processes. With THREADS = 2, it has 80 cells (4 sizes × 2 numbers
+of partitions × 1 and 2 threads × 5 delays), and needs 4 cores: on fewer, spinning threads wait for a core,
+and times vary by half of their value. The default is what the machine's cores allow. FOLDER (default: a
+temporary one) holds the results; a study that is in it already is not measured again. The approaches are
+single, many, offbeat, offbeat with 4 messages and with one message a partition, offbeat_learned and the
+library's own calls. All are measured in turn in each block, so that changes of the machine affect all of
+them. REPETITIONS (default 40) is the least number for each case, TOLERANCE (default 20 us) the accepted
+lateness of threads.
 
 Cross-validation: the cells are divided at random into five parts, and recommendations for each part come from
-costs that were fitted to the other four alone, so that no cell is judged by itself. The same is done with two
-parts, so that recommendations rest on half of the cells. Prints the share of cells in which the measured time
-of the recommended way is within 10% of the shortest measured time:
+costs that were fitted to the other four alone, so that no cell is judged by itself. This is repeated with
+four random divisions: shares are those over all of them, and the lowest and the highest of a single division
+are printed, too. The same is done with two parts, so that recommendations rest on half of the cells. Prints
+the share of cells in which the measured time of the recommended way is within 10% of the shortest measured
+time:
 
 - strict: of the measured times;
 - distinguishable: as strict, but only over the cells in which the 95% intervals of the best and of the second
@@ -49,7 +52,7 @@ from studies import write_study
 
 from offbeat.engines.open import find_approaches
 from offbeat.mpi import find
-from offbeat.partitioned.cells import Cell, Measured, read_measured
+from offbeat.partitioned.cells import Cell, Measured, modelled_approach, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import fit
 from offbeat.partitioned.recommendation import Adviser, Message
@@ -58,11 +61,11 @@ from offbeat.results.blocks import hodges_lehmann
 from offbeat.results.read import read_study
 
 WITHIN = 1.1
-SEEDS = {5: (1,), 2: (1, 2)}
+SEEDS = {5: (1, 2, 3, 4), 2: (1, 2)}
 """Parts of the cells → a random division into parts for each seed."""
 
 STUDY = """
-name = "messages-{setting}"
+name = "messages"
 [[partitioned]]
 sizes = ["1 KiB", "16 KiB", "256 KiB", "4 MiB"]
 {divisions}
@@ -84,42 +87,35 @@ hang_after = "20 s"
 tolerance = "{tolerance}"
 [mpi]
 prefix = "{library}"
-environment = {{ {environment} }}
 """
 
 DIVISIONS = {1: "partitions = [4, 16, 64]\nthreads = [1]", 2: "partitions = [4, 16]\nthreads = [1, 2]"}
 """The largest number of threads in a process → the divisions of messages that are measured."""
 
-STUDIES = {
-    0: ["single", "many", "offbeat", "offbeat_learned", "library"],
-    4: ["offbeat"],
-    1024: ["offbeat"],
-}
-"""The number of messages that is set (0: none) → the approaches that are measured with it."""
+SETTINGS = (0, 4, 1024)
+"""The numbers of messages that are set for offbeat's own library; 0: none."""
+
+APPROACHES = [
+    *("single", "many", "offbeat", "offbeat_learned", "library"),
+    *(f"offbeat(messages={setting})" for setting in SETTINGS if setting),
+]
 
 
-def measure(library: str, folder: Path, repetitions: int, tolerance: str, threads: int) -> list[Path]:
-    """The result directories."""
-    directories = []
-    known = find_approaches(find.choose(library), STUDIES[0])
-    for setting, approaches in STUDIES.items():
-        environment = f'OFFBEAT_PARTITIONED_MESSAGES = "{setting}"' if setting else ""
-        text = STUDY.format(
-            setting=setting,
-            divisions=DIVISIONS[threads],
-            approaches=[name for name in approaches if name in known],
-            repetitions=repetitions,
-            most=4 * repetitions,
-            tolerance=tolerance,
-            library=library,
-            environment=environment,
-        )
-        results = folder / f"results-{setting}"
-        study = write_study(folder / f"study-{setting}", text)
-        command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(results)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        directories.append(results)
-    return directories
+def measure(library: str, folder: Path, repetitions: int, tolerance: str, threads: int) -> Path:
+    """The result directory."""
+    text = STUDY.format(
+        divisions=DIVISIONS[threads],
+        approaches=find_approaches(find.choose(library), APPROACHES),
+        repetitions=repetitions,
+        most=4 * repetitions,
+        tolerance=tolerance,
+        library=library,
+    )
+    results = folder / "results"
+    study = write_study(folder / "study", text)
+    command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(results)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return results
 
 
 def made_up() -> Measured:
@@ -146,7 +142,7 @@ def made_up() -> Measured:
             ready_s = delays(pattern, partitions, delay_s) if delay_s else np.zeros(partitions)
             for name, factor in differing.items():
                 own = replace(costs, latency_s=factor * costs.latency_s, message_s=factor * costs.message_s)
-                for setting in STUDIES if name == "offbeat" else (0,):
+                for setting in SETTINGS if name == "offbeat" else (0,):
                     exact_s = approach_time_s(own, name, ready_s[None], size, threads, setting)[0]
                     time_s = float(exact_s * np.exp(0.03 * generator.normal()))
                     cells.append(
@@ -233,22 +229,24 @@ def judge(measured: Measured, parts: int) -> tuple[list[Judged], list[Judged]]:
     return from_results, from_platform
 
 
-def half_times(directories: Sequence[Path]) -> dict[tuple[object, ...], tuple[float, float]]:
+def half_times(directory: Path) -> dict[tuple[object, ...], tuple[float, float]]:
     """Key of each cell → its times by the blocks with even and by those with odd numbers."""
     halves: dict[tuple[object, ...], tuple[list[float], list[float]]] = {}
-    for setting, directory in zip(STUDIES, directories, strict=True):
-        results = read_study(directory)
-        delay = pl.col("last_delay_s").median()
-        blocks = results.repetitions.filter("valid").group_by("case", "block").agg(delay)
-        by_case: dict[str, list[tuple[int, float]]] = {}
-        for case, block, time_s in blocks.iter_rows():
-            by_case.setdefault(case, []).append((block, time_s))
-        for row in results.cases.iter_rows(named=True):
-            counts = message_counts(row["algorithm"], row["partitions"], row["bytes"], setting)
-            message = (row[name] for name in ("bytes", "partitions", "threads", "pattern"))
-            times = halves.setdefault((row["algorithm"], max(counts), *message), ([], []))
-            for block, time_s in by_case.get(row["case"], []):
-                times[block % 2].append(time_s)
+    results = read_study(directory)
+    delay = pl.col("last_delay_s").median()
+    blocks = results.repetitions.filter("valid").group_by("case", "block").agg(delay)
+    by_case: dict[str, list[tuple[int, float]]] = {}
+    for case, block, time_s in blocks.iter_rows():
+        by_case.setdefault(case, []).append((block, time_s))
+    for row in results.cases.iter_rows(named=True):
+        modelled = modelled_approach(row["algorithm"], row["bytes"], row["partitions"], "")
+        assert modelled is not None
+        approach, setting = modelled
+        counts = message_counts(approach, row["partitions"], row["bytes"], setting)
+        message = (row[name] for name in ("bytes", "partitions", "threads", "pattern"))
+        times = halves.setdefault((approach, max(counts), *message), ([], []))
+        for block, time_s in by_case.get(row["case"], []):
+            times[block % 2].append(time_s)
     return {
         key: (hodges_lehmann(even), hodges_lehmann(odd))
         for key, (even, odd) in halves.items()
@@ -281,13 +279,15 @@ def line(what: str, judged: Sequence[Judged]) -> str:
     return f"  {what:<34} {100 * strict.mean():5.0f}%   {share:>14}   {100 * noise.mean():5.0f}%"
 
 
-def report(measured: Measured, directories: Sequence[Path] = ()) -> None:
+def report(measured: Measured, directory: Path | None = None) -> None:
     """Print the shares, by source of the recommendation, and for single approaches."""
     messages = by_message(measured)
     print(f"{measured.source}, {len(messages)} cells, {len(measured.cells)} times")
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
     from_results, from_platform = judge(measured, 5)
     print(line("recommended, 4 of 5 parts known", from_results))
+    by_division = np.reshape([counts(*one)[0] for one in from_results], (len(SEEDS[5]), -1)).mean(axis=1)
+    print(f"  {'in a single division':<34} {by_division.min():.0%} to {by_division.max():.0%}")
     print(line("recommended, 1 of 2 parts known", judge(measured, 2)[0]))
     print(line("recommended from a platform file", from_platform))
     for approach, setting in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
@@ -298,8 +298,8 @@ def report(measured: Measured, directories: Sequence[Path] = ()) -> None:
             if cell.approach == approach and messages_of(cell) == messages_of(replace(cell, setting=setting))
         ]
         print(line(f"always {approach}{f', {setting} messages' if setting else ''}", always))
-    if directories:
-        report_halves(from_results, half_times(directories))
+    if directory:
+        report_halves(from_results, half_times(directory))
 
 
 def main(
@@ -310,8 +310,8 @@ def main(
         if library == "made-up":
             report(made_up())
         else:
-            directories = measure(library, Path(folder or scratch), int(repetitions), tolerance, most_threads)
-            report(read_measured(directories), directories)
+            directory = measure(library, Path(folder or scratch), int(repetitions), tolerance, most_threads)
+            report(read_measured([directory]), directory)
 
 
 if __name__ == "__main__":

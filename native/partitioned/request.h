@@ -104,7 +104,6 @@ struct offbeat_partitioned_request {
     _Atomic uint64_t *claimed; /**< bits: those that a call for several partitions marks or has marked */
     atomic_int handed_over;    /**< messages given to MPI or about to be */
     atomic_int sent;           /**< messages given to MPI */
-    atomic_int tests_rarely;   /**< the last test of a message that was just sent did not find it complete */
     offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS]; /**< of learned aggregation */
 
     /* Receives. */

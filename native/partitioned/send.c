@@ -165,28 +165,12 @@ static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_
     send->trials[trial].spent_ns = spent_ns;
 }
 
-/* Tests a message that was just sent. Most short messages are complete then, and need no test after the last
- * partition is ready. If the message is not complete, the test makes MPI send what the process has queued:
- * with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue until its
- * next call. Such a test takes up to 0.2 us: if the last one found no complete message, only every fourth
- * message is tested. */
-static int test_sent(offbeat_partitioned_request *send, int message) {
-    enum { RARELY = 4 };
-    int is_done = 0;
-    if (message % RARELY != RARELY - 1 && atomic_load_explicit(&send->tests_rarely, memory_order_relaxed))
-        return MPI_SUCCESS;
-    int rc = PMPI_Test(&send->requests[message], &is_done, MPI_STATUS_IGNORE);
-    atomic_store_explicit(&send->tests_rarely, !is_done, memory_order_relaxed);
-    return rc;
-}
-
 static int send_elements(offbeat_partitioned_request *send, int message) {
     const offbeat_partitioned_message *of = &send->message[message];
     offbeat_partitioned_elements elements = {send->buffer + of->first * send->count * send->extent,
                                              (of->end - of->first) * send->count, send->datatype};
-    int rc = offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
-                                       send->comm->lanes[of->lane], &send->requests[message]);
-    return rc == MPI_SUCCESS && send->messages > 1 ? test_sent(send, message) : rc;
+    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
+                                     send->comm->lanes[of->lane], &send->requests[message]);
 }
 
 /* Sends a message of a trial, and notes how long that took. */
@@ -198,6 +182,28 @@ static int send_in_trial(offbeat_partitioned_request *send, int message, int tri
     atomic_store_explicit(&send->message[message].thread, &offbeat_partitioned_this_thread,
                           memory_order_relaxed);
     return rc;
+}
+
+static int is_sent(const offbeat_partitioned_request *send, int message) {
+    return atomic_load_explicit(&send->message[message].stamp, memory_order_acquire) ==
+           offbeat_partitioned_stamp(send);
+}
+
+/* Tests the messages of a group after the last of them was sent. Most short messages are complete then, and
+ * need no test after the last partition is ready. For others, the test makes MPI send what the process has
+ * queued: with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue
+ * until its next call. A test takes 0.1 to 0.2 us, which is too long to test each message by itself. */
+static void test_group(offbeat_partitioned_request *send, int message) {
+    enum { GROUP = 8 };
+    int indices[GROUP], count = 0, first = message;
+    const int sent = atomic_load_explicit(&send->sent, memory_order_relaxed);
+    if (message % GROUP != GROUP - 1 || sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
+        return;
+    while (first > message - GROUP + 1 && is_sent(send, first - 1))
+        first--;
+    int rc = PMPI_Testsome(message - first + 1, &send->requests[first], &count, indices, send->statuses);
+    offbeat_partitioned_note_failures(send, rc, count == MPI_UNDEFINED ? 0 : count);
+    offbeat_partitioned_leave(send);
 }
 
 void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message) {
@@ -212,6 +218,7 @@ void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int mes
     offbeat_partitioned_note_failure(send, rc);
     atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
                           memory_order_release);
+    test_group(send, message); /* before another thread can find all messages sent, and free the request */
     offbeat_partitioned_add(&send->sent, 1, send->is_threaded);
 }
 
@@ -278,10 +285,9 @@ void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int par
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
 static void test_some(offbeat_partitioned_request *send) {
-    const unsigned stamp = offbeat_partitioned_stamp(send);
     int is_done;
     for (int i = 0; i < send->messages; i++)
-        if (atomic_load_explicit(&send->message[i].stamp, memory_order_acquire) == stamp)
+        if (is_sent(send, i))
             offbeat_partitioned_note_failure(send,
                                              PMPI_Test(&send->requests[i], &is_done, MPI_STATUS_IGNORE));
 }

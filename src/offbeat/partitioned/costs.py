@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
 from offbeat.study.algorithm import LEARNED, OWN
@@ -97,11 +97,15 @@ def approach_time_s(
 ) -> Times:
     """The time of :func:`time_s` with the approach's number of messages; the best of those that it learns."""
     sizes = np.broadcast_to(np.asarray(total_bytes), ready_s.shape[:1])
+    # One call of time_s for all sizes with the same numbers of messages: a fit calls this function often.
+    sizes_of: dict[tuple[int, ...], list[int]] = {}
+    for size in np.unique(sizes).tolist():
+        counts = tuple(message_counts(approach, ready_s.shape[-1], size, setting))
+        sizes_of.setdefault(counts, []).append(size)
     times_s = np.empty(len(sizes))
-    for size in np.unique(sizes):
-        rows: NDArray[np.bool_] = sizes == size
-        counts = message_counts(approach, ready_s.shape[-1], int(size), setting)
-        tried = [time_s(costs, ready_s[rows], int(size), threads, count) for count in counts]
+    for counts, alike in sizes_of.items():
+        rows = np.isin(sizes, alike)
+        tried = [time_s(costs, ready_s[rows], sizes[rows], threads, count) for count in counts]
         times_s[rows] = np.min(tried, axis=0)
     return times_s
 
