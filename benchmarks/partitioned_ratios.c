@@ -230,6 +230,9 @@ static void measure_calls(const char *name, int is_shared) {
 }
 
 static void measure_large(const char *const names[]) {
+    static const char *const small_messages[] = {"single",          "many",    "offbeat", "offbeat:1024",
+                                                 "offbeat:learned", "library", NULL};
+    compare(small_messages, 1 << 14, 64, 30000);
     compare(names, 1 << 15, 32, 0);
     compare(names, 1 << 18, 32, 0);
     compare(names, 1 << 22, 32, 0);

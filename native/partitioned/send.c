@@ -189,17 +189,17 @@ static int is_sent(const offbeat_partitioned_request *send, int message) {
            offbeat_partitioned_stamp(send);
 }
 
-/* Tests the messages of a group after the last of them was sent. Most short messages are complete then, and
- * need no test after the last partition is ready. For others, the test makes MPI send what the process has
- * queued: with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue
- * until its next call. A test takes 0.1 to 0.2 us, which is too long to test each message by itself. */
-static void test_group(offbeat_partitioned_request *send, int message) {
-    enum { GROUP = 8 };
-    int indices[GROUP], count = 0, first = message;
+/* After every eighth message, tests it and the seven before. Most short messages are complete then, and need
+ * no test after the last partition is ready. For others, the test makes MPI send what the process has queued:
+ * with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue until its
+ * next call. A test takes 0.1 to 0.2 us, which is too long to test each message by itself. */
+static void test_recent(offbeat_partitioned_request *send, int message) {
+    enum { RECENT = 8 };
+    int indices[RECENT], count = 0, first = message;
     const int sent = atomic_load_explicit(&send->sent, memory_order_relaxed);
-    if (message % GROUP != GROUP - 1 || sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
+    if (message % RECENT != RECENT - 1 || sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
         return;
-    while (first > message - GROUP + 1 && is_sent(send, first - 1))
+    while (first > message - RECENT + 1 && is_sent(send, first - 1))
         first--;
     int rc = PMPI_Testsome(message - first + 1, &send->requests[first], &count, indices, send->statuses);
     offbeat_partitioned_note_failures(send, rc, count == MPI_UNDEFINED ? 0 : count);
@@ -218,7 +218,7 @@ void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int mes
     offbeat_partitioned_note_failure(send, rc);
     atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
                           memory_order_release);
-    test_group(send, message); /* before another thread can find all messages sent, and free the request */
+    test_recent(send, message); /* before another thread can find all messages sent, and free the request */
     offbeat_partitioned_add(&send->sent, 1, send->is_threaded);
 }
 

@@ -41,7 +41,7 @@ SEED = 1
 TIE = 0.01
 """Of options that differ by less than this share, the one with fewer messages is better."""
 
-LENGTHS = np.array([4.5, 1.5, 2.25, 1.8, 4.5, 6.0])
+LENGTHS = np.array([2.7, 0.9, 1.35, 1.1, 2.7, 3.6])
 """Length scales of the correction: in octaves of bytes, partitions, threads, messages and relative delay; and
 in the mean earliness of partitions as a share of the delay. They are those with which recommendations were
 best on five MPI libraries (``benchmarks/partitioned_advice.py``)."""
