@@ -127,8 +127,8 @@ struct offbeat_partitioned_request {
     int is_refused; /**< of a send: the receiver describes another number of bytes */
 
     atomic_int busy;                                 /**< held while MPI's requests above are tested */
-    struct offbeat_partitioned_request *next_listed; /**< see progress.h */
     atomic_int is_waiting;                           /**< it is in the list of waiting receives */
+    struct offbeat_partitioned_request *next_listed; /**< see progress.h */
 };
 
 typedef struct offbeat_partitioned_request offbeat_partitioned_request;
