@@ -7,7 +7,7 @@
  * turns, so that a disturbance of the machine affects all of them. The result of each run is compared with a
  * sequential computation.
  *
- * Exit status: 0; 1 if a result was wrong or an iteration did not end; 2 if an option was refused.
+ * Exit status: 0; 1 if a result was wrong or a call of MPI did not return; 2 if an option was refused.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "block.h"
@@ -55,9 +55,9 @@ static double *allocate(const program *p, int count) {
     return values;
 }
 
-/* --- an iteration --- */
+/* --- the time limit --- */
 
-static char timeout_error[100];
+static char timeout_error[120];
 
 /* The handler of the alarm. A library may hang inside a call, where the program can check no time. */
 static void end_after_timeout(int number) {
@@ -66,6 +66,21 @@ static void end_after_timeout(int number) {
     (void)written;
     _exit(1);
 }
+
+static void restart_limit(const program *p) {
+    alarm((unsigned)p->options.timeout_s);
+}
+
+/* From here on, the time limit holds for a way, or, without one, for MPI_Finalize: for each call that follows
+ * until the limit is restarted. */
+static void limit(const program *p, const way *w, const char *failed) {
+    alarm(0); /* the handler reads the text */
+    snprintf(timeout_error, sizeof timeout_error, "stencil: rank %d: %s%s %s within %ld s\n", p->rank,
+             w ? "the way " : "", w ? w->name : "MPI_Finalize", failed, p->options.timeout_s);
+    restart_limit(p);
+}
+
+/* --- an iteration --- */
 
 /* Gives the core to other threads. Where threads share cores, sched_yield returns to a thread that polls
  * before it lets one compute. */
@@ -136,7 +151,7 @@ static void complete(const program *p, subject *s) {
 }
 
 static void iterate(program *p, subject *s) {
-    alarm((unsigned)p->options.timeout_s);
+    restart_limit(p);
     s->way->start(&s->exchange);
 #pragma omp parallel num_threads(p->threads)
     {
@@ -156,13 +171,14 @@ static void iterate(program *p, subject *s) {
             receive_parts(p, s, part);
     }
     complete(p, s);
-    alarm(0);
     block_advance(&p->block);
 }
 
 /* --- runs --- */
 
+/* The time limit does not hold here: the whole grid may take long. */
 static void compute_sequentially(program *p) {
+    alarm(0);
     const int one[3] = {1, 1, 1}, zero[3] = {0, 0, 0};
     block whole;
     if (!block_create(&whole, p->options.grid, one, zero))
@@ -179,11 +195,10 @@ static void compute_sequentially(program *p) {
 
 /* @return seconds of an iteration, of the slowest process */
 static double run(program *p, subject *s) {
-    snprintf(timeout_error, sizeof timeout_error,
-             "stencil: rank %d: the way %s did not end an iteration within %ld s\n", p->rank, s->way->name,
-             p->options.timeout_s);
     block_heat(&p->block);
+    limit(p, s->way, "did not begin a run");
     MPI_Barrier(p->grid);
+    limit(p, s->way, "did not end an iteration");
     double begin = MPI_Wtime();
     for (int i = 0; i < p->options.iterations; i++)
         iterate(p, s);
@@ -322,6 +337,7 @@ static const char *open_ways(program *p) {
         subject *s = &p->subjects[i];
         s->way = way_find(p->options.ways[i]);
         s->seconds = allocate(p, p->options.repetitions);
+        limit(p, s->way, "did not create its requests");
         if (!exchange_create(&s->exchange, s->way, &p->block, p->grid, p->threads,
                              p->options.messages ? p->options.messages : threads))
             fail(p, "there is no memory for the faces");
@@ -333,10 +349,12 @@ static int close_ways(program *p) {
     int is_wrong = 0;
     for (int i = 0; i < p->count; i++) {
         is_wrong |= p->subjects[i].is_wrong;
+        limit(p, p->subjects[i].way, "did not free its requests");
         exchange_free(&p->subjects[i].exchange, p->subjects[i].way);
         free(p->subjects[i].seconds);
     }
     block_free(&p->block);
+    limit(p, NULL, "did not return");
     MPI_Comm_free(&p->grid);
     return is_wrong;
 }
@@ -347,6 +365,7 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    signal(SIGALRM, end_after_timeout);
     const char *error = options_read(&p.options, argc, argv);
     if (!error && provided < MPI_THREAD_MULTIPLE)
         error = "this MPI library does not provide MPI_THREAD_MULTIPLE";
@@ -357,7 +376,6 @@ int main(int argc, char **argv) {
     if (!error) {
         p.shares_cores = threads_share_cores(&p);
         compute_sequentially(&p);
-        signal(SIGALRM, end_after_timeout);
         run_all(&p);
         if (p.rank == 0)
             print_table(&p);

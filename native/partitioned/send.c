@@ -196,8 +196,10 @@ static int is_sent(const offbeat_partitioned_request *send, int message) {
 static void test_recent(offbeat_partitioned_request *send, int message) {
     enum { RECENT = 8 };
     int indices[RECENT], count = 0, first = message;
+    if (message % RECENT != RECENT - 1)
+        return;
     const int sent = atomic_load_explicit(&send->sent, memory_order_relaxed);
-    if (message % RECENT != RECENT - 1 || sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
+    if (sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
         return;
     while (first > message - RECENT + 1 && is_sent(send, first - 1))
         first--;
@@ -301,7 +303,6 @@ static int first_incomplete(const offbeat_partitioned_request *send) {
 }
 
 void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
-    int are_done = 0;
     if (!atomic_load_explicit(&send->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(send))
         return;
@@ -312,11 +313,9 @@ void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
     }
     /* Null requests are skipped, as MPICH takes 0.3 us to test 64 of them. */
     const int first = first_incomplete(send), count = send->messages + send->has_announcement - first;
-    int rc = MPI_SUCCESS;
-    if (count > 0)
+    int are_done = count == 0, rc = MPI_SUCCESS;
+    if (!are_done)
         rc = PMPI_Testall(count, &send->requests[first], &are_done, send->statuses);
-    else
-        are_done = 1;
     offbeat_partitioned_note_failures(send, rc, count);
     if (are_done && send->has_reply == NONE && !send->is_null)
         test_answer(send);
