@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "benchmark/partition_threads.h"
 
+#include "benchmark/partition_data.h"
 #include "control/p2p_collectives.h"
 
 #include <pthread.h>
@@ -42,8 +43,7 @@ static void fill(const member *self) {
     const offbeat_message *message = self->team->message;
     int64_t first = (int64_t)self->first * message->partition_bytes;
     int64_t bytes = (int64_t)self->count * message->partition_bytes;
-    for (int64_t i = first; i < first + bytes; i++)
-        message->data[i] = offbeat_partition_byte(self->team->repetition, i);
+    offbeat_partition_data_fill(message->data, self->team->repetition, first, bytes);
 }
 
 /* The planned time of a delay on the local clock, which is linear between the deadline and the longest delay.

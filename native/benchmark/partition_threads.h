@@ -26,7 +26,7 @@ offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *tr
                                                             const offbeat_clock *clock,
                                                             const int64_t *delays_ns);
 
-/** Fills the data of a repetition: byte i has the value offbeat_partition_byte(repetition, i). */
+/** Fills the message with the data of a repetition (partition_data.h). */
 void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t repetition);
 
 /**
@@ -40,10 +40,5 @@ void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t dead
 
 /** Ends the threads. */
 void offbeat_partition_threads_free(offbeat_partition_threads *team);
-
-/** Data that differ by repetition and have no short period, so that displaced data are noticed. */
-static inline unsigned char offbeat_partition_byte(int64_t repetition, int64_t i) {
-    return (unsigned char)(((uint32_t)i * 2654435761u + (uint32_t)repetition * 0x9E3779B9u) >> 24);
-}
 
 #endif

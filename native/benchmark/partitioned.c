@@ -10,6 +10,7 @@
 #include "benchmark/session.h"
 
 #include "approaches/approaches.h"
+#include "benchmark/partition_data.h"
 #include "benchmark/partition_threads.h"
 #include "benchmark/samples.h"
 #include "control/p2p_collectives.h"
@@ -104,13 +105,6 @@ static void write_samples(const offbeat_session *session, const partitioned_send
     }
 }
 
-static int64_t count_wrong_bytes(const offbeat_message *message, int64_t repetition) {
-    int64_t wrong = 0, bytes = (int64_t)message->partitions * message->partition_bytes;
-    for (int64_t i = 0; i < bytes; i++)
-        wrong += message->data[i] != offbeat_partition_byte(repetition, i);
-    return wrong;
-}
-
 /* If a process failed alone, the other one would wait for ever. */
 static void require(int status, const char *why) {
     if (status != MPI_SUCCESS)
@@ -134,7 +128,9 @@ static int repeat_send(offbeat_session *session, void *state, int64_t call, offb
     int64_t exit_ns = offbeat_clock_local_ns(session->clock);
     write_samples(session, send, &start, entry_ns, exit_ns, samples);
     if (!is_sender)
-        send->wrong_bytes += count_wrong_bytes(&send->message, send->repetition);
+        send->wrong_bytes +=
+            offbeat_partition_data_wrong(send->message.data, send->repetition,
+                                         (int64_t)send->message.partitions * send->message.partition_bytes);
     return 0;
 }
 
@@ -160,6 +156,7 @@ void offbeat_partitioned(offbeat_session *session, const offbeat_command *comman
         return;
     }
     partitioned_send send = {0};
+    offbeat_partition_data_create();
     read_message(session, command, &send);
     if (open_transfer(session, command, &send) == 0) {
         measure_send(session, command, &send);
