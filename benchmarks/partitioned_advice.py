@@ -9,7 +9,7 @@ and times vary by half of their value. The default is what the machine's cores a
 temporary one) holds the results; a study that is in it already is not measured again. The approaches are
 single, many, offbeat, offbeat with 4 messages and with one message a partition, offbeat_learned and the
 library's own calls. All are measured in turn in each block, so that changes of the machine affect all of
-them. REPETITIONS (default 40) is the least number for each case, TOLERANCE (default 20 us) the accepted
+them. REPETITIONS (default 160) is the least number for each case, TOLERANCE (default 20 us) the accepted
 lateness of threads.
 
 Cross-validation: the cells are divided at random into five parts, and recommendations for each part come from
@@ -52,7 +52,7 @@ from studies import write_study
 
 from offbeat.engines.open import find_approaches
 from offbeat.mpi import find
-from offbeat.partitioned.cells import Cell, Measured, modelled_approach, read_measured
+from offbeat.partitioned.cells import Cell, Measured, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import fit
 from offbeat.partitioned.recommendation import Adviser, Message
@@ -107,7 +107,7 @@ def measure(library: str, folder: Path, repetitions: int, tolerance: str, thread
         divisions=DIVISIONS[threads],
         approaches=find_approaches(find.choose(library), APPROACHES),
         repetitions=repetitions,
-        most=4 * repetitions,
+        most=2 * repetitions,
         tolerance=tolerance,
         library=library,
     )
@@ -229,33 +229,27 @@ def judge(measured: Measured, parts: int) -> tuple[list[Judged], list[Judged]]:
     return from_results, from_platform
 
 
-def half_times(directory: Path) -> dict[tuple[object, ...], tuple[float, float]]:
-    """Key of each cell → its times by the blocks with even and by those with odd numbers."""
-    halves: dict[tuple[object, ...], tuple[list[float], list[float]]] = {}
-    results = read_study(directory)
+def key_of(cell: Cell) -> tuple[object, ...]:
+    return cell.approach, messages_of(cell), *cell.message
+
+
+def half_times(measured: Measured, directory: Path) -> dict[tuple[object, ...], tuple[float, float]]:
+    """Key of each way of sending a message → its times by blocks with even and by those with odd numbers."""
     delay = pl.col("last_delay_s").median()
-    blocks = results.repetitions.filter("valid").group_by("case", "block").agg(delay)
+    blocks = read_study(directory).repetitions.filter("valid").group_by("case", "block").agg(delay)
     by_case: dict[str, list[tuple[int, float]]] = {}
     for case, block, time_s in blocks.iter_rows():
         by_case.setdefault(case, []).append((block, time_s))
-    for row in results.cases.iter_rows(named=True):
-        modelled = modelled_approach(row["algorithm"], row["bytes"], row["partitions"], "")
-        assert modelled is not None
-        approach, setting = modelled
-        counts = message_counts(approach, row["partitions"], row["bytes"], setting)
-        message = (row[name] for name in ("bytes", "partitions", "threads", "pattern"))
-        times = halves.setdefault((approach, max(counts), *message), ([], []))
-        for block, time_s in by_case.get(row["case"], []):
+    halves: dict[tuple[object, ...], tuple[list[float], list[float]]] = {}
+    for cell in measured.cells:
+        times = halves.setdefault(key_of(cell), ([], []))
+        for block, time_s in by_case[cell.case]:
             times[block % 2].append(time_s)
     return {
         key: (hodges_lehmann(even), hodges_lehmann(odd))
         for key, (even, odd) in halves.items()
         if even and odd
     }
-
-
-def key_of(cell: Cell) -> tuple[object, ...]:
-    return cell.approach, messages_of(cell), *cell.message
 
 
 def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tuple[float, float]]) -> None:
@@ -299,11 +293,11 @@ def report(measured: Measured, directory: Path | None = None) -> None:
         ]
         print(line(f"always {approach}{f', {setting} messages' if setting else ''}", always))
     if directory:
-        report_halves(from_results, half_times(directory))
+        report_halves(from_results, half_times(measured, directory))
 
 
 def main(
-    library: str, folder: str = "", repetitions: str = "40", tolerance: str = "20 us", threads: str = ""
+    library: str, folder: str = "", repetitions: str = "160", tolerance: str = "20 us", threads: str = ""
 ) -> None:
     most_threads = int(threads or min(2, max(1, len(os.sched_getaffinity(0)) // 2)))
     with TemporaryDirectory() as scratch:

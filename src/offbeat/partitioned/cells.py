@@ -20,7 +20,8 @@ from offbeat.study.cases import NO_DELAY, SENDER
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):
-    """One measured case. ``setting`` is the number of messages that the study sets; 0: none.
+    """One measured case. ``setting`` is the number of messages that the study sets; 0: none. ``case`` is the
+    case's key in the results.
 
     ``ready_s`` (partitions,) are the typical times at which partitions were ready; the first is 0. ``time_s``
     is d̂ with its 95% confidence interval.
@@ -35,6 +36,7 @@ class Cell(Struct, frozen=True, eq=False, kw_only=True):
     low_s: float
     high_s: float
     setting: int = 0
+    case: str = ""
 
     @property
     def partitions(self) -> int:
@@ -118,6 +120,7 @@ def _cells(results: Results) -> Iterable[Cell]:
                 low_s=max(row["last_delay_low_s"], RESOLUTION_S),
                 high_s=max(row["last_delay_high_s"], RESOLUTION_S),
                 setting=modelled[1],
+                case=row["case"],
             )
 
 
