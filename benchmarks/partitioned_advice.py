@@ -129,6 +129,7 @@ def made_up() -> Measured:
         eager_below=8192,
         eager_bandwidth=4e9,
         rendezvous_latency_s=1.5e-6,
+        rendezvous_message_s=6e-7,
         rendezvous_bandwidth=9e9,
         eager_progress=0.95,
         rendezvous_progress=0.9,

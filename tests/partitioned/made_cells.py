@@ -18,6 +18,7 @@ COSTS = Costs(
     eager_below=8192,
     eager_bandwidth=4e9,
     rendezvous_latency_s=1.5e-6,
+    rendezvous_message_s=9e-7,
     rendezvous_bandwidth=9e9,
     eager_progress=0.95,
     rendezvous_progress=0.9,

@@ -32,6 +32,7 @@ def costs(latency_s: float, message_s: float, bandwidth: float, progress: float)
         eager_below=0,
         eager_bandwidth=bandwidth,
         rendezvous_latency_s=0.0,
+        rendezvous_message_s=message_s,
         rendezvous_bandwidth=bandwidth,
         eager_progress=progress,
         rendezvous_progress=progress,
@@ -57,10 +58,18 @@ def test_no_approach_is_faster_when_a_library_makes_less_progress_or_calls_cost_
     for worse in (
         replace(COSTS, rendezvous_progress=0.2, eager_progress=0.2),
         replace(COSTS, message_s=1e-6),
+        replace(COSTS, rendezvous_message_s=2e-6),
         replace(COSTS, latency_s=1e-5),
         replace(COSTS, rendezvous_bandwidth=1e9, eager_bandwidth=1e9),
     ):
         assert float(approach_time_s(worse, name, ready_s, 2**20, threads)[0]) >= base * (1 - 1e-9)
+
+
+def test_a_message_has_the_cost_of_its_protocol() -> None:
+    ready_s = np.zeros((1, 4))
+    dear = replace(costs(1e-6, 1e-6, 1e9, 1.0), eager_below=1000, rendezvous_message_s=5e-6)
+    assert time_s(dear, ready_s, 3996, 1, 4) == pytest.approx(1e-6 + 4 * 1e-6 + 3996 / 1e9)
+    assert time_s(dear, ready_s, 4000, 1, 4) == pytest.approx(1e-6 + 4 * 5e-6 + 4000 / 1e9)
 
 
 def test_without_progress_nothing_is_gained_by_several_messages() -> None:
@@ -92,6 +101,7 @@ def test_the_costs_of_made_up_cells_are_found(noise: float) -> None:
     found = fit_approach("many", made)
     assert found.costs.latency_s == pytest.approx(COSTS.latency_s, rel=0.2)
     assert found.costs.message_s == pytest.approx(COSTS.message_s, rel=0.2)
+    assert found.costs.rendezvous_message_s == pytest.approx(COSTS.rendezvous_message_s, rel=0.2)
     assert found.costs.contention == pytest.approx(COSTS.contention, rel=0.4)
     assert found.costs.rendezvous_bandwidth == pytest.approx(COSTS.rendezvous_bandwidth, rel=0.1)
     assert found.costs.rendezvous_progress == pytest.approx(COSTS.rendezvous_progress, abs=0.1)

@@ -24,11 +24,12 @@ class Costs(Struct, frozen=True, kw_only=True):
     """What messages cost by one approach.
 
     A partition costs the thread that marks it ``partition_s`` (an atomic operation and the call), a message
-    occupies the path for ``message_s`` and its bytes; with t threads both costs are multiplied by
-    1 + ``contention`` × (t − 1). The last byte arrives ``latency_s`` later, from ``eager_below`` bytes on
-    (the rendezvous protocol) ``rendezvous_latency_s`` more. ``eager_progress`` and ``rendezvous_progress``
-    are the shares of a message's head start that the library uses: 1 where it sends the message at once, 0
-    where nothing moves until the last partition is ready.
+    occupies the path for ``message_s`` and its bytes, from ``eager_below`` bytes on (the rendezvous protocol)
+    for ``rendezvous_message_s`` and its bytes; with t threads these costs, but not the bytes, are multiplied
+    by 1 + ``contention`` × (t − 1). The last byte arrives ``latency_s`` later, if any message uses the
+    rendezvous protocol ``rendezvous_latency_s`` more. ``eager_progress`` and ``rendezvous_progress`` are the
+    shares of a message's head start that the library uses: 1 where it sends the message at once, 0 where
+    nothing moves until the last partition is ready.
     """
 
     latency_s: float
@@ -38,6 +39,7 @@ class Costs(Struct, frozen=True, kw_only=True):
     eager_below: int
     eager_bandwidth: float
     rendezvous_latency_s: float
+    rendezvous_message_s: float
     rendezvous_bandwidth: float
     eager_progress: float
     rendezvous_progress: float
@@ -84,9 +86,8 @@ def time_s(costs: Costs, ready_s: Times, total_bytes: ArrayLike, threads: int, m
     progress = np.where(is_eager, costs.eager_progress, costs.rendezvous_progress)
     leaves_s = last_s - progress * (last_s - message_s)
     bandwidth = np.where(is_eager, costs.eager_bandwidth, costs.rendezvous_bandwidth)
-    sent_s = pipelined_s(
-        leaves_s, np.broadcast_to(costs.message_s * factor + sizes / bandwidth, leaves_s.shape)
-    )
+    occupied_s = np.where(is_eager, costs.message_s, costs.rendezvous_message_s) * factor + sizes / bandwidth
+    sent_s = pipelined_s(leaves_s, np.broadcast_to(occupied_s, leaves_s.shape))
     handshake_s = np.where(is_eager.all(axis=-1), 0.0, costs.rendezvous_latency_s)
     marking_s = last_s[:, 0] - ready_s.max(axis=-1)
     return np.asarray(marking_s + sent_s + costs.latency_s + handshake_s)

@@ -49,6 +49,7 @@ FITTED = (
     "partition_s",
     "eager_bandwidth",
     "rendezvous_latency_s",
+    "rendezvous_message_s",
     "rendezvous_bandwidth",
     "contention",
     "eager_progress",
@@ -153,8 +154,18 @@ class _Problem:
         shortest_s = float(self.measured_s.min())
         sizes = np.array([cell.total_bytes for cell in self._cells])
         bandwidth = float((sizes / self.measured_s).max())
-        costs = [shortest_s, shortest_s / 10, 2e-8, bandwidth, shortest_s, bandwidth, 0.1]
-        return np.array([*np.log(costs), 0.0, 0.0])
+        costs = {
+            "latency_s": shortest_s,
+            "message_s": shortest_s / 10,
+            "partition_s": 2e-8,
+            "eager_bandwidth": bandwidth,
+            "rendezvous_latency_s": shortest_s,
+            "rendezvous_message_s": shortest_s / 10,
+            "rendezvous_bandwidth": bandwidth,
+            "contention": 0.1,
+        }
+        logs = [np.log(costs[name]) for name in FITTED[:-SHARES]]
+        return np.array([*logs, *np.zeros(SHARES)])
 
     def eager_limits(self) -> list[int]:
         """The sizes from which messages may use rendezvous: 0 (all), measured ones, and none."""

@@ -115,11 +115,12 @@ def _share(value: float) -> str:
 
 _COSTS = (
     ("latency_s", "latency", format_time),
-    ("message_s", "a message", format_time),
+    ("message_s", "an eager message", format_time),
     ("partition_s", "a partition", format_time),
     ("contention", "contention", _share),
     ("eager_bandwidth", "eager bandwidth", format_bandwidth),
     ("rendezvous_latency_s", "rendezvous latency", format_time),
+    ("rendezvous_message_s", "a rendezvous message", format_time),
     ("rendezvous_bandwidth", "rendezvous bandwidth", format_bandwidth),
     ("eager_progress", "eager progress", _share),
     ("rendezvous_progress", "rendezvous progress", _share),

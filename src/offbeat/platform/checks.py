@@ -96,6 +96,7 @@ ESTIMATES = (
     "contention",
     "eager_bandwidth",
     "rendezvous_latency",
+    "rendezvous_message",
     "rendezvous_bandwidth",
     "eager_progress",
     "rendezvous_progress",

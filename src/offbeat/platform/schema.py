@@ -211,7 +211,8 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
         list[Seconds], Meta(description="seconds from the last byte's departure to the end of the message")
     ] = field(default_factory=list)
     message: Annotated[
-        list[Seconds], Meta(description="seconds for which each message occupies the path besides its bytes")
+        list[Seconds],
+        Meta(description="seconds for which each eager message occupies the path besides its bytes"),
     ] = field(default_factory=list)
     partition: Annotated[
         list[Seconds], Meta(description="seconds to mark a partition: an atomic operation and the call")
@@ -228,6 +229,10 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
     )
     rendezvous_latency: Annotated[
         list[Seconds], Meta(description="seconds that the rendezvous protocol adds to the latency")
+    ] = field(default_factory=list)
+    rendezvous_message: Annotated[
+        list[Seconds],
+        Meta(description="seconds for which each rendezvous message occupies the path besides its bytes"),
     ] = field(default_factory=list)
     rendezvous_bandwidth: Annotated[
         list[Rate], Meta(description="bytes per second of rendezvous messages")
