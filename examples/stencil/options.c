@@ -15,8 +15,8 @@ static const char usage[] =
     "  --imbalance F       the last thread of each process computes each cell F times (default: 1)\n"
     "  --sleep US          the last thread of each process first sleeps for US microseconds (default: 0)\n"
     "  --messages N        messages a face, or learned (default: one for each thread)\n"
-    "  --timeout S         seconds that an iteration may take, and that MPI may take to set up the ways\n"
-    "                      and to end (default: 60)";
+    "  --timeout S         seconds that an iteration may take, and each call of MPI before and after\n"
+    "                      (default: 60)";
 
 /* @return whether the text is a whole number from lowest to highest */
 static int read_number(const char *text, long lowest, long highest, long *number) {

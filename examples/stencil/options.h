@@ -11,7 +11,7 @@ typedef struct options {
     int iterations, repetitions;
     double imbalance; /**< how often the last slab of each process is computed; 1: as often as the others */
     long sleep_us;    /**< how long the last slab of each process waits before it is computed */
-    long timeout_s;   /**< how long an iteration, setting up a way, and the end of MPI may take */
+    long timeout_s;   /**< how long an iteration, and each call of MPI before and after, may take */
     const char *messages;
     char *ways[MOST_WAYS + 1]; /**< names; NULL ends them */
 } options;

@@ -71,12 +71,12 @@ static void restart_limit(const program *p) {
     alarm((unsigned)p->options.timeout_s);
 }
 
-/* From here on, the time limit holds for a way, or, without one, for MPI_Finalize: for each call that follows
- * until the limit is restarted. */
+/* From here on, the time limit holds for what follows until the limit is restarted: of the way w, if it is
+ * not NULL. */
 static void limit(const program *p, const way *w, const char *failed) {
     alarm(0); /* the handler reads the text */
-    snprintf(timeout_error, sizeof timeout_error, "stencil: rank %d: %s%s %s within %ld s\n", p->rank,
-             w ? "the way " : "", w ? w->name : "MPI_Finalize", failed, p->options.timeout_s);
+    snprintf(timeout_error, sizeof timeout_error, "stencil: rank %d: %s%s%s%s within %ld s\n", p->rank,
+             w ? "the way " : "", w ? w->name : "", w ? " " : "", failed, p->options.timeout_s);
     restart_limit(p);
 }
 
@@ -221,6 +221,7 @@ static void run_all(program *p) {
             if (!s->is_wrong)
                 s->seconds[repetition] = run(p, s);
         }
+    alarm(0);
 }
 
 /* --- the table --- */
@@ -354,7 +355,7 @@ static int close_ways(program *p) {
         free(p->subjects[i].seconds);
     }
     block_free(&p->block);
-    limit(p, NULL, "did not return");
+    limit(p, NULL, "MPI_Comm_free did not return");
     MPI_Comm_free(&p->grid);
     return is_wrong;
 }
@@ -369,12 +370,14 @@ int main(int argc, char **argv) {
     const char *error = options_read(&p.options, argc, argv);
     if (!error && provided < MPI_THREAD_MULTIPLE)
         error = "this MPI library does not provide MPI_THREAD_MULTIPLE";
-    if (!error)
+    if (!error) {
+        limit(&p, NULL, "the communicators were not created");
+        p.shares_cores = threads_share_cores(&p);
         error = place_processes(&p, size);
+    }
     if (!error)
         error = open_ways(&p);
     if (!error) {
-        p.shares_cores = threads_share_cores(&p);
         compute_sequentially(&p);
         run_all(&p);
         if (p.rank == 0)
@@ -382,6 +385,7 @@ int main(int argc, char **argv) {
         status = close_ways(&p);
     } else if (p.rank == 0)
         fprintf(stderr, "stencil: %s\n", error);
+    limit(&p, NULL, "MPI_Finalize did not return");
     MPI_Finalize();
     return status;
 }

@@ -117,6 +117,7 @@ def test_the_librarys_own_functions_are_right_or_the_program_says_what_failed(st
 @pytest.mark.parametrize(
     ("function", "sentence"),
     [
+        ("MPI_Cart_create", "the communicators were not created within 1 s"),
         ("MPI_Send_init", "the way plain did not create its requests within 1 s"),
         ("MPI_Barrier", "the way plain did not begin a run within 1 s"),
         ("MPI_Test", "the way plain did not end an iteration within 1 s"),
