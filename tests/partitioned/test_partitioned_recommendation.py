@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.partitioned import tables
-from offbeat.partitioned.costs import Costs
+from offbeat.partitioned.costs import Costs, approach_time_s
 from offbeat.partitioned.fit import Fit, fitted_platform
 from offbeat.partitioned.recommendation import (
     Adviser,
@@ -136,8 +137,25 @@ def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
     plain = Adviser([fitted("single"), wrong], None, NO_NOISE, "a study")
     near = message(2**17, [0, 0, 0, 0, 0, 0, 0, 0])
     corrected, uncorrected = (one.option(near, "many", 0, 8) for one in (known, plain))
-    assert corrected.time_s == pytest.approx(2 * uncorrected.time_s, rel=0.2)
+    predicted_s = approach_time_s(COSTS, "many", near.ready_s, near.total_bytes, near.threads)
+    assert corrected.time_s == pytest.approx(2 * predicted_s[0], rel=0.2)
     assert corrected.high_s / corrected.low_s < uncorrected.high_s / uncorrected.low_s
+
+
+def test_the_time_of_an_option_is_its_expectation() -> None:
+    certain, uncertain = (
+        Adviser([fitted("single"), replace(fitted("many"), error=error)], None, NO_NOISE, "").option(
+            message(2**17, [0, 0, 0, 0]), "many", 0, 4
+        )
+        for error in (0.03, 1.0)
+    )
+    assert uncertain.time_s == pytest.approx(certain.time_s * math.exp((1.0 - 0.03**2) / 2))
+    assert uncertain.low_s * uncertain.high_s == pytest.approx(certain.low_s * certain.high_s)
+    single = replace(certain, approach="single", low_s=certain.time_s, high_s=certain.time_s)
+    better = with_gain(uncertain, single)
+    assert better.gain == pytest.approx(certain.time_s / uncertain.time_s)
+    assert better.gain_low == pytest.approx(single.time_s / uncertain.high_s)
+    assert better.gain_high == pytest.approx(single.time_s / uncertain.low_s)
 
 
 def test_of_equally_fast_options_the_one_with_fewer_messages_is_advised() -> None:

@@ -41,7 +41,7 @@ SEED = 1
 TIE = 0.01
 """Of options that differ by less than this share, the one with fewer messages is better."""
 
-LENGTHS = np.array([2.7, 0.9, 1.35, 1.1, 2.7, 3.6])
+LENGTHS = np.array([1.35, 0.45, 0.68, 0.55, 1.35, 1.8])
 """Length scales of the correction: in octaves of bytes, partitions, threads, messages and relative delay; and
 in the mean earliness of partitions as a share of the delay. They are those with which recommendations were
 best on five MPI libraries (``benchmarks/partitioned_advice.py``)."""
@@ -66,7 +66,8 @@ class Message(Struct, frozen=True, eq=False, kw_only=True):
 class Option(Struct, frozen=True, kw_only=True):
     """A way of sending a message, and its time after the last ready partition with its 95% interval.
 
-    ``setting`` is the number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is
+    A measured time is the measured one. Of a predicted time, whose logarithm has a normal distribution, it is
+    the expectation, so that an uncertain option must be faster by more than a certain one. ``setting`` is the number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is
     their number (of a learned one the largest). ``gain`` is the time of a single message divided by this
     time. ``rests_on`` is ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
     """
@@ -136,20 +137,21 @@ class Adviser:
     def option(self, message: Message, approach: str, setting: int, per_thread: int) -> Option:
         """The time of one way of sending; the gain is that of :func:`with_gains`."""
         counts = message_counts(approach, message.partitions, message.total_bytes, setting)
-        time_s, spread, basis = self._time(message, approach, setting)
+        median_s, spread, basis = self._time(message, approach, setting)
+        mean_s = median_s * float(np.exp(spread**2 / 2))
         return Option(
             approach=approach,
             setting=setting,
             messages=max(counts),
             partitions_per_thread=per_thread,
-            time_s=time_s,
-            low_s=time_s * float(np.exp(-Z95 * spread)),
-            high_s=time_s * float(np.exp(Z95 * spread)),
+            time_s=median_s if basis == MEASURED else mean_s,
+            low_s=median_s * float(np.exp(-Z95 * spread)),
+            high_s=median_s * float(np.exp(Z95 * spread)),
             rests_on=basis,
         )
 
     def _time(self, message: Message, approach: str, setting: int) -> tuple[float, float, str]:
-        """Time in seconds, standard deviation of its logarithm, and what it rests on."""
+        """Median in seconds, standard deviation of the logarithm, and what the time rests on."""
         cell = self._measured(message, approach, setting)
         if cell is not None:
             return cell.time_s, float(np.log(cell.high_s / cell.low_s)) / (2 * Z95), MEASURED
@@ -317,10 +319,11 @@ def with_gain(option: Option, single: Option) -> Option:
     """The option with its gain over a single message; that of the single message itself is exactly 1."""
     if option == single:
         return option
-    gain = single.time_s / option.time_s
-    spread = np.hypot(np.log(single.high_s / single.low_s), np.log(option.high_s / option.low_s)) / 2
-    low, high = gain * float(np.exp(-spread)), gain * float(np.exp(spread))
-    return replace(option, gain=gain, gain_low=low, gain_high=high)
+    lows, highs = (np.log([getattr(one, key) for one in (single, option)]) for key in ("low_s", "high_s"))
+    middle = (lows + highs) / 2
+    spread = np.hypot.reduce(highs - lows) / 2
+    low, high = (float(np.exp(middle[0] - middle[1] + sign * spread)) for sign in (-1, 1))
+    return replace(option, gain=single.time_s / option.time_s, gain_low=low, gain_high=high)
 
 
 def ranked(options: Sequence[Option]) -> list[Option]:
