@@ -38,6 +38,12 @@ int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *give
     return MPI_SUCCESS;
 }
 
+/* Datatypes for a precision or range of Fortran are predefined, too. */
+static int is_predefined(int combiner) {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 /* The caller may free a datatype of its own while the request exists. */
 static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *request) {
     int integers, addresses, datatypes, combiner;
@@ -53,8 +59,11 @@ static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *req
     request->element_bytes = size;
     request->extent = extent;
     request->datatype = datatype;
-    request->owns_datatype = combiner != MPI_COMBINER_NAMED;
-    return request->owns_datatype ? PMPI_Type_dup(datatype, &request->datatype) : MPI_SUCCESS;
+    if (is_predefined(combiner))
+        return MPI_SUCCESS;
+    rc = PMPI_Type_dup(datatype, &request->datatype);
+    request->owns_datatype = rc == MPI_SUCCESS;
+    return rc;
 }
 
 int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm *comm,

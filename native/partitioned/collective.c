@@ -160,10 +160,10 @@ static void contribute(offbeat_partitioned_request *request, int message) {
 
 static void contribute_news(offbeat_partitioned_request *request) {
     collective *of = request->collective;
-    const unsigned news = atomic_load_explicit(&of->news, memory_order_acquire);
-    if (news == of->news_seen)
+    const unsigned ready = atomic_load_explicit(&of->groups_ready, memory_order_acquire);
+    if (ready == of->groups_checked)
         return;
-    of->news_seen = news;
+    of->groups_checked = ready;
     for (int i = 0; i < offbeat_partitioned_steps(of); i++)
         contribute(request, i);
 }
@@ -228,18 +228,19 @@ static void progress(offbeat_partitioned_request *request) {
         atomic_store_explicit(&request->complete, offbeat_partitioned_stamp(request), memory_order_release);
 }
 
-/* A thread that finds the request entered leaves the news to the thread inside, which looks for them after it
- * left. Additions of 0 order the looks: either that thread sees the news, or the other one that it left. */
+/* A thread that finds the request entered leaves new ready groups to the thread inside, which checks for them
+ * after it left. Additions of 0 order the checks: either that thread sees the new groups, or the other thread
+ * sees that it left. */
 void offbeat_partitioned_collective_progress(offbeat_partitioned_request *request) {
     collective *of = request->collective;
     unsigned seen;
     do {
         if (!offbeat_partitioned_try_enter(request))
             return;
-        seen = atomic_load(&of->news);
+        seen = atomic_load(&of->groups_ready);
         progress(request);
         offbeat_partitioned_leave(request);
-    } while (atomic_fetch_add(&of->news, 0) != seen);
+    } while (atomic_fetch_add(&of->groups_ready, 0) != seen);
 }
 
 /* --- the caller's side --- */
@@ -267,7 +268,7 @@ void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, 
     atomic_fetch_add(&of->markers, 1);
     atomic_store_explicit(&request->message[group].stamp, offbeat_partitioned_stamp(request),
                           memory_order_release);
-    atomic_fetch_add(&of->news, 1);
+    atomic_fetch_add(&of->groups_ready, 1);
     offbeat_partitioned_collective_progress(request);
     /* The last access: when the count is 0, another thread may complete and free the request. */
     atomic_fetch_sub(&of->markers, 1);

@@ -50,9 +50,9 @@ typedef struct offbeat_partitioned_collective {
     int *indices;         /**< for MPI_Testsome */
     MPI_Status *statuses; /**< request->statuses points to them, too */
     int capacity;
-    atomic_uint news;   /**< number of groups that became ready, over all iterations */
-    unsigned news_seen; /**< that were looked at */
-    atomic_int markers; /**< threads that mark a group at the moment */
+    atomic_uint groups_ready; /**< number of groups that became ready, over all iterations */
+    unsigned groups_checked;  /**< that were looked at */
+    atomic_int markers;       /**< threads that mark a group at the moment */
 } offbeat_partitioned_collective;
 
 /** Number of messages of an iteration. */

@@ -40,6 +40,7 @@ typedef struct specifics {
     int is_allreduce, root;
     const void *send;
     MPI_Op op;
+    MPI_Datatype datatype; /* the caller's handle: a user-defined operation may compare it */
     MPI_Info info;
 } specifics;
 
@@ -190,7 +191,7 @@ static int allocate_reduction(offbeat_partitioned_request *request, const specif
     }
     of->reduction = (offbeat_partitioned_reduction){.op = own->op,
                                                     .may_swap = !of->is_in_rank_order,
-                                                    .datatype = request->datatype,
+                                                    .datatype = own->datatype,
                                                     .element_bytes = request->element_bytes,
                                                     .extent = request->extent,
                                                     .send = own->send == MPI_IN_PLACE ? NULL : own->send,
@@ -327,6 +328,6 @@ int offbeat_pallreduce_init(const void *sendbuf, void *recvbuf, int partitions, 
                                            .datatype = datatype,
                                            .peer = MPI_PROC_NULL,
                                            .comm = comm};
-    const specifics own = {.is_allreduce = 1, .send = sendbuf, .op = op, .info = info};
+    const specifics own = {.is_allreduce = 1, .send = sendbuf, .op = op, .datatype = datatype, .info = info};
     return init(&given, &own, request);
 }

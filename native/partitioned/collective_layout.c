@@ -17,7 +17,7 @@ int64_t offbeat_partitioned_default_message_bytes(int size, int64_t total_bytes)
 offbeat_partitioned_blocks offbeat_partitioned_divide(int partitions, int64_t units, int64_t unit_bytes,
                                                       int64_t message_bytes) {
     const int64_t total = partitions * units;
-    const int groups = offbeat_partitioned_messages_of_bytes(partitions, total * unit_bytes, message_bytes);
+    const int groups = offbeat_partitioned_messages_of_bytes(partitions, units * unit_bytes, message_bytes);
     const int64_t group_units = total / groups;
     int64_t blocks = smaller(group_units * unit_bytes / message_bytes, group_units);
     blocks = smaller(blocks, OFFBEAT_PARTITIONED_MOST_MESSAGES / groups);

@@ -25,6 +25,15 @@ static void messages_cover_all_units_in_order(void) {
             }
 }
 
+static void small_partitions_share_a_message(void) {
+    const offbeat_partitioned_blocks small = offbeat_partitioned_divide(1000, 128, 8, 32768);
+    test_assert(small.groups == 31 && small.blocks == 1, "1000 partitions of 1 KiB have %d groups.",
+                small.groups);
+    const offbeat_partitioned_blocks large = offbeat_partitioned_divide(4, 16384, 8, 32768);
+    test_assert(large.groups == 4 && large.blocks == 4, "4 partitions of 128 KiB have %d blocks each.",
+                large.blocks);
+}
+
 static void default_messages_are_neither_small_nor_many(void) {
     test_assert(offbeat_partitioned_default_message_bytes(2, 1 << 20) == 32768, "1 MiB has small messages.");
     test_assert(offbeat_partitioned_default_message_bytes(2, 1 << 24) == 131072,
@@ -59,6 +68,7 @@ static void many_messages_use_a_chain_and_few_a_tree(void) {
 
 int main(void) {
     messages_cover_all_units_in_order();
+    small_partitions_share_a_message();
     default_messages_are_neither_small_nor_many();
     every_process_is_the_child_of_its_parent_and_of_no_other();
     many_messages_use_a_chain_and_few_a_tree();

@@ -252,6 +252,39 @@ static void collectives_and_messages_do_not_mix(void) {
     MPI_Comm_free(&reversed);
 }
 
+/* --- user-defined operations --- */
+
+static MPI_Datatype pair_type;
+
+/* An operation may be defined for some datatypes only, and compare their handles. */
+static void add_pairs(void *left, void *right, int *length, MPI_Datatype *type) {
+    mpi_assert(*type == pair_type, "The operation has another datatype than the allreduce.");
+    for (int i = 0; i < 2 * *length; i++)
+        ((double *)right)[i] += ((double *)left)[i];
+}
+
+static void an_operation_gets_the_handle_of_the_datatype(void) {
+    enum { PARTITIONS = 4, PAIRS = 3, NUMBERS = 2 * PAIRS };
+    double own[PARTITIONS * NUMBERS], sum[PARTITIONS * NUMBERS];
+    offbeat_prequest request;
+    MPI_Op op;
+    MPI_Op_create(add_pairs, 1, &op);
+    MPI_Type_contiguous(2, MPI_DOUBLE, &pair_type);
+    MPI_Type_commit(&pair_type);
+    mpi_assert_success(
+        offbeat_pallreduce_init(own, sum, PARTITIONS, PAIRS, pair_type, op, comm, MPI_INFO_NULL, &request),
+        "offbeat_pallreduce_init");
+    for (int i = 0; i < PARTITIONS * NUMBERS; i++)
+        own[i] = rank + i;
+    offbeat_pstart(&request);
+    offbeat_pready_range(0, PARTITIONS - 1, request);
+    complete_and_free(&request);
+    for (int i = 0; i < PARTITIONS * NUMBERS; i++)
+        mpi_assert(sum[i] == size * i + size * (size - 1) / 2.0, "Sum %d is %.0f.", i, sum[i]);
+    MPI_Type_free(&pair_type);
+    MPI_Op_free(&op);
+}
+
 /* --- wrong calls --- */
 
 /* The MPI standard declares error handlers as variadic functions. */
@@ -372,6 +405,7 @@ int main(int argc, char **argv) {
     if (provided == MPI_THREAD_MULTIPLE)
         threads_mark_partitions_while_another_waits();
     collectives_and_messages_do_not_mix();
+    an_operation_gets_the_handle_of_the_datatype();
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(comm, handler);
     wrong_arguments_are_refused_on_all_processes();

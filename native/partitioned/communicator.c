@@ -181,13 +181,15 @@ static int smallest(MPI_Comm comm, int number, int *result) {
 
 /* Tags of data and of replies share lane 0: each has half of the tags. */
 static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
-    int is_inter, is_set, level, *largest_tag;
+    int is_inter, is_set, level, has_world, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
     state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, (void *)&largest_tag, &is_set);
+        rc = PMPI_Initialized(&has_world); /* not if the program uses sessions only */
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_get_attr(has_world ? MPI_COMM_WORLD : comm, MPI_TAG_UB, (void *)&largest_tag, &is_set);
     state->largest_tag = rc == MPI_SUCCESS && is_set ? *largest_tag : 32767;
     state->tags.largest = (state->largest_tag - 1) / 2;
     return rc;
@@ -221,7 +223,8 @@ static int create_lanes(MPI_Comm comm, int lanes, offbeat_partitioned_comm *stat
 
 /* Creates lanes and attribute; either all processes have them afterwards, or none has. @param[out]
  * is_attached whether all processes succeeded. MPI has reported an error that is returned. */
-static int complete(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state, int *is_attached) {
+static int create_lanes_and_attribute(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state,
+                                      int *is_attached) {
     int rc = create_lanes(comm, lanes, state);
     /* Only here: communicators that share the lanes use this state's value. */
     atomic_init(&state->owners_allowed, state->is_threaded && offbeat_partitioned_owners_work());
@@ -253,7 +256,7 @@ static int attach(MPI_Comm comm, int lanes, const refusal *found, offbeat_partit
     else if (setup != MPI_COMM_NULL)
         PMPI_Comm_free(&setup);
     if (rc == MPI_SUCCESS && agreed > 0)
-        rc = complete(comm, agreed, state, &is_attached);
+        rc = create_lanes_and_attribute(comm, agreed, state, &is_attached);
     else if (state != NULL)
         destroy(state);
     if (rc != MPI_SUCCESS || is_attached)

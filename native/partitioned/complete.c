@@ -11,9 +11,9 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Fruitless rounds of a waiting process, about 10 ms together, before it yields its core in each further one;
- * none where processes share cores (OFFBEAT_YIELD=1). If other programs run on the core, a process that has
- * yielded gets it back only after their time slices: most transfers must end before. */
+/* Rounds of tests without a completion, about 10 ms together, before a waiting process yields its core in
+ * each further one; none where processes share cores (OFFBEAT_YIELD=1). If other programs run on the core, a
+ * process that has yielded gets it back only after their time slices: most transfers must end before. */
 enum { ROUNDS_BEFORE_YIELD = 50000 };
 
 static int rounds_before_yield(void) {

@@ -69,10 +69,14 @@ int offbeat_pstartall(int count, offbeat_prequest requests[]) {
         if (rc != MPI_SUCCESS)
             return rc;
     }
-    for (int i = 0; i < count; i++)
-        start(requests[i]);
+    int rc = MPI_SUCCESS;
+    for (int i = 0; i < count && rc == MPI_SUCCESS; i++) {
+        rc = check_start("offbeat_pstartall", &requests[i]); /* the list may have a request twice */
+        if (rc == MPI_SUCCESS)
+            start(requests[i]);
+    }
     offbeat_partitioned_progress();
-    return MPI_SUCCESS;
+    return rc;
 }
 
 /* --- ready partitions --- */
@@ -138,8 +142,11 @@ static int mark_several(const char *function, offbeat_partitioned_request *reque
     }
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
-        if (!offbeat_partitioned_send_mark(request, partition))
-            return fail_marked(function, request, partition);
+        if (offbeat_partitioned_send_mark(request, partition))
+            continue;
+        while (++i < length)
+            offbeat_partitioned_send_unclaim(request, partition_at(partitions, low, i));
+        return fail_marked(function, request, partition);
     }
     return MPI_SUCCESS;
 }

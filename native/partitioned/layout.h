@@ -72,10 +72,11 @@ typedef struct offbeat_partitioned_trial {
  *
  * The cost is the time from the last ready partition until all data arrived, and by how much the sending of
  * earlier messages delayed that partition. A thread that computes its partitions one after the other is
- * delayed by all the time that it spends sending. A thread that waits for something else is delayed by no
- * more than the trials lasted longer than usual (the median over the numbers of messages). A thread waits if
- * its trials with the most messages last longer by less than half of the time spent; where two trials of the
- * same number usually differ by more than that time, this cannot be seen, and the thread is taken to compute.
+ * delayed by all the time that it spends sending. A thread that waits for something else is delayed by at
+ * most the extra duration of the trials (relative to the median over the numbers of messages). A thread waits
+ * if its trials with the most messages last longer by less than half of the time spent; where two trials of
+ * the same number differ by more than that time in the median, this cannot be seen, and the thread is assumed
+ * to compute.
  *
  * An offset between the two clocks changes nothing; neither does a constant drift of up to 100 ppm, which is
  * estimated from the two trials of each number of messages, where these agree about the drift.

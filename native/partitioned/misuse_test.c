@@ -113,7 +113,13 @@ static void wrong_calls_change_nothing(void) {
         assert_error(offbeat_pready(0, *send), MPI_ERR_REQUEST, "is not started");
         for (int i = 0; i < N; i++)
             out[i] = rank * 1000 + iteration * 10 + i;
-        offbeat_pstartall(2, requests);
+        if (iteration == 0) {
+            offbeat_prequest twice[2] = {*send, *send};
+            assert_error(offbeat_pstartall(2, twice), MPI_ERR_REQUEST, "was started already");
+            offbeat_pstart(receive);
+        } else {
+            offbeat_pstartall(2, requests);
+        }
         assert_error(offbeat_pstart(send), MPI_ERR_REQUEST, "was started already");
         assert_error(offbeat_pstartall(2, requests), MPI_ERR_REQUEST, "was started already");
         assert_error(offbeat_pready(0, *receive), MPI_ERR_REQUEST, "the request is a receive");
@@ -167,23 +173,29 @@ static void null_requests_and_pointers_are_refused(MPI_Errhandler handler) {
 
 /* --- different amounts of data --- */
 
-/* Every iteration of the receive fails; the send fails as soon as it knows. Nobody waits forever, and the
- * receiver's buffer is untouched. */
-static void different_amounts_fail_on_both_sides(int send_count, int receive_count) {
-    enum { ITERATIONS = 20 };
-    const int longest = 4 * (send_count > receive_count ? send_count : receive_count);
+/* Every iteration of the receive fails; the send, which has a message for each of its partitions, fails as
+ * soon as it knows. Nobody waits forever, and the receiver's buffer is untouched. */
+static void different_amounts_fail_on_both_sides(int partitions, int send_count, int receive_count) {
+    enum { ITERATIONS = 20, RECEIVED = 8 };
+    const int longest =
+        RECEIVED * (receive_count + 1) + partitions * send_count; /* room for either, and for an empty one */
     char *out = calloc((size_t)longest, 1), *in = calloc((size_t)longest, 1);
     offbeat_prequest send, receive;
     int failures = 0;
-    offbeat_psend_init(out, 4, send_count, MPI_CHAR, right, 1, comm, MPI_INFO_NULL, &send);
-    offbeat_precv_init(in, 4, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL, &receive);
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "offbeat_messages", "64");
+    offbeat_psend_init(out, partitions, send_count, MPI_CHAR, right, 1, comm, info, &send);
+    offbeat_precv_init(in, RECEIVED, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL, &receive);
+    MPI_Info_free(&info);
     memset(out, 1, (size_t)longest);
     for (int i = 0; i < ITERATIONS; i++) {
         int flag;
         offbeat_pstart(&send);
         offbeat_pstart(&receive);
-        offbeat_pready_range(0, 3, send);
-        offbeat_parrived(receive, 0, &flag);
+        offbeat_pready_range(0, partitions - 1, send);
+        for (int k = 0; k < RECEIVED; k++)
+            mpi_assert_success(offbeat_parrived(receive, k, &flag), "offbeat_parrived");
         assert_error(offbeat_pwait(&receive, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
                      "both must describe the same number of bytes");
         int rc = offbeat_pwait(&send, MPI_STATUS_IGNORE);
@@ -290,10 +302,12 @@ int main(int argc, char **argv) {
     communicators_must_be_attached_with_valid_settings();
     wrong_calls_change_nothing();
     null_requests_and_pointers_are_refused(handler);
-    different_amounts_fail_on_both_sides(10, 11);
-    different_amounts_fail_on_both_sides(0, 11);
-    different_amounts_fail_on_both_sides(11, 0);
-    different_amounts_fail_on_both_sides(300000, 200000);
+    different_amounts_fail_on_both_sides(8, 10, 11);
+    different_amounts_fail_on_both_sides(8, 0, 11);
+    different_amounts_fail_on_both_sides(8, 11, 0);
+    different_amounts_fail_on_both_sides(2, 1000, 1000);
+    different_amounts_fail_on_both_sides(32, 1000, 10);
+    different_amounts_fail_on_both_sides(4, 300000, 200000);
     if (provided == MPI_THREAD_MULTIPLE) {
         use_all_cores();
         one_of_two_threads_marks_a_partition("1");

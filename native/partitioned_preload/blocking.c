@@ -37,6 +37,22 @@ int MPI_Ssend(const void *buffer, int count, MPI_Datatype datatype, int dest, in
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
+int MPI_Rsend(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+    MPI_Request request;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Rsend)(buffer, count, datatype, dest, tag, comm);
+    int rc = NEXT(MPI_Irsend)(buffer, count, datatype, dest, tag, comm, &request);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+int MPI_Mrecv(void *buffer, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status) {
+    MPI_Request request;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Mrecv)(buffer, count, datatype, message, status);
+    int rc = NEXT(MPI_Imrecv)(buffer, count, datatype, message, &request);
+    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, status) : rc;
+}
+
 int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int dest, int send_tag,
                  void *received, int receive_count, MPI_Datatype receive_type, int source, int receive_tag,
                  MPI_Comm comm, MPI_Status *status) {
@@ -61,6 +77,17 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
         offbeat_partitioned_between_rounds(&rounds);
     }
     return NEXT(MPI_Probe)(source, tag, comm, status);
+}
+
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
+    int rounds = 0, has_arrived = 0;
+    while (offbeat_preload_must_progress()) {
+        int rc = NEXT(MPI_Improbe)(source, tag, comm, &has_arrived, message, status);
+        if (has_arrived || rc != MPI_SUCCESS)
+            return rc;
+        offbeat_partitioned_between_rounds(&rounds);
+    }
+    return NEXT(MPI_Mprobe)(source, tag, comm, message, status);
 }
 
 /* --- collectives --- */

@@ -83,16 +83,22 @@ OFFBEAT_CONSTRUCTOR(MPI_Comm_idup_with_info,
 /* Functions whose processes share no order of calls agree on the identity through the new communicator. */
 
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created) {
+    offbeat_preload_helper helper;
+    offbeat_preload_helper_begin(&helper);
     int rc = NEXT(MPI_Comm_create_group)(comm, group, tag, created);
     if (rc == MPI_SUCCESS && *created != MPI_COMM_NULL)
         offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
+    offbeat_preload_helper_end(&helper);
     return rc;
 }
 
 int MPI_Intercomm_create(MPI_Comm comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
                          MPI_Comm *created) {
+    offbeat_preload_helper helper;
+    offbeat_preload_helper_begin(&helper);
     int rc = NEXT(MPI_Intercomm_create)(comm, local_leader, peer_comm, remote_leader, tag, created);
     if (rc == MPI_SUCCESS)
         offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
+    offbeat_preload_helper_end(&helper);
     return rc;
 }

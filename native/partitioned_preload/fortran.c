@@ -7,6 +7,7 @@
  */
 #include "partitioned_preload/identity.h"
 #include "partitioned_preload/next.h"
+#include "partitioned_preload/wait.h"
 
 #include <offbeat/partitioned.h>
 #include <stddef.h>
@@ -38,8 +39,9 @@ static MPI_Status *statuses_of(MPI_Status *statuses) {
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/* Replaces a procedure whose last parameter is `code`. `after` is done if it succeeded (`rc`). */
-#define EXTENDED(name, parameters, arguments, before, after)                                                 \
+/* Replaces a procedure whose last parameter is `code`. `after` is done if it succeeded (`rc`), `end` always.
+ */
+#define EXTENDED(name, parameters, arguments, before, after, end)                                            \
     void mpi_##name##_f08_ parameters;                                                                       \
     void mpi_##name##_f08_ parameters {                                                                      \
         static _Atomic(void *) found;                                                                        \
@@ -49,17 +51,20 @@ static MPI_Status *statuses_of(MPI_Status *statuses) {
         ((void(*) parameters)offbeat_preload_next(&found, "mpi_" #name "_f08_", NULL)) arguments;            \
         if (rc == MPI_SUCCESS)                                                                               \
             after;                                                                                           \
+        end;                                                                                                 \
         set_code(callers_code, rc);                                                                          \
     }
 
-EXTENDED(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin())
+EXTENDED(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin(), (void)0)
 EXTENDED(init_thread, (const fint *required, fint *provided, fint *code), (required, provided, code), (void)0,
-         rc = offbeat_preload_begin())
-EXTENDED(finalize, (fint * code), (code), offbeat_partitioned_finalize(), (void)0)
+         rc = offbeat_preload_begin(), (void)0)
+EXTENDED(finalize, (fint * code), (code), offbeat_partitioned_finalize(), (void)0, (void)0)
 
 #define CONSTRUCTOR(name, parameters, arguments)                                                             \
-    EXTENDED(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm),    \
-             offbeat_preload_set_identity(*created, identity))
+    EXTENDED(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm);    \
+             offbeat_preload_helper helper;                                                                  \
+             offbeat_preload_helper_begin(&helper), offbeat_preload_set_identity(*created, identity),        \
+             offbeat_preload_helper_end(&helper))
 
 CONSTRUCTOR(comm_dup, (MPI_Comm * comm, MPI_Comm *created, fint *code), (comm, created, code))
 CONSTRUCTOR(comm_dup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *created, fint *code),
@@ -100,10 +105,14 @@ CONSTRUCTOR(dist_graph_create_adjacent,
 
 /* The processes of the new communicator agree on its identity. */
 #define AGREED_CONSTRUCTOR(name, parameters, arguments)                                                      \
-    EXTENDED(name, parameters, arguments, (void)0, {                                                         \
-        if (*created != MPI_COMM_NULL)                                                                       \
-            offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));               \
-    })
+    EXTENDED(                                                                                                \
+        name, parameters, arguments, offbeat_preload_helper helper;                                          \
+        offbeat_preload_helper_begin(&helper),                                                               \
+        {                                                                                                    \
+            if (*created != MPI_COMM_NULL)                                                                   \
+                offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));           \
+        },                                                                                                   \
+        offbeat_preload_helper_end(&helper))
 
 AGREED_CONSTRUCTOR(comm_create_group,
                    (MPI_Comm * comm, void *group, void *tag, MPI_Comm *created, fint *code),
@@ -115,7 +124,15 @@ AGREED_CONSTRUCTOR(intercomm_create,
 
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* --- requests: the functions for C --- */
+/* --- blocking procedures without buffers, and requests: the functions for C --- */
+
+PROCEDURE(barrier, const MPI_Comm *comm, fint *code) {
+    set_code(code, MPI_Barrier(*comm));
+}
+
+PROCEDURE(probe, const fint *source, const fint *tag, const MPI_Comm *comm, MPI_Status *status, fint *code) {
+    set_code(code, MPI_Probe(*source, *tag, *comm, status_of(status)));
+}
 
 /* The partitions are const in the headers of some libraries only. */
 int offbeat_preload_pready_list(int length, const int partitions[],

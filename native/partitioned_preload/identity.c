@@ -35,7 +35,7 @@ static known_comm *known(MPI_Comm comm) {
     return is_set ? value : NULL;
 }
 
-/* A positive number that depends on both in an irregular way (the finalizer of SplitMix64). */
+/* A positive hash of both (the finalizer of SplitMix64). */
 static int64_t mix(int64_t first, int64_t second) {
     uint64_t bits = (uint64_t)first * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)second;
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

@@ -18,7 +18,8 @@ int offbeat_preload_intervenes(int count, const MPI_Request *requests) {
     return 0;
 }
 
-/* Takes all arrays from one piece of memory, those of the largest alignment first. */
+/* Takes all arrays from one piece of memory. Statuses have the alignment of pointers in some libraries, and
+ * of int in others, whose requests are of type int, too. */
 static int allocate(offbeat_preload_mixed *mixed) {
     const size_t count = (size_t)(mixed->count > 0 ? mixed->count : 0) + 1;
     mixed->memory =
@@ -26,16 +27,16 @@ static int allocate(offbeat_preload_mixed *mixed) {
                         sizeof *mixed->places + sizeof *mixed->completed + sizeof *mixed->errors));
     if (mixed->memory == NULL)
         return 0;
-    mixed->statuses = mixed->memory;
-    mixed->own = (void *)(mixed->statuses + count);
-    mixed->others = (void *)(mixed->own + count);
+    mixed->own = mixed->memory;
+    mixed->statuses = (void *)(mixed->own + count);
+    mixed->others = (void *)(mixed->statuses + count);
     mixed->places = (void *)(mixed->others + count);
     mixed->completed = mixed->places + count;
     mixed->errors = mixed->completed + count;
     return 1;
 }
 
-int offbeat_preload_divide(int count, MPI_Request *requests, offbeat_preload_mixed *mixed) {
+int offbeat_preload_split(int count, MPI_Request *requests, offbeat_preload_mixed *mixed) {
     *mixed = (offbeat_preload_mixed){.count = count, .requests = requests};
     if (!allocate(mixed))
         return offbeat_partitioned_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM);
@@ -51,7 +52,7 @@ int offbeat_preload_divide(int count, MPI_Request *requests, offbeat_preload_mix
     return MPI_SUCCESS;
 }
 
-void offbeat_preload_reunite(offbeat_preload_mixed *mixed) {
+void offbeat_preload_merge(offbeat_preload_mixed *mixed) {
     for (int i = 0; i < mixed->other_count; i++)
         mixed->requests[mixed->places[i]] = mixed->others[i];
     free(mixed->memory);

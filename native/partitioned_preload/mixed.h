@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file mixed.h
- * A list of requests of a program, divided into partitioned requests and MPI's own ones.
+ * A list of requests of a program, split into partitioned requests and MPI's own ones.
  */
 #ifndef OFFBEAT_PARTITIONED_PRELOAD_MIXED_H
 #define OFFBEAT_PARTITIONED_PRELOAD_MIXED_H
@@ -25,10 +25,10 @@ typedef struct offbeat_preload_mixed {
  * receives must be progressed while it waits. */
 int offbeat_preload_intervenes(int count, const MPI_Request *requests);
 
-/** Divides a list. @return an MPI error code, which was raised */
-int offbeat_preload_divide(int count, MPI_Request *requests, offbeat_preload_mixed *mixed);
+/** Splits a list. @return an MPI error code, which was raised */
+int offbeat_preload_split(int count, MPI_Request *requests, offbeat_preload_mixed *mixed);
 
-/** Gives the program the handles that MPI changed, and frees the division. */
-void offbeat_preload_reunite(offbeat_preload_mixed *mixed);
+/** Gives the program the handles that MPI changed, and frees the lists. */
+void offbeat_preload_merge(offbeat_preload_mixed *mixed);
 
 #endif

@@ -13,7 +13,7 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     mixed_list mixed;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Startall)(count, requests);
-    int started = 0, rc = offbeat_preload_divide(count, requests, &mixed);
+    int started = 0, rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     for (int i = 0; i < count; i++)
@@ -22,7 +22,7 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     rc = offbeat_pstartall(started, mixed.own);
     if (rc == MPI_SUCCESS && mixed.other_count > 0)
         rc = NEXT(MPI_Startall)(mixed.other_count, mixed.others);
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -93,7 +93,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses) {
     int others_done = 0, own_done = 0, rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Waitall)(count, requests, statuses);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     while (rc == MPI_SUCCESS && !(others_done && own_done)) {
@@ -105,7 +105,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses) {
     }
     if (rc == MPI_SUCCESS)
         rc = complete_all(&mixed, statuses);
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -114,7 +114,7 @@ int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *status
     int rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Testall)(count, requests, flag, statuses);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     *flag = own_can_complete(&mixed);
@@ -124,7 +124,7 @@ int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *status
         rc = complete_all(&mixed, statuses);
     else
         offbeat_partitioned_between_rounds(&rounds);
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -170,13 +170,13 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_St
     int rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Testany)(count, requests, index, flag, status);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = test_any(&mixed, index, flag, status);
     if (!*flag)
         offbeat_partitioned_between_rounds(&rounds);
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -185,7 +185,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
     int flag = 0, rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Waitany)(count, requests, index, status);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     for (;;) {
@@ -194,7 +194,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
             break;
         offbeat_partitioned_between_rounds(&rounds);
     }
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -232,13 +232,13 @@ int MPI_Testsome(int count, MPI_Request requests[], int *number, int indices[], 
     int rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Testsome)(count, requests, number, indices, statuses);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = test_some(&mixed, number, indices, statuses);
     if (rc == MPI_SUCCESS && *number == 0)
         offbeat_partitioned_between_rounds(&rounds);
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }
 
@@ -247,7 +247,7 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *number, int indices[], 
     int rounds = 0;
     if (!offbeat_preload_intervenes(count, requests))
         return NEXT(MPI_Waitsome)(count, requests, number, indices, statuses);
-    int rc = offbeat_preload_divide(count, requests, &mixed);
+    int rc = offbeat_preload_split(count, requests, &mixed);
     if (rc != MPI_SUCCESS)
         return rc;
     for (;;) {
@@ -256,6 +256,6 @@ int MPI_Waitsome(int count, MPI_Request requests[], int *number, int indices[], 
             break;
         offbeat_partitioned_between_rounds(&rounds);
     }
-    offbeat_preload_reunite(&mixed);
+    offbeat_preload_merge(&mixed);
     return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file wait.h
- * Calls of the program that block, while a started partitioned receive has no setup yet: it must go on.
+ * Calls of the program that block, while a started partitioned receive has no setup yet and must be
+ * progressed.
  */
 #ifndef OFFBEAT_PARTITIONED_PRELOAD_WAIT_H
 #define OFFBEAT_PARTITIONED_PRELOAD_WAIT_H

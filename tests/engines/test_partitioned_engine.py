@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 import real_studies
+from msgspec.structs import replace
 
 from offbeat.engines.mpi import wrong_bytes
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.protocol import PartitionedMeasured
-from offbeat.partitioned.cells import read_measured
+from offbeat.partitioned.cells import measured_of, read_measured
 from offbeat.results.read import read_study
 from offbeat.study.case import PARTITIONED_SEND
 
@@ -70,6 +72,10 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
         assert cell.partitions == 4 and cell.low_s <= cell.time_s <= cell.high_s
         expected_s = 1.024e-3 if cell.pattern == "last_delayed" else 0.0
         assert cell.ready_s[-1] == pytest.approx(expected_s, abs=0.05)  # the tolerance of the study
+
+    elsewhere = replace(results, cases=cases.with_columns(nodes=pl.lit(2, cases.schema["nodes"])))
+    with pytest.raises(BadInput, match="give the results of one placement"):
+        measured_of([results, elsewhere])
 
     again = real_studies.measure(loaded, directory, mpi_installation)
     assert (again.measured_now, again.done) == (0, 20)

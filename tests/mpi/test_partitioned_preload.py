@@ -37,6 +37,7 @@ IN_FORTRAN = [
     for name in libraries_with(binding)
     if not name.startswith("openmpi")  # its Fortran libraries call functions that cannot be replaced
 ]
+IN_MPI_F08 = [name for name, source in IN_FORTRAN if source == "partitioned_f08.f90"]
 
 
 class Preload(Struct, frozen=True):
@@ -133,15 +134,25 @@ def test_the_environment_chooses_messages_and_refuses_what_it_does_not_know(prel
     assert "OFFBEAT_PARTITIONED_LANES is 'none'; it must be a whole number from 1 to 64" in wrong.stderr
 
 
-@pytest.mark.parametrize(("preload", "source"), IN_FORTRAN, indirect=["preload"])
-def test_fortran_programs_use_it_where_the_library_has_bindings(preload: Preload, source: str) -> None:
+def printed_by_fortran(preload: Preload, source: str) -> list[str]:
+    """The words that a Fortran program printed, which must have ended well."""
     need_gfortran()
     fortran = fortran_of(preload.mpi)
     program = preload.folder / Path(source).stem
     compiled([*fortran.before, "-w", str(PROGRAMS / source), *fortran.behind, "-o", str(program)])
     done = preload.run(program)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.split() == ["3", "early", "right"], done.stdout
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(("preload", "source"), IN_FORTRAN, indirect=["preload"])
+def test_fortran_programs_use_it_where_the_library_has_bindings(preload: Preload, source: str) -> None:
+    assert printed_by_fortran(preload, source) == ["3", "early", "right"]
+
+
+@pytest.mark.parametrize("preload", IN_MPI_F08, indirect=True)
+def test_a_started_receive_goes_on_while_a_fortran_program_blocks_elsewhere(preload: Preload) -> None:
+    assert printed_by_fortran(preload, "partitioned_blocked_f08.f90") == ["right"]
 
 
 def test_a_call_of_mpi_init_that_is_not_seen_is_named(preload: Preload) -> None:

@@ -156,24 +156,28 @@ def test_too_few_cells_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "environment", "modelled"),
     [
-        ("offbeat", "", ("offbeat", 0)),
-        ("offbeat", "4", ("offbeat", 4)),
-        ("offbeat", "learned", ("offbeat_learned", 0)),
-        ("offbeat(messages=32)", "4", ("offbeat", 32)),
-        ("offbeat(messages=learned)", "4", ("offbeat_learned", 0)),
-        ("offbeat(message_bytes=4096)", "", ("offbeat", 4)),
-        ("offbeat(message_bytes=5000)", "", ("offbeat", 2)),
-        ("offbeat(message_bytes=4096)", "3", ("offbeat", 3)),
-        ("offbeat(message_bytes=0)", "", None),
-        ("offbeat(messages=many)", "", None),
-        ("offbeat(message_bytes=1000000)", "", ("offbeat", 1)),
-        ("offbeat(lanes=2)", "", None),
-        ("offbeat(messages=2, lanes=2)", "", None),
-        ("many", "4", ("many", 0)),
+        ("offbeat", {}, ("offbeat", 0)),
+        ("offbeat", {"messages": "4"}, ("offbeat", 4)),
+        ("offbeat", {"messages": "learned"}, ("offbeat_learned", 0)),
+        ("offbeat", {"message_bytes": "4096"}, ("offbeat", 4)),
+        ("offbeat", {"messages": "2", "message_bytes": "4096"}, ("offbeat", 2)),
+        ("offbeat(messages=32)", {"messages": "4"}, ("offbeat", 32)),
+        ("offbeat(messages=32)", {"message_bytes": "4096"}, ("offbeat", 32)),
+        ("offbeat(messages=learned)", {"messages": "4"}, ("offbeat_learned", 0)),
+        ("offbeat(message_bytes=4096)", {}, ("offbeat", 4)),
+        ("offbeat(message_bytes=5000)", {}, ("offbeat", 2)),
+        ("offbeat(message_bytes=4096)", {"messages": "3"}, ("offbeat", 3)),
+        ("offbeat(message_bytes=4096)", {"message_bytes": "1"}, ("offbeat", 4)),
+        ("offbeat(message_bytes=0)", {}, None),
+        ("offbeat(messages=many)", {}, None),
+        ("offbeat(message_bytes=1000000)", {}, ("offbeat", 1)),
+        ("offbeat(lanes=2)", {}, None),
+        ("offbeat(messages=2, lanes=2)", {}, None),
+        ("many", {"messages": "4"}, ("many", 0)),
     ],
 )
 def test_a_measured_approach_with_settings_is_that_of_the_model(
-    name: str, environment: str, modelled: tuple[str, int] | None
+    name: str, environment: dict[str, str], modelled: tuple[str, int] | None
 ) -> None:
     assert modelled_approach(name, 16384, 4, environment) == modelled
 
@@ -191,6 +195,22 @@ bandwidth = "1 GB/s"
 [[partitioned]]
 approach = "many"
 latency = {latency}
+source = "measured"
+message = [1e-6, 1e-6, 1e-6]
+partition = [0, 0, 0]
+contention = [0, 0, 0]
+eager_below = 0
+eager_bandwidth = [1e9, 1e9, 1e9]
+rendezvous_latency = [0, 0, 0]
+rendezvous_message = [1e-6, 1e-6, 1e-6]
+rendezvous_bandwidth = [1e9, 1e9, 1e9]
+eager_progress = [1, 1, 1]
+rendezvous_progress = [1, 1, 1]
+noise = [0, 0]
+error = 0.1
+sizes = [1, 2]
+partitions = [1, 2]
+threads = [1, 1]
 """
 
 
@@ -205,6 +225,23 @@ latency = {latency}
 def test_a_cost_without_its_interval_is_refused_with_its_line(latency: str, sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         machine.loads(SECTION.format(latency=latency), "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "sentence"),
+    [
+        ("error = 0.1\n", "", r"partitioned\[0\].error: this key is missing"),
+        ("error = 0.1", "error = 0", "error"),
+        ("error = 0.1", "error = 400", "error"),
+        ("eager_below = 0\n", "", "eager_below: this key is missing"),
+        ("noise = [0, 0]", "noise = [0]", "the list has 1 number; write mean and standard deviation"),
+    ],
+)
+def test_a_section_without_uncertainty_or_limits_is_refused(line: str, other: str, sentence: str) -> None:
+    text = SECTION.format(latency='["2 us", "1 us", "3 us"]')
+    machine.loads(text, "x.toml")
+    with pytest.raises(BadInput, match=sentence):
+        machine.loads(text.replace(line, other), "x.toml")
 
 
 def test_two_sections_of_an_approach_are_refused() -> None:

@@ -47,6 +47,11 @@ def test_delay_rates_are_those_of_the_papers_appendix(
     assert computation.delay_rate(theta) == pytest.approx(us_per_mb * PER_MB, rel=1e-6)
 
 
+def test_messages_have_a_time_however_late_they_are_ready() -> None:
+    ready_s = np.array([0.0, 1e16, 2e16])
+    assert pipelined_s(ready_s, 1e-6, 1e-7) == pytest.approx(1.1e-6)
+
+
 @pytest.mark.parametrize(
     ("threads", "theta", "us_per_mb", "gain"),
     [

@@ -106,6 +106,18 @@ def test_the_picture_of_many_partitions_needs_little_memory(tmp_path: Path) -> N
     assert peak_bytes < 40e6
 
 
+def test_no_table_is_printed_for_a_picture_that_cannot_be_drawn(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot draw"):
+        run("--json", tmp_path / "o.json", "--picture", tmp_path / "x.doc")
+    assert not (tmp_path / "o.json").exists()
+
+
+def test_the_longest_computation_that_can_be_given_has_a_gain() -> None:
+    arguments = ("--arithmetic-intensity", 1e9, "--communication-intensity", 1e-9, "--frequency", 1e-6)
+    for row in predictions(*arguments):
+        assert 0 < row["gain"] < 1e3
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -121,6 +133,7 @@ def test_the_picture_of_many_partitions_needs_little_memory(tmp_path: Path) -> N
         (("--pattern", "no_such_file"), "no_such_file"),
         (("--pattern", "no_delay", "--picture", "x.png"), "no partition is later than another"),
         (("--picture", "x.doc"), "cannot draw x.doc"),
+        (("--pattern", "node_delayed"), "delays processes, not partitions; take another shape"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(

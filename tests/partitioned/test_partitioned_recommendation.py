@@ -18,15 +18,18 @@ from msgspec.structs import replace
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.partitioned import tables
-from offbeat.partitioned.costs import Costs, approach_time_s
+from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import Fit, fitted_platform
+from offbeat.partitioned.model import Times
 from offbeat.partitioned.recommendation import (
     Adviser,
     Message,
     Option,
     Recommendation,
     advise,
+    message_of,
     ranked,
+    settings,
     with_gain,
 )
 from offbeat.toml.write import toml_text
@@ -177,8 +180,107 @@ def test_of_equally_fast_options_the_one_with_fewer_messages_is_advised() -> Non
 
 
 def test_without_a_single_message_there_is_no_gain_to_predict() -> None:
-    with pytest.raises(BadInput, match="the approach single was not measured"):
+    with pytest.raises(BadInput, match="there are no costs of a single message"):
         Adviser([fitted("many")], None, NO_NOISE, "")
+    with pytest.raises(BadInput, match=r"the approach single has 3 measured cases, so .*; measure 4 cases"):
+        Adviser([fitted("many")], measured([*cells("many"), *cells("single")[:3]]), NO_NOISE, "")
+
+
+def test_approaches_with_too_few_cells_are_named() -> None:
+    made = measured([*cells("single"), *cells("many")[:2]])
+    known = Adviser([fitted("single")], made, NO_NOISE, "a study")
+    recommendation = advise(known, [(4, message(2**20, [0, 0, 0, 1e-3]))])
+    assert "Left out, with fewer than 4 measured cases: many (2)." in sentences(recommendation)
+
+
+@pytest.mark.parametrize(("threads", "alternative"), [(6, ""), (8, ", or offbeat_message_bytes = 1572864")])
+def test_a_message_size_is_advised_where_one_gives_the_number_of_messages(
+    threads: int, alternative: str
+) -> None:
+    """6 partitions of 1 MiB in messages of any size are never 4 messages."""
+    only = Option(
+        approach="offbeat",
+        setting=4,
+        messages=4,
+        partitions_per_thread=1,
+        time_s=1e-3,
+        low_s=1e-3,
+        high_s=1e-3,
+        rests_on="model",
+    )
+    recommendation = Recommendation(
+        total_bytes=6 * 2**20, threads=threads, delay_s=0, source="", options=[only], too_few={}
+    )
+    assert f"Set offbeat_messages = 4{alternative}." in sentences(recommendation)
+
+
+def test_a_message_is_measured_only_if_all_of_its_calls_were() -> None:
+    """The partitions of a replay are late in turn: on average, all are ready at the same time."""
+    known = Adviser([fitted("single"), fitted("many")], measured(cells("many")), NO_NOISE, "a study")
+    in_turn = Message(total_bytes=2**18, threads=1, ready_s=1e-3 * np.eye(4))
+    assert known.option(in_turn, "many", 0, 4).rests_on == "model"
+    together = replace(in_turn, ready_s=np.zeros((3, 4)))
+    assert known.option(together, "many", 0, 4).rests_on == "measured"
+
+
+class Together:
+    """All partitions are ready at the start."""
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        return np.zeros((1, threads * partitions_per_thread))
+
+
+def test_threads_are_late_with_all_of_their_partitions_and_the_message_is_still_that_of_the_study() -> None:
+    late = message_of(Together(), 2**18, 2, 2, (1e-4, 1e-4))
+    assert np.array_equal(late.ready_s[:, [0, 2]], late.ready_s[:, [1, 3]])
+    assert np.ptp(late.ready_s) > 1e-4
+    known = Adviser([fitted("single"), fitted("many")], measured(cells("many")), (1e-4, 1e-4), "a study")
+    assert known.option(late, "many", 0, 2).rests_on == "measured"
+
+
+def test_a_learned_number_of_messages_is_the_same_in_all_trials() -> None:
+    ready_s = np.random.default_rng(1).random((20, 16)) * 2e-4
+    random = Message(total_bytes=2**20, threads=1, ready_s=ready_s)
+    learned = adviser().option(random, "offbeat_learned", 0, 16).time_s
+    fixed = [adviser().option(random, "offbeat", count, 16).time_s for count in (1, 2, 4, 16)]
+    assert learned == pytest.approx(min(fixed))
+
+
+def test_an_extrapolated_single_message_is_no_baseline() -> None:
+    messages = [(count, message(2**20, [0.0] * count)) for count in (4, 64)]
+    recommendation = advise(adviser(latency_s=1e-5, partition_s=0.0), messages)
+    single = [one for one in recommendation.options if one.approach == "single"]
+    assert {one.rests_on: one.gain for one in single}["model"] == 1.0
+
+
+def test_extrapolated_options_that_are_faster_are_mentioned() -> None:
+    best = Option(
+        approach="single",
+        setting=0,
+        messages=1,
+        partitions_per_thread=1,
+        time_s=1.0,
+        low_s=1.0,
+        high_s=1.0,
+        rests_on="model",
+    )
+    guessed = replace(best, approach="many", messages=16, time_s=0.5, gain=2.0, rests_on="extrapolated")
+    close = replace(best, approach="many", messages=2, time_s=0.995, gain=1.005)
+    for others, sentence in (
+        ([guessed], "Only extrapolated ways of sending are expected to be faster"),
+        ([close], "faster than a single message by more than 1%"),
+        ([guessed, close], "faster than a single message by more than 1%"),
+    ):
+        options = ranked([best, *others])
+        made = Recommendation(total_bytes=2**20, threads=1, delay_s=0, source="", options=options, too_few={})
+        assert made.best.approach == "single" and sentence in sentences(made)
+
+
+@pytest.mark.parametrize("partitions", [1, 5, 1024, 1025, 4096])
+def test_each_number_of_messages_is_an_option_once(partitions: int) -> None:
+    many = message(2**24, [0.0] * partitions)
+    counts = [message_counts("offbeat", partitions, 2**24, one)[0] for one in settings("offbeat", many)]
+    assert len(counts) == len(set(counts)) and max(counts) <= 1024
 
 
 def test_the_command_advises_from_a_platform_file(platform: Path) -> None:
@@ -223,6 +325,8 @@ def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, t
         (("PLATFORM", "--size", "1 MiB", "--compute-rate", 0), "--compute-rate 0: give a number from 1e-09"),
         (("PLATFORM", "--size", "1 MiB", "--compute-rate", 1, "--deviation", -1), "--deviation -1: give"),
         (("no_such.toml", "--size", "1 MiB"), "no_such.toml"),
+        (("PLATFORM", "--size", "4 MiB", "--partitions", 3, "--partitions", 4), "into 3 equal partitions"),
+        (("PLATFORM", "--size", "4 MiB", "--pattern", "node_delayed"), "delays processes, not partitions"),
     ],
 )
 def test_what_means_nothing_is_refused(

@@ -296,6 +296,9 @@ def test_the_template_is_sound_and_every_commented_key_can_be_switched_on() -> N
         switched = keys.replace("\n#", "\n").replace("\n ", "\n# ").replace("\ntaper", "\n#taper")
         whole = f"{head}[{section}]{switched}\n\n{others}".replace('single_switch"', f'{section}"', 1)
         assert machine.loads(whole, "platform.toml").file.topology == section
+    head, _, section = text.partition("#[[partitioned]]")
+    whole = head + "[[partitioned]]" + section.replace("\n#", "\n").replace("\n ", "\n# ")
+    assert machine.loads(whole, "platform.toml").file.partitioned[0].eager_below == 8192
 
 
 def test_the_published_schema_is_current_and_takes_what_the_loader_takes() -> None:

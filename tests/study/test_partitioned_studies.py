@@ -141,6 +141,16 @@ def test_what_two_processes_cannot_exchange_is_refused(text: str, sentence: str)
         loads(text, "study.toml")
 
 
+def test_a_section_that_cannot_be_read_is_the_only_fault() -> None:
+    text = (
+        MESSAGES.replace("[[partitioned]]", "[partitioned]") + TWO + '[skew]\npolicy = "rate"\nrates = [1]\n'
+    )
+    with pytest.raises(BadInput) as refused:
+        loads(text, "study.toml")
+    assert "partitioned" in str(refused.value)
+    assert "no [[collective]]" not in str(refused.value) and "policy" not in str(refused.value)
+
+
 def test_cases_differ_by_partitions_and_threads() -> None:
     study = study_of(MESSAGES + TWO)
     ids = [case.id for group in groups(study) for case in cases(group, ["many"], study)]

@@ -9,10 +9,10 @@
  *   - offbeat_pready marks a partition of the root's buffer (broadcast), or of the own contribution
  *     (allreduce: every process marks every partition, in any order). The buffer of a marked partition must
  *     not be changed before the completion.
- *   - offbeat_parrived tells whether a partition of the result is here: it can be read then. At the root of a
- *     broadcast it is true when the partition has been handed over.
- *   - Completion means that the whole result is here, and that all that this process had to forward has left.
- *     The status is empty.
+ *   - offbeat_parrived tells whether a partition of the result has arrived: it can be read then. At the root
+ * of a broadcast it is true when the partition has been handed over.
+ *   - Completion means that the whole result has arrived, and that all that this process had to forward has
+ * left. The status is empty.
  *
  * A process forwards messages in calls of the functions of offbeat/partitioned.h, with any request, and in
  * the progress thread. A process that computes without such calls holds the others up.
@@ -21,7 +21,10 @@
  * (offbeat_partitioned_attach). All processes must give the same number of partitions, bytes in a partition
  * and root, and operations that are all commutative or all not: otherwise the call is an error on every
  * process, with a sentence that names a rank. Datatypes of a broadcast may differ. An operation must exist as
- * long as the request; a datatype may be freed.
+ * long as the request, and so must the datatype of a user-defined operation, which gets the handle that the
+ * caller gave. Other datatypes may be freed. Operations are applied by MPI_Reduce_local, whose errors go to
+ * the error handler of MPI_COMM_WORLD or MPI_COMM_SELF: one of these must not abort, if a program is to get
+ * the error that a predefined operation is not defined for the datatype.
  *
  * **Messages.** Keys of the info object; that of the root counts, or of rank 0 when there is no root:
  *

@@ -28,7 +28,7 @@ SIZES = ("1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB")
 PER_THREAD = (1, 4)
 COMPARED_PER_THREAD = (1, 2, 4, 8, 16)
 MOST_OPTIONS = 12
-"""Options that are printed."""
+"""Options that are printed, the best ones."""
 
 
 @app.callback()
@@ -87,11 +87,15 @@ def fit_costs(
     platform = machine.load(base).file if base else None
     measured = read_measured(results)
     fitted = fits.fit(measured)
+    names = {one.approach for one in fitted}
+    left_out = {name: len(cells) for name, cells in fits.by_approach(measured).items() if name not in names}
     console = stdout()
     if prints_text(json):
         console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))
         for one in fitted:
             console.print(f"{one.approach}: the typical error is {100 * one.error:.0f}%", markup=False)
+        if left_out:
+            console.print(tables.too_few_sentence(left_out), markup=False)
     write_json(json, lambda: encoded(fitted))
     text = toml_text(fits.fitted_platform(fitted, measured, platform))
     machine.loads(text, output)  # what is written can be read
@@ -120,7 +124,7 @@ def recommend(
             min=1,
             max=65536,
             help="Partitions of each thread. May be given several times. [default: 1 with --delay-rate, else"
-            " those of 1, 2, 4, 8 and 16 for which there are delays]",
+            " those of 1, 2, 4, 8 and 16 that divide the size and for which there are delays]",
         ),
     ] = None,
     delay_rate: DelayRate = None,
@@ -148,12 +152,12 @@ def recommend(
 ) -> None:
     """Advise how to send a message: which approach, how many partitions a thread, how many messages.
 
-    Prints every option with its time after the last ready partition, its gain over a single message, and
-    what these rest on: a measurement, the fitted model, or an extrapolation.
+    Prints the best options, each with its time after the last ready partition, its gain over a single
+    message, and what these rest on: a measurement, the fitted model, or an extrapolation.
     """
     from offbeat.partitioned import tables
     from offbeat.partitioned.predictions import check_partitions
-    from offbeat.partitioned.recommendation import advise, messages_of
+    from offbeat.partitioned.recommendation import advise, message_of
     from offbeat.table import FittedTable
 
     total_bytes = _size(size)
@@ -163,16 +167,17 @@ def recommend(
     delays = _advised_source(delay_rate, compute_rate, deviation, pattern, skew)
     adviser = _adviser(sources)
     divisions = [number for number in per_thread if total_bytes % (threads * number) == 0]
-    if not divisions:
+    left = [number for number in per_thread if number not in divisions]
+    if left and (partitions or not divisions):
         raise BadInput(
-            f"--size {size}: {total_bytes} B cannot be divided into {threads * per_thread[0]} equal"
+            f"--size {size}: {total_bytes} B cannot be divided into {threads * left[0]} equal"
             " partitions; give another size or other --threads or --partitions"
         )
     if pattern and partitions is None:
         divisions = _fitting(delays, threads, divisions)
     recommendation = advise(
         adviser,
-        [(n, messages_of(delays, total_bytes, threads, n, adviser.noise_s)) for n in divisions],
+        [(n, message_of(delays, total_bytes, threads, n, adviser.noise_s)) for n in divisions],
     )
     console = stdout()
     if prints_text(json):
@@ -185,7 +190,7 @@ def recommend(
         )
         if len(recommendation.options) > MOST_OPTIONS:
             console.print(
-                f"and {len(recommendation.options) - MOST_OPTIONS} slower options; --json has all of them"
+                f"and {len(recommendation.options) - MOST_OPTIONS} further options; --json has all of them"
             )
         for sentence in tables.recommendation_sentences(recommendation):
             console.print(sentence, markup=False, soft_wrap=False)
@@ -273,6 +278,10 @@ def show_model(
     from offbeat.platform import machine
     from offbeat.table import FittedTable
 
+    if picture is not None:
+        from offbeat.drawing.pictures import check_picture_path  # loads slowly
+
+        check_picture_path(picture)
     computation = (arithmetic_intensity, communication_intensity, frequency, noise, imbalance)
     source = _source(delay_rate, computation, pattern, skew)
     per_thread = list(dict.fromkeys(partitions or PER_THREAD))

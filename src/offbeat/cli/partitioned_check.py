@@ -39,7 +39,9 @@ def command(
     ] = Of.library,
     timeout: Annotated[
         str,
-        typer.Option("--timeout", help="A case that takes longer hangs; qualities have at most 5 s."),
+        typer.Option(
+            "--timeout", help="A case that takes longer counts as hanging; qualities have at most 5 s."
+        ),
     ] = "20 s",
     case: Annotated[
         list[str] | None, typer.Option("--case", help="Only this case. May be given several times.")

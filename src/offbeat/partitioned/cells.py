@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +10,14 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.partitioned.costs import messages_of_bytes
+from offbeat.partitioned.costs import messages_of_bytes, threads_of_partitions
 from offbeat.partitioned.model import Times
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.read import Results, read_study
 from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, split_name
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.cases import NO_DELAY, SENDER
+from offbeat.units import counted
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):
@@ -67,8 +68,12 @@ class Measured(Struct, frozen=True, eq=False, kw_only=True):
 
 
 def read_measured(directories: Sequence[Path]) -> Measured:
-    """The cells of result directories. Raises BadInput where there is none, and for two libraries."""
-    studies = [read_study(directory) for directory in directories]
+    """The cells of result directories. Raises BadInput as :func:`measured_of`."""
+    return measured_of([read_study(directory) for directory in directories])
+
+
+def measured_of(studies: Sequence[Results]) -> Measured:
+    """The cells of studies. Raises BadInput where there is none, for two libraries and for two placements."""
     libraries = list(
         dict.fromkeys(library for study in studies for library in study.cases["library"].unique())
     )
@@ -77,9 +82,10 @@ def read_measured(directories: Sequence[Path]) -> Measured:
             f"the results are of {' and '.join(map(str, libraries))}; fit the results of each library by"
             " themselves"
         )
+    _check_nodes(studies)
     cells = [cell for study in studies for cell in _cells(study)]
     if not cells:
-        named = ", ".join(map(str, directories))
+        named = ", ".join(str(study.directory) for study in studies)
         raise BadInput(
             f"{named}: no partitioned message was measured; measure a study with [[partitioned]] first"
         )
@@ -94,6 +100,16 @@ def read_measured(directories: Sequence[Path]) -> Measured:
     )
 
 
+def _check_nodes(studies: Sequence[Results]) -> None:
+    """Messages inside a node and between nodes have different costs."""
+    nodes = sorted({count or 0 for study in studies for count in study.cases["nodes"].unique()})
+    if len(nodes) > 1:
+        placements = " and ".join(counted(count, "node") if count else "nodes not stated" for count in nodes)
+        raise BadInput(
+            f"the results have messages between processes on {placements}; give the results of one placement"
+        )
+
+
 def _cells(results: Results) -> Iterable[Cell]:
     usable = (
         (pl.col("collective") == PARTITIONED_SEND)
@@ -106,7 +122,11 @@ def _cells(results: Results) -> Iterable[Cell]:
         return
     ready_s = _ready_s(results)
     variables = results.study.get("mpi", {}).get("environment", {})
-    environment = str(variables.get(OWN_SETTINGS["messages"], ""))
+    environment = {
+        key: str(variables[OWN_SETTINGS[key]])
+        for key in ("messages", "message_bytes")
+        if variables.get(OWN_SETTINGS[key])
+    }
     for row in cases.iter_rows(named=True):
         modelled = modelled_approach(row["algorithm"], row["bytes"], row["partitions"], environment)
         if modelled and row["case"] in ready_s:
@@ -125,18 +145,19 @@ def _cells(results: Results) -> Iterable[Cell]:
 
 
 def modelled_approach(
-    name: str, total_bytes: int, partitions: int, environment: str
+    name: str, total_bytes: int, partitions: int, environment: Mapping[str, str]
 ) -> tuple[str, int] | None:
-    """The approach and the number of messages that the model knows a measured algorithm by.
+    """The approach and the number of messages of the model for a measured algorithm.
 
-    ``environment`` is the number of messages that the study's environment sets, 'learned', or empty. As in
-    the library, a parameter ``messages`` takes precedence over it, and it over ``message_bytes``. None for
-    settings that the model does not have, such as lanes.
+    ``environment`` has the settings of messages in the study's environment, for which parameters are
+    substituted. As in the library, ``messages`` takes precedence over ``message_bytes``, wherever it is set.
+    None for settings that the model does not have, such as lanes.
     """
     approach, parameters = split_name(name)
-    if approach == OWN and environment and "messages" not in parameters:
-        parameters = {key: text for key, text in parameters.items() if key != "message_bytes"}
-        parameters["messages"] = environment
+    if approach == OWN:
+        parameters = {**environment, **parameters}
+        if "messages" in parameters:
+            parameters.pop("message_bytes", None)
     if not parameters:
         return approach, 0
     ((key, text), *others) = parameters.items()
@@ -159,19 +180,30 @@ def _ready_s(results: Results) -> dict[str, Times]:
 
 
 def _noise_s(studies: Sequence[Results]) -> tuple[float, float]:
-    """Mean and standard deviation of the lateness of partitions that should be ready at the start.
+    """Mean and standard deviation of the lateness of threads that should begin at the start.
 
-    Both are robust: the median, and the deviation of a normal distribution with the same quartiles.
+    A thread's lateness is that of its first partition: the driver measures that of later ones from when the
+    thread has marked the earlier ones. Both are robust: the median, and the deviation of a normal
+    distribution with the same quartiles.
     """
-    late = [
-        _arrivals(study).join(study.cases.filter(pattern=NO_DELAY).select("case"), on="case")["arrival_s"]
-        for study in studies
-    ]
-    values = np.concatenate([series.to_numpy() for series in late])
+    values = np.concatenate([_first_arrivals(study)["arrival_s"].to_numpy() for study in studies])
     if not len(values):
         return 0.0, 0.0
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return max(float(middle), 0.0), float(high - low) / 1.349
+
+
+def _first_arrivals(results: Results) -> pl.DataFrame:
+    """The arrivals of each thread's first partition, of cases without delays."""
+    cases = results.cases.filter((pl.col("collective") == PARTITIONED_SEND) & (pl.col("pattern") == NO_DELAY))
+    firsts = [
+        (case, int(partition))
+        for case, partitions, threads in cases.select("case", "partitions", "threads").iter_rows()
+        for partition in np.unique(threads_of_partitions(partitions, threads), return_index=True)[1]
+    ]
+    arrivals = _arrivals(results)
+    schema = {name: arrivals.schema[name] for name in ("case", "partition")}
+    return arrivals.join(pl.DataFrame(firsts, schema, orient="row"), on=["case", "partition"])
 
 
 def _arrivals(results: Results) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
 from offbeat.study.algorithm import LEARNED, OWN
@@ -70,6 +70,11 @@ def message_counts(approach: str, partitions: int, total_bytes: int, setting: in
     return [partitions]
 
 
+def threads_of_partitions(partitions: int, threads: int) -> NDArray[np.int64]:
+    """The number of the thread that computes each partition: neighbours, as in the benchmark."""
+    return ((np.arange(partitions) + 1) * threads - 1) // partitions
+
+
 def time_s(costs: Costs, ready_s: Times, total_bytes: ArrayLike, threads: int, messages: int) -> Times:
     """From the last ready partition to the completion of the message: (trials,).
 
@@ -113,8 +118,7 @@ def approach_time_s(
 
 def _marked_s(ready_s: Times, threads: int, partition_s: float) -> Times:
     """When each partition is marked: a thread marks its partitions in the order in which they are ready."""
-    partitions = ready_s.shape[-1]
-    owner = ((np.arange(partitions) + 1) * threads - 1) // partitions
+    owner = threads_of_partitions(ready_s.shape[-1], threads)
     marked_s = np.empty_like(ready_s)
     for thread in range(threads):
         own = np.flatnonzero(owner == thread)

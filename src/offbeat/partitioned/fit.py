@@ -1,10 +1,10 @@
 """Fitting the costs of each approach to measured cells.
 
-The squared errors of the logarithms of d̂ are minimised (Levenberg–Marquardt in the logarithms of the costs,
-with bounded influence of outliers). Weak priors keep costs finite that the cells do not determine, such as
-contention where all cells have one thread; such costs have wide intervals. The size from which messages use
-the rendezvous protocol is one of the measured sizes: each is tried. Intervals are those of the linearised
-model at the minimum.
+The squared errors of the logarithms of d̂ are minimised (SciPy's trust-region method, in the logarithms of
+the costs, with bounded influence of outliers). Weak priors keep costs finite that the cells do not determine,
+such as contention where all cells have one thread; such costs have wide intervals. The size from which
+messages use the rendezvous protocol is one of the measured sizes: each is tried. Intervals are those of the
+linearised model at the minimum.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
 from offbeat.platform.schema import (
     INT32_MAX,
+    MOST_ERROR,
     InsideSection,
     LinkSection,
     PartitionedSection,
@@ -41,7 +42,7 @@ COARSE, FINE, FINISHED = 6, 30, 4
 FEWEST_CELLS = 4
 
 PRIOR_WIDTH = 3.0
-"""Standard deviation of the priors: a factor of 20 in each cost is not unusual."""
+"""Standard deviation of the priors, which are of logarithms: 3 is a factor of 20."""
 
 FITTED = (
     "latency_s",
@@ -82,16 +83,21 @@ class Fit(Struct, frozen=True, eq=False, kw_only=True):
 
 def fit(measured: Measured) -> list[Fit]:
     """A fit of every approach with enough cells. Raises BadInput if there is none."""
-    by_approach: dict[str, list[Cell]] = {}
-    for cell in measured.cells:
-        by_approach.setdefault(cell.approach, []).append(cell)
-    enough = {name: cells for name, cells in by_approach.items() if len(cells) >= FEWEST_CELLS}
+    enough = {name: cells for name, cells in by_approach(measured).items() if len(cells) >= FEWEST_CELLS}
     if not enough:
         raise BadInput(
             f"no approach has {FEWEST_CELLS} measured cells; measure more sizes, partitions, threads or"
             " delays"
         )
     return [fit_approach(name, cells) for name, cells in sorted(enough.items())]
+
+
+def by_approach(measured: Measured) -> dict[str, list[Cell]]:
+    """The cells of each approach."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in measured.cells:
+        cells.setdefault(cell.approach, []).append(cell)
+    return cells
 
 
 def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
@@ -106,7 +112,7 @@ def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
     finished = [problem.minimise(place, limit, FINE) for _, place, limit, _ in tried[:FINISHED]]
     _, place, eager_below, jacobian = min(finished, key=lambda one: one[0])
     logs = problem.logs(place, eager_below)
-    error = max(LEAST_ERROR, 1.4826 * float(np.median(np.abs(logs))))
+    error = float(np.clip(1.4826 * np.median(np.abs(logs)), LEAST_ERROR, MOST_ERROR))
     scale = max(1.0, error / float(np.median(problem.errors)))
     spread = scale * np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
     low, high = (_costs(place + sign * Z95 * spread, eager_below) for sign in (-1, 1))
@@ -168,7 +174,7 @@ class _Problem:
         return np.array([*logs, *np.zeros(SHARES)])
 
     def eager_limits(self) -> list[int]:
-        """The sizes from which messages may use rendezvous: 0 (all), measured ones, and none."""
+        """The sizes from which messages may use rendezvous: measured ones, and INT32_MAX (none)."""
         sizes = {
             cell.total_bytes // count
             for cell in self._cells

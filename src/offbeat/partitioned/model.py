@@ -26,8 +26,9 @@ def pipelined_s(ready_s: Times, occupied_s: ArrayLike, latency_s: float = 0.0) -
     remaining_s = np.cumsum(occupied_s[..., ::-1], axis=-1)[..., ::-1]
     in_order_s = np.take_along_axis(ready_s, order, axis=-1)
     # The recursion's closed form: some message finds the link free, and all later ones follow it at once.
-    sent_s = np.max(in_order_s + remaining_s, axis=-1)
-    return np.asarray(sent_s - in_order_s[..., -1] + latency_s)
+    # Times are relative to the last ready message: they must not vanish beside a ready time of hours.
+    sent_s = np.max(in_order_s - in_order_s[..., -1:] + remaining_s, axis=-1)
+    return np.asarray(sent_s + latency_s)
 
 
 def aggregated(ready_s: Times, partition_bytes: float, messages: int) -> tuple[Times, Times]:

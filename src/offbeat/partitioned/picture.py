@@ -41,7 +41,9 @@ def picture(
     check_picture_path(file)
     figure = Figure(figsize=(4.4 * len(per_thread) + 0.6, 4.0), layout="constrained")
     figure.suptitle(
-        f"{between.label}: gain of one message a partition; above 1, a single message is slower", fontsize=10
+        f"{between.label}: gain of one message a partition; above 1, a single message is slower",
+        fontsize=10,
+        parse_math=False,
     )
     all_axes = figure.subplots(1, len(per_thread), squeeze=False)[0]
     for axes, number in zip(all_axes, per_thread, strict=True):

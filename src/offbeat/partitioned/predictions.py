@@ -70,7 +70,10 @@ class GivenDelays(Struct, frozen=True, kw_only=True):
     skew_s: float
 
     def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
-        """The delays, whatever the partitions' size. Raises BadInput for another number of delays."""
+        """The delays, whatever the partitions' size. Raises BadInput for another number of delays, and for
+        node_delayed."""
+        if self.name == "node_delayed":
+            raise BadInput("'node_delayed' delays processes, not partitions; take another shape")
         partitions = threads * partitions_per_thread
         delays_s = _delays_of(self.name, partitions, self.skew_s)
         if delays_s.shape[1] != partitions:

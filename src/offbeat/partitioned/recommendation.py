@@ -1,7 +1,7 @@
 """Recommendations: which approach, how many partitions and messages, and the gain over a single message.
 
 Every option has a time with a 95% interval. A measured cell counts first. Otherwise the fitted costs predict
-the time, corrected by what nearby cells differ from their own predictions (a Gaussian process over sizes,
+the time, corrected by the errors of the predictions for nearby cells (a Gaussian process over sizes,
 partitions, threads, messages and delays, with fixed length scales), as far as results are given.
 """
 
@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import (
-    DEFAULT_MESSAGE_BYTES,
+    MOST_MESSAGES,
     SINGLE,
-    approach_time_s,
     message_counts,
+    messages_of_bytes,
+    threads_of_partitions,
+    time_s,
 )
-from offbeat.partitioned.fit import Z95, Fit, fit, fit_of, predicted_s
+from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.predictions import ReadySource
 from offbeat.platform.schema import PlatformFile
 from offbeat.study.algorithm import LEARNED, OWN
+from offbeat.units import counted
 
 MEASURED, MODEL, EXTRAPOLATED = "measured", "model", "extrapolated"
 
@@ -51,11 +54,16 @@ LEAST_NOISE = 0.02
 
 
 class Message(Struct, frozen=True, eq=False, kw_only=True):
-    """A message to be sent: ready times of its partitions in seconds, (trials, partitions)."""
+    """A message to be sent: ready times of its partitions in seconds, (trials, partitions).
+
+    ``planned_s`` are the ready times without the lateness of threads, if that is known: a measured cell has
+    the same message if it has these.
+    """
 
     total_bytes: int
     threads: int
     ready_s: Times
+    planned_s: Times | None = None
 
     @property
     def partitions(self) -> int:
@@ -67,9 +75,10 @@ class Option(Struct, frozen=True, kw_only=True):
     """A way of sending a message, and its time after the last ready partition with its 95% interval.
 
     A measured time is the measured one. Of a predicted time, whose logarithm has a normal distribution, it is
-    the expectation, so that an uncertain option must be faster by more than a certain one. ``setting`` is the number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is
-    their number (of a learned one the largest). ``gain`` is the time of a single message divided by this
-    time. ``rests_on`` is ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
+    the expectation, so that an uncertain option must be faster by more than a certain one. ``setting`` is the
+    number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is their number (the
+    largest, if it is learned). ``gain`` is the time of a single message divided by this time. ``rests_on`` is
+    ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
     """
 
     approach: str
@@ -91,13 +100,17 @@ class Option(Struct, frozen=True, kw_only=True):
 
 
 class Recommendation(Struct, frozen=True, kw_only=True):
-    """The options, the best first; the recommendation is the first."""
+    """The options, the best first; the recommendation is the first.
+
+    ``too_few`` has the measured cells of each approach that has too few of them to be an option.
+    """
 
     total_bytes: int
     threads: int
     delay_s: float
     source: str
     options: list[Option]
+    too_few: dict[str, int]
 
     @property
     def best(self) -> Option:
@@ -121,18 +134,19 @@ class Adviser:
     ):
         self.fits = {one.approach: one for one in fits}
         self.noise_s, self.source = noise_s, source
-        self._cells: dict[str, list[Cell]] = {}
-        for cell in measured.cells if measured else []:
-            self._cells.setdefault(cell.approach, []).append(cell)
+        self._cells = by_approach(measured) if measured else {}
+        self.too_few = {name: len(cells) for name, cells in self._cells.items() if name not in self.fits}
         self._corrections = {
             name: _Correction(self.fits[name], cells)
             for name, cells in self._cells.items()
             if name in self.fits
         }
         if SINGLE not in self.fits:
-            raise BadInput(
-                "the approach single was not measured, so that no gain can be predicted; measure it"
+            cases = counted(len(self._cells.get(SINGLE, [])), "measured case")
+            found = (
+                f"the approach single has {cases}" if measured else "there are no costs of a single message"
             )
+            raise BadInput(f"{found}, so that no gain can be predicted; measure {FEWEST_CELLS} cases or more")
 
     def option(self, message: Message, approach: str, setting: int, per_thread: int) -> Option:
         """The time of one way of sending; the gain is that of :func:`with_gains`."""
@@ -157,10 +171,10 @@ class Adviser:
             return cell.time_s, float(np.log(cell.high_s / cell.low_s)) / (2 * Z95), MEASURED
         fitted = self.fits[approach]
         ready_s = message.ready_s
-        time_s = float(
-            approach_time_s(
-                fitted.costs, approach, ready_s, message.total_bytes, message.threads, setting
-            ).mean()
+        # The mean of each number of messages, and then the best: a learned number is the same in all trials.
+        predicted_s = min(
+            float(time_s(fitted.costs, ready_s, message.total_bytes, message.threads, count).mean())
+            for count in message_counts(approach, message.partitions, message.total_bytes, setting)
         )
         correction = self._corrections.get(approach)
         shift, spread = 0.0, fitted.error
@@ -171,12 +185,12 @@ class Adviser:
             and fitted.partitions[0] <= message.partitions <= fitted.partitions[1]
             and fitted.threads[0] <= message.threads <= fitted.threads[1]
         )
-        return time_s * float(np.exp(shift)), spread, MODEL if is_inside else EXTRAPOLATED
+        return predicted_s * float(np.exp(shift)), spread, MODEL if is_inside else EXTRAPOLATED
 
     def _measured(self, message: Message, approach: str, setting: int) -> Cell | None:
         """The measured cell of this message, if there is one."""
-        ready_s = message.ready_s.mean(axis=0)
-        ready_s = ready_s - ready_s.min()
+        ready_s = message.ready_s if message.planned_s is None else message.planned_s
+        ready_s = ready_s - ready_s.min(axis=-1, keepdims=True)
         for cell in self._cells.get(approach, []):
             is_same = (cell.total_bytes, cell.partitions, cell.threads) == (
                 message.total_bytes,
@@ -258,37 +272,41 @@ def adviser_of_platform(platform: PlatformFile) -> Adviser:
         )
     listed = platform.partitioned
     mean_s, deviation_s = (float(np.median([one.noise[place] for one in listed])) for place in range(2))
-    source = f"{listed[0].source}, {listed[0].date}"
+    source = ", ".join(filter(None, (listed[0].source, listed[0].date)))
     return Adviser([fit_of(one) for one in listed], None, (mean_s, deviation_s), source)
 
 
-def messages_of(
+def message_of(
     source: ReadySource, total_bytes: int, threads: int, per_thread: int, noise_s: tuple[float, float]
 ) -> Message:
-    """A message with the ready times of ``source`` and the noise of the machine's threads."""
+    """A message with the ready times of ``source`` and the lateness of the machine's threads."""
     partitions = threads * per_thread
-    ready_s = source.ready_s(threads, per_thread, total_bytes / partitions)[:MOST_TRIALS]
-    return Message(total_bytes=total_bytes, threads=threads, ready_s=_late(ready_s, noise_s))
+    planned_s = source.ready_s(threads, per_thread, total_bytes / partitions)
+    if len(planned_s) > MOST_TRIALS:  # evenly spaced ones: the first calls of a replay are often a start-up
+        planned_s = planned_s[np.linspace(0, len(planned_s) - 1, MOST_TRIALS).astype(int)]
+    ready_s = _late(planned_s, threads, noise_s)
+    return Message(total_bytes=total_bytes, threads=threads, ready_s=ready_s, planned_s=planned_s)
 
 
-def _late(ready_s: Times, noise_s: tuple[float, float]) -> Times:
-    """The ready times with the lateness of threads; random where it varies."""
+def _late(planned_s: Times, threads: int, noise_s: tuple[float, float]) -> Times:
+    """The ready times with the lateness of each thread; random where it varies."""
     mean_s, deviation_s = noise_s
     if not deviation_s:
-        return ready_s
-    trials = np.resize(np.arange(len(ready_s)), MOST_TRIALS)
+        return planned_s
+    trials = np.resize(np.arange(len(planned_s)), MOST_TRIALS)
     generator = np.random.default_rng(SEED)
-    lateness_s = generator.normal(mean_s, deviation_s, (MOST_TRIALS, ready_s.shape[-1]))
-    return ready_s[trials] + np.maximum(lateness_s, 0.0)
+    lateness_s = np.maximum(generator.normal(mean_s, deviation_s, (MOST_TRIALS, threads)), 0.0)
+    return planned_s[trials] + lateness_s[:, threads_of_partitions(planned_s.shape[-1], threads)]
 
 
 def settings(approach: str, message: Message) -> list[int]:
     """The numbers of messages that are compared: of offbeat's own library the default and powers of two."""
     if approach != OWN:
         return [0]
-    powers = [2**power for power in range(min(message.partitions, 1024).bit_length())]
+    most = min(message.partitions, MOST_MESSAGES)
     default = message_counts(OWN, message.partitions, message.total_bytes)[0]
-    return [0, *(count for count in [*powers, message.partitions] if count != default)]
+    counts = sorted({2**power for power in range(most.bit_length())} | {most})
+    return [0, *(count for count in counts if count != default)]
 
 
 def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recommendation:
@@ -302,16 +320,17 @@ def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recomme
         options += [
             adviser.option(message, approach, setting, per_thread)
             for approach in adviser.fits
-            for setting in dict.fromkeys(settings(approach, message))
+            for setting in settings(approach, message)
         ]
     assert last is not None
-    single = min((one for one in options if one.approach == SINGLE), key=lambda one: one.time_s)
+    single = min(_known([one for one in options if one.approach == SINGLE]), key=lambda one: one.time_s)
     return Recommendation(
         total_bytes=last.total_bytes,
         threads=last.threads,
         delay_s=float(np.ptp(last.ready_s, axis=-1).mean()),
         source=adviser.source,
         options=ranked([with_gain(one, single) for one in options]),
+        too_few=adviser.too_few,
     )
 
 
@@ -330,14 +349,20 @@ def ranked(options: Sequence[Option]) -> list[Option]:
     """The best option, then the others by their time. Of options as fast as the fastest, the one with the
     fewest messages is the best; an extrapolated one only if all are."""
     by_time = sorted(options, key=lambda one: one.time_s)
-    known = [one for one in by_time if one.rests_on != EXTRAPOLATED] or by_time
+    known = _known(by_time)
     fastest = [one for one in known if one.time_s <= known[0].time_s * (1 + TIE)]
     best = min(fastest, key=lambda one: (one.messages, one.approach != SINGLE, one.approach == LEARNED))
     return [best, *(one for one in by_time if one is not best)]
 
 
-def message_bytes(option: Option, total_bytes: int) -> int:
-    """The value of ``offbeat_message_bytes`` that gives the option's number of messages."""
-    if option.approach != OWN or not option.setting:
-        return DEFAULT_MESSAGE_BYTES
-    return max(1, total_bytes // option.setting)
+def _known(options: Sequence[Option]) -> Sequence[Option]:
+    """The options that are not extrapolated; all, if all are."""
+    return [one for one in options if one.rests_on != EXTRAPOLATED] or options
+
+
+def message_bytes(option: Option, total_bytes: int, threads: int) -> int | None:
+    """The value of ``offbeat_message_bytes`` that gives the option's number of messages; None if there is
+    none."""
+    size = max(1, total_bytes // option.messages)
+    partitions = threads * option.partitions_per_thread
+    return size if messages_of_bytes(partitions, total_bytes, size) == option.messages else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from offbeat.partitioned.costs import SINGLE
-from offbeat.partitioned.fit import Fit
+from offbeat.partitioned.fit import FEWEST_CELLS, Fit
 from offbeat.partitioned.predictions import Prediction
 from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
 from offbeat.study.algorithm import LEARNED, OWN
@@ -66,11 +66,12 @@ def recommendation_sentences(recommendation: Recommendation) -> Iterator[str]:
     best = recommendation.best
     yield f"Recommendation: {_what(best)}, with {counted(best.partitions_per_thread, 'partition')} a thread."
     if best.approach == OWN and best.setting:
-        size = message_bytes(best, recommendation.total_bytes)
-        yield f"Set offbeat_messages = {best.setting}, or offbeat_message_bytes = {size}."
+        size = message_bytes(best, recommendation.total_bytes, recommendation.threads)
+        alternative = f", or offbeat_message_bytes = {size}" if size else ""
+        yield f"Set offbeat_messages = {best.setting}{alternative}."
     interval = f"95% interval {best.gain_low:.2f} to {best.gain_high:.2f}"
     if best.approach == SINGLE:
-        yield "No way of sending in partitions is expected to be faster than a single message."
+        yield _no_gain(recommendation)
     elif best.is_gain:
         yield f"Expected gain over a single message: {best.gain:.2f} ({interval})."
     elif best.gain > 1:
@@ -78,6 +79,23 @@ def recommendation_sentences(recommendation: Recommendation) -> Iterator[str]:
     else:
         yield f"It is not expected to gain over a single message: {best.gain:.2f} ({interval})."
     yield f"This rests on {_basis(best)} ({recommendation.source})."
+    if recommendation.too_few:
+        yield too_few_sentence(recommendation.too_few)
+
+
+def too_few_sentence(too_few: Mapping[str, int]) -> str:
+    """Which approaches have too few measured cells."""
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(too_few.items()))
+    return f"Left out, with fewer than {FEWEST_CELLS} measured cases: {listed}."
+
+
+def _no_gain(recommendation: Recommendation) -> str:
+    faster = [one for one in recommendation.options if one.gain > 1]
+    if not faster:
+        return "No way of sending in partitions is expected to be faster than a single message."
+    if all(one.rests_on == EXTRAPOLATED for one in faster):
+        return "Only extrapolated ways of sending are expected to be faster: measure messages like this one."
+    return "No way of sending in partitions is expected to be faster than a single message by more than 1%."
 
 
 def _what(best: Option) -> str:

@@ -197,6 +197,9 @@ class RanksSection(Section, frozen=True, kw_only=True):
 Share = Annotated[float, Meta(ge=0, le=1)]
 Cost = Annotated[float, Meta(ge=0)]
 
+MOST_ERROR = 3.0
+"""Of predicted times: a factor of 20."""
+
 
 class PartitionedSection(Section, frozen=True, kw_only=True):
     """The costs of messages in partitions by one approach, as 'offbeat partitioned fit' writes them.
@@ -205,62 +208,57 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
     """
 
     approach: Annotated[str, Meta(description="the approach, as in studies: single, many, offbeat, ...")]
-    source: Annotated[str, Meta(description="source of the costs")] = ""
+    source: Annotated[str, Meta(description="source of the costs")]
     date: Annotated[str, Meta(description="day of the measurements")] = ""
     latency: Annotated[
         list[Seconds], Meta(description="seconds from the last byte's departure to the end of the message")
-    ] = field(default_factory=list)
+    ]
     message: Annotated[
         list[Seconds],
         Meta(description="seconds for which each eager message occupies the path besides its bytes"),
-    ] = field(default_factory=list)
+    ]
     partition: Annotated[
         list[Seconds], Meta(description="seconds to mark a partition: an atomic operation and the call")
-    ] = field(default_factory=list)
+    ]
     contention: Annotated[
         list[Cost],
         Meta(description="share by which each further thread lengthens the costs of messages and partitions"),
-    ] = field(default_factory=list)
+    ]
     eager_below: Annotated[
         Size, Meta(description="smaller messages use the eager protocol, others rendezvous")
-    ] = 0
-    eager_bandwidth: Annotated[list[Rate], Meta(description="bytes per second of eager messages")] = field(
-        default_factory=list
-    )
+    ]
+    eager_bandwidth: Annotated[list[Rate], Meta(description="bytes per second of eager messages")]
     rendezvous_latency: Annotated[
         list[Seconds], Meta(description="seconds that the rendezvous protocol adds to the latency")
-    ] = field(default_factory=list)
+    ]
     rendezvous_message: Annotated[
         list[Seconds],
         Meta(description="seconds for which each rendezvous message occupies the path besides its bytes"),
-    ] = field(default_factory=list)
-    rendezvous_bandwidth: Annotated[
-        list[Rate], Meta(description="bytes per second of rendezvous messages")
-    ] = field(default_factory=list)
+    ]
+    rendezvous_bandwidth: Annotated[list[Rate], Meta(description="bytes per second of rendezvous messages")]
     eager_progress: Annotated[
         list[Share],
         Meta(
             description="share of the time before the last ready partition in which earlier eager messages"
             " move: 0 where the library sends nothing while the program computes"
         ),
-    ] = field(default_factory=list)
-    rendezvous_progress: Annotated[list[Share], Meta(description="the same share of rendezvous messages")] = (
-        field(default_factory=list)
-    )
+    ]
+    rendezvous_progress: Annotated[list[Share], Meta(description="the same share of rendezvous messages")]
     noise: Annotated[
         list[Seconds],
         Meta(description="mean and standard deviation of the lateness of threads, in seconds"),
-    ] = field(default_factory=list)
-    error: Annotated[Cost, Meta(description="typical relative error of these costs' predictions")] = 0.0
-    sizes: Annotated[list[Size], Meta(description="smallest and largest message of the measurements")] = (
-        field(default_factory=list)
-    )
+    ]
+    error: Annotated[
+        float,
+        Meta(gt=0, le=MOST_ERROR, description="typical error of the logarithm of predicted times"),
+    ]
+    sizes: Annotated[list[Size], Meta(description="smallest and largest message of the measurements")]
     partitions: Annotated[
         list[Number], Meta(description="smallest and largest number of partitions of the measurements")
-    ] = field(default_factory=list)
+    ]
     threads: Annotated[
         list[Number], Meta(description="smallest and largest number of threads of the measurements")
-    ] = field(default_factory=list)
+    ]
 
 
 class PlatformFile(Section, frozen=True, kw_only=True):

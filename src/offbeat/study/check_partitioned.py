@@ -21,11 +21,13 @@ MAX_PARTITIONS, MAX_THREADS = 65536, 1024
 def check_partitioned(tree: Tree, faults: Faults) -> None:
     """Add the faults of every ``[[partitioned]]``, and of a study that measures nothing or two things."""
     sections = list(valid_items(tree["partitioned"]))
-    if not sections and tree["collective"] == []:
+    if tree["partitioned"] == [] and tree["collective"] == []:
         faults.add(
             (), "it has no [[collective]] and no [[partitioned]]; add a section that says what is measured"
         )
     if not sections:
+        if tree["partitioned"] != []:  # its own faults say what is wrong
+            return
         if tree["skew"] is not INVALID and tree["skew"]["policy"] == "rate":
             faults.add(("skew", "policy"), "the policy rate is for partitioned messages; take another policy")
         return

@@ -298,14 +298,49 @@ static void exchange_nonblocking(void) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void probe(void) {
+    if (rank == 1)
+        MPI_Probe(0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    exchange_blocking();
+}
+
+static void exchange_matched(void) {
+    MPI_Message message;
+    if (rank == 0) {
+        MPI_Ssend(NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Mprobe(0, 2, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(NULL, 0, MPI_INT, &message, MPI_STATUS_IGNORE);
+}
+
 static void collective(void) {
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void create_group(void) {
+    MPI_Group all;
+    MPI_Comm created;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_create_group(MPI_COMM_WORLD, all, 2, &created);
+    MPI_Comm_free(&created);
+    MPI_Group_free(&all);
+}
+
+static void create_intercomm(void) {
+    MPI_Comm created;
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 2, &created);
+    MPI_Comm_free(&created);
 }
 
 static void blocked_calls(void) {
     blocked(exchange_nonblocking);
     blocked(exchange_blocking);
+    blocked(probe);
+    blocked(exchange_matched);
     blocked(collective);
+    blocked(create_group);
+    blocked(create_intercomm);
 }
 
 const struct named_scenario scenarios[] = {
