@@ -340,6 +340,9 @@ static void blocked_calls(void) {
     blocked(exchange_matched);
     blocked(collective);
     blocked(create_group);
+}
+
+static void blocked_in_intercomm_create(void) {
     blocked(create_intercomm);
 }
 
@@ -352,5 +355,6 @@ const struct named_scenario scenarios[] = {
     {"other_messages", other_messages},
     {"early", early},
     {"blocked_calls", blocked_calls},
+    {"blocked_in_intercomm_create", blocked_in_intercomm_create},
     {NULL, NULL},
 };
