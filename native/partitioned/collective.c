@@ -158,7 +158,7 @@ static void contribute(offbeat_partitioned_request *request, int message) {
         add(request, message);
 }
 
-static void contribute_news(offbeat_partitioned_request *request) {
+static void contribute_ready(offbeat_partitioned_request *request) {
     collective *of = request->collective;
     const unsigned ready = atomic_load_explicit(&of->groups_ready, memory_order_acquire);
     if (ready == of->groups_checked)
@@ -218,7 +218,7 @@ static void progress(offbeat_partitioned_request *request) {
     if (!atomic_load_explicit(&request->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(request))
         return;
-    contribute_news(request);
+    contribute_ready(request);
     test_messages(request);
     const int has_failed = atomic_load_explicit(&request->failure, memory_order_relaxed) != MPI_SUCCESS;
     if (has_failed)

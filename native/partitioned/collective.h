@@ -51,7 +51,7 @@ typedef struct offbeat_partitioned_collective {
     MPI_Status *statuses; /**< request->statuses points to them, too */
     int capacity;
     atomic_uint groups_ready; /**< number of groups that became ready, over all iterations */
-    unsigned groups_checked;  /**< that were looked at */
+    unsigned groups_checked;  /**< groups_ready at the last check */
     atomic_int markers;       /**< threads that mark a group at the moment */
 } offbeat_partitioned_collective;
 

@@ -9,10 +9,10 @@
  *   - offbeat_pready marks a partition of the root's buffer (broadcast), or of the own contribution
  *     (allreduce: every process marks every partition, in any order). The buffer of a marked partition must
  *     not be changed before the completion.
- *   - offbeat_parrived tells whether a partition of the result has arrived: it can be read then. At the root
- * of a broadcast it is true when the partition has been handed over.
- *   - Completion means that the whole result has arrived, and that all that this process had to forward has
- * left. The status is empty.
+ *   - offbeat_parrived tells whether a partition of the result has arrived: it can be read then. At the
+ *     root of a broadcast it is true when the partition has been handed over.
+ *   - Completion means that the whole result has arrived, and that all that this process had to forward
+ *     has left. The status is empty.
  *
  * A process forwards messages in calls of the functions of offbeat/partitioned.h, with any request, and in
  * the progress thread. A process that computes without such calls holds the others up.
@@ -30,8 +30,8 @@
  *
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
  *     default: all bytes divided by 128, or by the number of processes if that is larger, but at least 32768.
- *     Smaller partitions travel together, when the last of them is ready; larger ones are divided. A
- * collective has at most 1024 messages.
+ *     Smaller partitions share a message, which leaves when the last of them is ready; larger ones are
+ *     divided. A collective has at most 1024 messages.
  *   - `offbeat_lane`: as for sends.
  *   - `offbeat_fanout`: of a broadcast: to how many processes each one forwards. 1: a chain, which has the
  *     largest bandwidth; larger: a tree, which has fewer hops. Default: the fan-out f from 1 to 8 that needs

@@ -149,9 +149,9 @@ def modelled_approach(
 ) -> tuple[str, int] | None:
     """The approach and the number of messages of the model for a measured algorithm.
 
-    ``environment`` has the settings of messages in the study's environment, for which parameters are
-    substituted. As in the library, ``messages`` takes precedence over ``message_bytes``, wherever it is set.
-    None for settings that the model does not have, such as lanes.
+    ``environment`` has the settings of messages in the study's environment, which parameters override. As in
+    the library, ``messages`` takes precedence over ``message_bytes``, wherever each is set. None for settings
+    that the model does not have, such as lanes.
     """
     approach, parameters = split_name(name)
     if approach == OWN:
