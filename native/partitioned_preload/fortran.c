@@ -134,6 +134,11 @@ PROCEDURE(probe, const fint *source, const fint *tag, const MPI_Comm *comm, MPI_
     set_code(code, MPI_Probe(*source, *tag, *comm, status_of(status)));
 }
 
+PROCEDURE(mprobe, const fint *source, const fint *tag, const MPI_Comm *comm, MPI_Message *message,
+          MPI_Status *status, fint *code) {
+    set_code(code, MPI_Mprobe(*source, *tag, *comm, message, status_of(status)));
+}
+
 /* The partitions are const in the headers of some libraries only. */
 int offbeat_preload_pready_list(int length, const int partitions[],
                                 MPI_Request request) __asm__("MPI_Pready_list");

@@ -26,14 +26,15 @@ PARTITIONED_PRELOAD = {
     *("Init", "Init_thread", "Finalize"),
     *("Psend_init", "Precv_init", "Pready", "Pready_range", "Pready_list", "Parrived", "Start", "Startall"),
     *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
-    *("Request_free", "Request_get_status", "Cancel", "Recv", "Send", "Ssend", "Sendrecv", "Probe"),
+    *("Request_free", "Request_get_status", "Cancel", "Recv", "Send", "Ssend", "Rsend", "Sendrecv"),
+    *("Probe", "Mprobe", "Mrecv"),
     *("Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type"),
     *("Comm_create", "Comm_create_group", "Intercomm_create", "Intercomm_merge", "Cart_create", "Cart_sub"),
     *("Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"),
 }
 """Beside the blocking collectives, which are in native/collectives/collectives.def."""
 
-BY_C = {"Psend_init", "Precv_init", "Recv", "Send", "Ssend", "Sendrecv", "Probe"}
+BY_C = {"Psend_init", "Precv_init", "Recv", "Mrecv", "Send", "Ssend", "Rsend", "Sendrecv"}
 """Those whose procedures of mpi_f08 call the functions of C, or that are replaced in C only."""
 
 LINKED_TOGETHER = [
@@ -127,7 +128,8 @@ def test_the_partitioned_preload_library_exports_the_functions_that_it_replaces(
     table = (SOURCES / "collectives/collectives.def").read_text(encoding="utf-8")
     collectives = set(re.findall(r"^OFFBEAT_\w*COLLECTIVE\((\w+),", table, re.MULTILINE))
     expected = {f"MPI_{name}" for name in PARTITIONED_PRELOAD | collectives}
-    expected |= {f"mpi_{name.lower()}_f08_" for name in PARTITIONED_PRELOAD - BY_C}
+    procedures = PARTITIONED_PRELOAD - BY_C | {"Barrier"}
+    expected |= {f"mpi_{name.lower()}_f08_" for name in procedures}
     assert exported(library(plain_install, "liboffbeat-partitioned-preload.so")) == expected
 
 

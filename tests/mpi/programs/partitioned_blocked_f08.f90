@@ -9,10 +9,11 @@ program partitioned_blocked
     type(MPI_Group) :: all
     type(MPI_Comm) :: created
     type(MPI_Request) :: request
+    type(MPI_Message) :: message
     call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
     call MPI_Comm_group(MPI_COMM_WORLD, all)
-    do call_number = 1, 4
+    do call_number = 1, 5
         numbers = 0
         if (rank == 1) then
             call MPI_Precv_init(numbers, 2, elements, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, request)
@@ -51,6 +52,13 @@ contains
         case (4)
             call MPI_Comm_dup(MPI_COMM_WORLD, created)
             call MPI_Comm_free(created)
+        case (5)
+            if (rank == 0) then
+                call MPI_Ssend(i, 0, MPI_INTEGER, 1, 2, MPI_COMM_WORLD)
+            else
+                call MPI_Mprobe(0, 2, MPI_COMM_WORLD, message, MPI_STATUS_IGNORE)
+                call MPI_Mrecv(i, 0, MPI_INTEGER, message, MPI_STATUS_IGNORE)
+            end if
         end select
     end subroutine
 end program
