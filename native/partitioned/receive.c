@@ -66,8 +66,8 @@ static void match(offbeat_partitioned_request *receive) {
     offbeat_partitioned_note_failure(receive, rc);
 }
 
-/* Sends the reply to the setup, once: after the first test of the first iteration's messages, at the second
- * start, or before the request is freed. It must not delay the data. */
+/* Sends the reply to the setup, once: while the first iteration waits for its data, at the second start, or
+ * before the request is freed. It must not delay the data. */
 static void answer(offbeat_partitioned_request *receive) {
     if (receive->has_answered || receive->match_failure != MPI_SUCCESS)
         return;
@@ -248,7 +248,8 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, 
         post(receive);
     if (receive->is_matched && !offbeat_partitioned_is_complete(receive)) {
         test_messages(receive, partition);
-        answer(receive);
+        if (!offbeat_partitioned_is_complete(receive))
+            answer(receive);
     }
 }
 
