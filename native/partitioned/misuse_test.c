@@ -173,18 +173,19 @@ static void null_requests_and_pointers_are_refused(MPI_Errhandler handler) {
 
 /* --- different amounts of data --- */
 
-/* Every iteration of the receive fails; the send, which has a message for each of its partitions, fails as
- * soon as it knows. Nobody waits forever, and the receiver's buffer is untouched. */
-static void different_amounts_fail_on_both_sides(int partitions, int send_count, int receive_count) {
+/* Every iteration of the receive fails. The send fails as soon as the receiver's refusal has reached it. No
+ * process hangs, and the receiver's buffer is not changed. */
+static void different_amounts_fail_on_both_sides(const char *messages, int partitions, int send_count,
+                                                 int receive_count) {
     enum { ITERATIONS = 20, RECEIVED = 8 };
-    const int longest =
-        RECEIVED * (receive_count + 1) + partitions * send_count; /* room for either, and for an empty one */
+    const int sent = partitions * send_count, received = RECEIVED * receive_count;
+    const int longest = sent > received ? sent : received;
     char *out = calloc((size_t)longest, 1), *in = calloc((size_t)longest, 1);
     offbeat_prequest send, receive;
     int failures = 0;
     MPI_Info info;
     MPI_Info_create(&info);
-    MPI_Info_set(info, "offbeat_messages", "64");
+    MPI_Info_set(info, "offbeat_messages", messages);
     offbeat_psend_init(out, partitions, send_count, MPI_CHAR, right, 1, comm, info, &send);
     offbeat_precv_init(in, RECEIVED, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL, &receive);
     MPI_Info_free(&info);
@@ -302,12 +303,14 @@ int main(int argc, char **argv) {
     communicators_must_be_attached_with_valid_settings();
     wrong_calls_change_nothing();
     null_requests_and_pointers_are_refused(handler);
-    different_amounts_fail_on_both_sides(8, 10, 11);
-    different_amounts_fail_on_both_sides(8, 0, 11);
-    different_amounts_fail_on_both_sides(8, 11, 0);
-    different_amounts_fail_on_both_sides(2, 1000, 1000);
-    different_amounts_fail_on_both_sides(32, 1000, 10);
-    different_amounts_fail_on_both_sides(4, 300000, 200000);
+    different_amounts_fail_on_both_sides("1", 8, 10, 11);
+    different_amounts_fail_on_both_sides("1", 8, 0, 11);
+    different_amounts_fail_on_both_sides("1", 8, 11, 0);
+    different_amounts_fail_on_both_sides("1", 8, 150000, 100000);
+    different_amounts_fail_on_both_sides("64", 8, 10, 11);
+    different_amounts_fail_on_both_sides("64", 2, 1000, 1000);
+    different_amounts_fail_on_both_sides("64", 32, 1000, 10);
+    different_amounts_fail_on_both_sides("64", 4, 300000, 200000);
     if (provided == MPI_THREAD_MULTIPLE) {
         use_all_cores();
         one_of_two_threads_marks_a_partition("1");

@@ -21,29 +21,23 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, status) : rc;
 }
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    MPI_Request request;
-    if (!offbeat_preload_must_progress())
-        return NEXT(MPI_Send)(buffer, count, datatype, dest, tag, comm);
-    int rc = NEXT(MPI_Isend)(buffer, count, datatype, dest, tag, comm, &request);
-    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
-}
+/* Parameter lists cannot be put in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
 
-int MPI_Ssend(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    MPI_Request request;
-    if (!offbeat_preload_must_progress())
-        return NEXT(MPI_Ssend)(buffer, count, datatype, dest, tag, comm);
-    int rc = NEXT(MPI_Issend)(buffer, count, datatype, dest, tag, comm, &request);
-    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
-}
+#define SEND(symbol, nonblocking)                                                                            \
+    int symbol(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {     \
+        MPI_Request request;                                                                                 \
+        if (!offbeat_preload_must_progress())                                                                \
+            return NEXT(symbol)(buffer, count, datatype, dest, tag, comm);                                   \
+        int rc = NEXT(nonblocking)(buffer, count, datatype, dest, tag, comm, &request);                      \
+        return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;                   \
+    }
 
-int MPI_Rsend(const void *buffer, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-    MPI_Request request;
-    if (!offbeat_preload_must_progress())
-        return NEXT(MPI_Rsend)(buffer, count, datatype, dest, tag, comm);
-    int rc = NEXT(MPI_Irsend)(buffer, count, datatype, dest, tag, comm, &request);
-    return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, MPI_STATUS_IGNORE) : rc;
-}
+SEND(MPI_Send, MPI_Isend)
+SEND(MPI_Ssend, MPI_Issend)
+SEND(MPI_Rsend, MPI_Irsend)
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 int MPI_Mrecv(void *buffer, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status) {
     MPI_Request request;

@@ -36,6 +36,17 @@ from offbeat.toml.write import toml_text
 
 NO_NOISE = (0.0, 0.0)
 
+ONE_MESSAGE = Option(
+    approach="single",
+    setting=0,
+    messages=1,
+    partitions_per_thread=1,
+    time_s=1.0,
+    low_s=1.0,
+    high_s=1.0,
+    rests_on="model",
+)
+
 
 def fitted(approach: str, costs: Costs = COSTS) -> Fit:
     ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2)}
@@ -162,16 +173,7 @@ def test_the_time_of_an_option_is_its_expectation() -> None:
 
 
 def test_of_equally_fast_options_the_one_with_fewer_messages_is_advised() -> None:
-    few = Option(
-        approach="single",
-        setting=0,
-        messages=1,
-        partitions_per_thread=1,
-        time_s=1.005,
-        low_s=1.0,
-        high_s=1.01,
-        rests_on="model",
-    )
+    few = replace(ONE_MESSAGE, time_s=1.005, high_s=1.01)
     lots = replace(few, approach="many", messages=16, time_s=1.0)
     assert [one.approach for one in ranked([lots, few])] == ["single", "many"]
     guessed = replace(lots, time_s=0.5, rests_on="extrapolated")
@@ -198,16 +200,7 @@ def test_a_message_size_is_advised_where_one_gives_the_number_of_messages(
     threads: int, alternative: str
 ) -> None:
     """6 partitions of 1 MiB in messages of any size are never 4 messages."""
-    only = Option(
-        approach="offbeat",
-        setting=4,
-        messages=4,
-        partitions_per_thread=1,
-        time_s=1e-3,
-        low_s=1e-3,
-        high_s=1e-3,
-        rests_on="model",
-    )
+    only = replace(ONE_MESSAGE, approach="offbeat", setting=4, messages=4)
     recommendation = Recommendation(
         total_bytes=6 * 2**20, threads=threads, delay_s=0, source="", options=[only], too_few={}
     )
@@ -254,16 +247,7 @@ def test_an_extrapolated_single_message_is_no_baseline() -> None:
 
 
 def test_extrapolated_options_that_are_faster_are_mentioned() -> None:
-    best = Option(
-        approach="single",
-        setting=0,
-        messages=1,
-        partitions_per_thread=1,
-        time_s=1.0,
-        low_s=1.0,
-        high_s=1.0,
-        rests_on="model",
-    )
+    best = ONE_MESSAGE
     guessed = replace(best, approach="many", messages=16, time_s=0.5, gain=2.0, rests_on="extrapolated")
     close = replace(best, approach="many", messages=2, time_s=0.995, gain=1.005)
     for others, sentence in (

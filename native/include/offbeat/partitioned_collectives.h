@@ -23,8 +23,8 @@
  * process, with a sentence that names a rank. Datatypes of a broadcast may differ. An operation must exist as
  * long as the request, and so must the datatype of a user-defined operation, which gets the handle that the
  * caller gave. Other datatypes may be freed. Operations are applied by MPI_Reduce_local, whose errors go to
- * the error handler of MPI_COMM_WORLD or MPI_COMM_SELF: one of these must not abort, if a program is to get
- * the error that a predefined operation is not defined for the datatype.
+ * the error handler of MPI_COMM_WORLD or of MPI_COMM_SELF, depending on the library: a program gets the error
+ * that a predefined operation is not defined for the datatype only if neither handler aborts.
  *
  * **Messages.** Keys of the info object; that of the root counts, or of rank 0 when there is no root:
  *

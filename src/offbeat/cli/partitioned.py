@@ -87,8 +87,7 @@ def fit_costs(
     platform = machine.load(base).file if base else None
     measured = read_measured(results)
     fitted = fits.fit(measured)
-    names = {one.approach for one in fitted}
-    left_out = {name: len(cells) for name, cells in fits.by_approach(measured).items() if name not in names}
+    left_out = fits.too_few(measured)
     console = stdout()
     if prints_text(json):
         console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))

@@ -100,6 +100,12 @@ def by_approach(measured: Measured) -> dict[str, list[Cell]]:
     return cells
 
 
+def too_few(measured: Measured) -> dict[str, int]:
+    """The number of cells of each approach that has too few of them for a fit."""
+    counts = {name: len(cells) for name, cells in by_approach(measured).items()}
+    return {name: count for name, count in counts.items() if count < FEWEST_CELLS}
+
+
 def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
     """The fit of one approach to its cells."""
     problem = _Problem(approach, cells)

@@ -24,7 +24,7 @@ from offbeat.partitioned.costs import (
     threads_of_partitions,
     time_s,
 )
-from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s
+from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.predictions import ReadySource
 from offbeat.platform.schema import PlatformFile
@@ -135,7 +135,7 @@ class Adviser:
         self.fits = {one.approach: one for one in fits}
         self.noise_s, self.source = noise_s, source
         self._cells = by_approach(measured) if measured else {}
-        self.too_few = {name: len(cells) for name, cells in self._cells.items() if name not in self.fits}
+        self.too_few = too_few(measured) if measured else {}
         self._corrections = {
             name: _Correction(self.fits[name], cells)
             for name, cells in self._cells.items()
@@ -149,7 +149,7 @@ class Adviser:
             raise BadInput(f"{found}, so that no gain can be predicted; measure {FEWEST_CELLS} cases or more")
 
     def option(self, message: Message, approach: str, setting: int, per_thread: int) -> Option:
-        """The time of one way of sending; the gain is that of :func:`with_gains`."""
+        """The time of one way of sending; the gain is that of :func:`with_gain`."""
         counts = message_counts(approach, message.partitions, message.total_bytes, setting)
         median_s, spread, basis = self._time(message, approach, setting)
         mean_s = median_s * float(np.exp(spread**2 / 2))

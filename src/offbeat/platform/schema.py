@@ -198,7 +198,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Cost = Annotated[float, Meta(ge=0)]
 
 MOST_ERROR = 3.0
-"""Of predicted times: a factor of 20."""
+"""Largest typical error of the logarithm of predicted times: a factor of 20."""
 
 
 class PartitionedSection(Section, frozen=True, kw_only=True):

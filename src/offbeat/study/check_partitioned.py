@@ -20,16 +20,17 @@ MAX_PARTITIONS, MAX_THREADS = 65536, 1024
 
 def check_partitioned(tree: Tree, faults: Faults) -> None:
     """Add the faults of every ``[[partitioned]]``, and of a study that measures nothing or two things."""
-    sections = list(valid_items(tree["partitioned"]))
-    if tree["partitioned"] == [] and tree["collective"] == []:
-        faults.add(
-            (), "it has no [[collective]] and no [[partitioned]]; add a section that says what is measured"
-        )
-    if not sections:
-        if tree["partitioned"] != []:  # its own faults say what is wrong
-            return
+    if tree["partitioned"] == []:
+        if tree["collective"] == []:
+            faults.add(
+                (),
+                "it has no [[collective]] and no [[partitioned]]; add a section that says what is measured",
+            )
         if tree["skew"] is not INVALID and tree["skew"]["policy"] == "rate":
             faults.add(("skew", "policy"), "the policy rate is for partitioned messages; take another policy")
+        return
+    sections = list(valid_items(tree["partitioned"]))
+    if not sections:  # their own faults say what is wrong
         return
     if tree["collective"]:
         sentence = "a study measures either collectives or partitioned messages; write a second study"
