@@ -87,6 +87,8 @@ static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
     offbeat_partitioned_remove_waiting(request);
     int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
+    if (atomic_load_explicit(&request->owes_reply, memory_order_relaxed))
+        offbeat_partitioned_add_waiting(request); /* a sender that frees its request waits for the reply */
     if (failure == OFFBEAT_PARTITIONED_MISMATCH)
         return mismatch(request);
     return offbeat_partitioned_raise(request->comm->user, failure);
@@ -277,6 +279,7 @@ int offbeat_prequest_free(offbeat_prequest *request) {
     if (offbeat_partitioned_is_active(*request))
         return offbeat_partitioned_fail((*request)->comm->user, MPI_ERR_REQUEST,
                                         "%s: the request is active; complete it first", function);
+    offbeat_partitioned_remove_waiting(*request);
     offbeat_partitioned_add_freed(*request);
     *request = OFFBEAT_PREQUEST_NULL;
     offbeat_partitioned_progress();

@@ -5,6 +5,7 @@
  */
 #include <offbeat/partitioned.h>
 
+#include "partitioned/progress.h"
 #include "testing/mpi_assert.h"
 
 #include <stdlib.h>
@@ -224,6 +225,34 @@ static void requests_can_be_freed_unstarted(void) {
     }
 }
 
+/* The receive finds all data at its first test, and is neither started again nor freed. The sender's MPI
+ * needs its reply before the memory of a freed send can be released. */
+static void a_send_can_be_freed_while_its_receive_is_kept(void) {
+    enum { MOST_CALLS = 10000 };
+    pair kept, other;
+    make(&kept, (shape){4, 5, 2, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    make(&other, (shape){1, 1, 1, 1}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    fill(&kept, 0);
+    offbeat_pstartall(2, kept.requests);
+    MPI_Barrier(MPI_COMM_WORLD);
+    offbeat_pready_range(0, 3, kept.requests[SEND]);
+    offbeat_pwait(&kept.requests[SEND], MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    offbeat_pwait(&kept.requests[RECEIVE], MPI_STATUS_IGNORE);
+    offbeat_prequest_free(&kept.requests[SEND]);
+    for (int i = 0, lists_any = 1; lists_any; i++) {
+        int listed = offbeat_partitioned_needs_progress();
+        mpi_assert(i < MOST_CALLS, "The reply to a freed send did not come.");
+        MPI_Allreduce(&listed, &lists_any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        iterate(&other, 3, i);
+    }
+    discard(&other);
+    offbeat_prequest_free(&kept.requests[RECEIVE]);
+    free(kept.out);
+    free(kept.in);
+}
+
 /* Even ranks describe their sends when the receives of odd ranks are started; all data arrives before the
  * receiver calls the library again. */
 static void receives_may_start_before_their_sends_are_described(void) {
@@ -434,6 +463,7 @@ int main(int argc, char **argv) {
     partitions_arrive_one_by_one();
     nothing_is_complete_before_it_is_ready();
     requests_can_be_freed_unstarted();
+    a_send_can_be_freed_while_its_receive_is_kept();
     receives_may_start_before_their_sends_are_described();
     the_programs_own_messages_are_not_disturbed();
     empty_partitions_and_null_processes_work();

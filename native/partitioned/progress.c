@@ -64,9 +64,12 @@ void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, 
     offbeat_partitioned_leave(request);
 }
 
-/* Whether a started receive has its messages posted, or failed; whether a collective is complete. */
+/* Whether a started receive has its messages posted, or failed; whether an inactive one has replied to the
+ * setup; whether a collective is complete. */
 static int is_settled(offbeat_partitioned_request *receive) {
     offbeat_partitioned_progress_request(receive, -1);
+    if (!offbeat_partitioned_is_active(receive))
+        return !atomic_load_explicit(&receive->owes_reply, memory_order_relaxed);
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
 }
 
@@ -139,6 +142,7 @@ static int is_discarded(offbeat_partitioned_request *request) {
 
 void offbeat_partitioned_end_freed(void) {
     const int64_t deadline_ns = offbeat_partitioned_now_ns() + LAST_REPLIES_NS;
+    offbeat_partitioned_progress(); /* other processes wait for the replies of receives that were not freed */
     while (has_freed() && offbeat_partitioned_now_ns() < deadline_ns) {
         offbeat_partitioned_progress();
         sched_yield();

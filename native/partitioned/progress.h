@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file progress.h
- * What must go on while the program waits for something else: receives whose sender's setup has not arrived,
- * freed requests whose last message is on its way, and the optional progress thread.
+ * What must go on while the program waits for something else: receives whose sender's setup has not arrived
+ * or has no reply yet, freed requests whose last message is on its way, and the optional progress thread.
  */
 #ifndef OFFBEAT_PARTITIONED_PROGRESS_H
 #define OFFBEAT_PARTITIONED_PROGRESS_H
 
 #include "partitioned/request.h"
 
-/** Lists a started receive until its messages can be received. */
+/** Lists a started receive until its messages can be received, a completed one until it has replied to the
+ * setup, or a started collective until it is complete. */
 void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive);
 
-/** Takes a completed receive from the list if it is still there. */
+/** Takes a request from the list if it is still there. */
 void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
 
 /** Destroys a freed request as soon as MPI is done with it. */

@@ -63,16 +63,17 @@ static void match(offbeat_partitioned_request *receive) {
     if (rc == MPI_SUCCESS)
         rc = allocate_buffers(receive);
     receive->match_failure = rc;
+    atomic_store_explicit(&receive->owes_reply, rc == MPI_SUCCESS, memory_order_relaxed);
     offbeat_partitioned_note_failure(receive, rc);
 }
 
-/* Sends the reply to the setup, once: while the first iteration waits for its data, at the second start, or
- * before the request is freed. It must not delay the data. */
+/* Sends the reply to the setup, once: while the first iteration waits for its data, or after that iteration.
+ * It must not delay the data. */
 static void answer(offbeat_partitioned_request *receive) {
-    if (receive->has_answered || receive->match_failure != MPI_SUCCESS)
+    if (!atomic_load_explicit(&receive->owes_reply, memory_order_relaxed))
         return;
-    receive->has_answered = 1;
     receive->match_failure = send_reply(receive);
+    atomic_store_explicit(&receive->owes_reply, 0, memory_order_relaxed);
     offbeat_partitioned_note_failure(receive, receive->match_failure);
 }
 
@@ -236,8 +237,11 @@ static void test_messages(offbeat_partitioned_request *receive, int partition) {
 void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, int partition) {
     if (!receive->is_matched && !receive->is_null)
         test_setup(receive);
-    if (!atomic_load_explicit(&receive->is_active, memory_order_acquire) ||
-        offbeat_partitioned_is_complete(receive))
+    if (!atomic_load_explicit(&receive->is_active, memory_order_acquire)) {
+        answer(receive);
+        return;
+    }
+    if (offbeat_partitioned_is_complete(receive))
         return;
     if (!offbeat_partitioned_receive_is_posted(receive) &&
         atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {

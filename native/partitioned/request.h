@@ -109,12 +109,12 @@ struct offbeat_partitioned_request {
     /* Receives. */
     struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */
     atomic_int has_setup;
-    int is_matched;     /**< the sender's setup is known and was read */
-    int has_answered;   /**< the reply to the setup was sent */
-    int match_failure;  /**< MPI error code: the iterations of this request fail */
-    atomic_uint posted; /**< stamp of the iteration whose messages can be received */
-    int arrived;        /**< messages of this iteration, with the announcement */
-    int ended;          /**< the messages before this one arrived, or ended with an error */
+    int is_matched;        /**< the sender's setup is known and was read */
+    atomic_int owes_reply; /**< it is matched, and the reply to the setup was not sent */
+    int match_failure;     /**< MPI error code: the iterations of this request fail */
+    atomic_uint posted;    /**< stamp of the iteration whose messages can be received */
+    int arrived;           /**< messages of this iteration, with the announcement */
+    int ended;             /**< the messages before this one arrived, or ended with an error */
     int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< when the data of each trial had arrived */
     char *staging; /**< receives the messages if they end inside elements of the receiver */
     char *drain;   /**< receives the messages of a refused sender */
@@ -127,7 +127,7 @@ struct offbeat_partitioned_request {
     int is_refused; /**< of a send: the receiver describes another number of bytes */
 
     atomic_int busy;                                 /**< held while MPI's requests above are tested */
-    atomic_int is_waiting;                           /**< it is in the list of waiting receives */
+    atomic_int is_waiting;                           /**< it is in the list of waiting requests */
     struct offbeat_partitioned_request *next_listed; /**< see progress.h */
 };
 

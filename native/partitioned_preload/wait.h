@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file wait.h
- * Calls of the program that block, while a started partitioned receive has no setup yet and must be
- * progressed.
+ * Calls of the program that block, while partitioned requests are listed (partitioned/progress.h)
+ * and must be progressed.
  */
 #ifndef OFFBEAT_PARTITIONED_PRELOAD_WAIT_H
 #define OFFBEAT_PARTITIONED_PRELOAD_WAIT_H
@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/** Whether a call that blocks must progress partitioned receives meanwhile. One comparison if the program has
- * no partitioned requests. */
+/** Progresses the listed requests once. One comparison if the program has no partitioned requests.
+ * @return whether a call that blocks must progress them meanwhile */
 int offbeat_preload_must_progress(void);
 
 /** MPI_Wait for a request that is not a partitioned one. */
