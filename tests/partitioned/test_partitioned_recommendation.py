@@ -41,6 +41,7 @@ ONE_MESSAGE = Option(
     setting=0,
     messages=1,
     partitions_per_thread=1,
+    delay_s=0.0,
     time_s=1.0,
     low_s=1.0,
     high_s=1.0,
@@ -202,7 +203,7 @@ def test_a_message_size_is_advised_where_one_gives_the_number_of_messages(
     """6 partitions of 1 MiB in messages of any size are never 4 messages."""
     only = replace(ONE_MESSAGE, approach="offbeat", setting=4, messages=4)
     recommendation = Recommendation(
-        total_bytes=6 * 2**20, threads=threads, delay_s=0, source="", options=[only], too_few={}
+        total_bytes=6 * 2**20, threads=threads, source="", options=[only], too_few={}
     )
     assert f"Set offbeat_messages = 4{alternative}." in sentences(recommendation)
 
@@ -256,7 +257,7 @@ def test_extrapolated_options_that_are_faster_are_mentioned() -> None:
         ([guessed, close], "faster than a single message by more than 1%"),
     ):
         options = ranked([best, *others])
-        made = Recommendation(total_bytes=2**20, threads=1, delay_s=0, source="", options=options, too_few={})
+        made = Recommendation(total_bytes=2**20, threads=1, source="", options=options, too_few={})
         assert made.best.approach == "single" and sentence in sentences(made)
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from captured_command import invoke
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 from offbeat.campaign.append import encode_lines
+from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.results import layout
 from offbeat.results.blocks import Samples
@@ -124,6 +127,19 @@ def test_a_changed_partition_is_found(tmp_path: Path) -> None:
     results = read_study(tmp_path / "r")
     assert results.ranks().height == 0
     assert "the times of its ranks do not match their checksum" in results.notes[0]
+
+
+def test_what_is_fitted_to_damaged_results_comes_with_a_note(tmp_path: Path) -> None:
+    """A message whose times are damaged is left out."""
+    directory, platform = tmp_path / "r", tmp_path / "platform.toml"
+    cases = [replace(partitioned(number, 2, 4), algorithm="single", bytes=4**number) for number in range(5, 11)]
+    write(directory, [(case, samples_of(case, 20, number)) for number, case in enumerate(cases)])
+    path = directory / layout.CASES
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0].replace('"time', '"tine', 1)[:-20], *lines[1:]]))
+    for words in (["fit", directory, "-o", platform], ["advise", directory, "--size", "64 KiB"]):
+        done = " ".join(invoke(app, *words).output.split())
+        assert "note: 1 damaged record" in done and "cases.jsonl:1" in done
 
 
 def test_a_collective_with_partitions_is_damaged(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli import partitioned_check
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.platform import presets
 from offbeat.units import US_PER_MB, format_bandwidth, format_time, parse_size, parse_time
@@ -69,6 +69,7 @@ def fit_costs(
         typer.Option("--base", help="The platform (file or name) to which the costs are added."),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    all_notes: AllNotes = False,
     json: Json = "",
 ) -> None:
     """Fit the costs of messages in partitions to measurements, and write them into a platform file.
@@ -95,6 +96,7 @@ def fit_costs(
             console.print(f"{one.approach}: the typical error is {100 * one.error:.0f}%", markup=False)
         if left_out:
             console.print(tables.too_few_sentence(left_out), markup=False)
+        print_notes(console, measured.notes, everything=all_notes)
     write_json(json, lambda: encoded(fitted))
     text = toml_text(fits.fitted_platform(fitted, measured, platform))
     machine.loads(text, output)  # what is written can be read
@@ -147,6 +149,7 @@ def recommend(
         ),
     ] = "",
     skew: Skew = "100 us",
+    all_notes: AllNotes = False,
     json: Json = "",
 ) -> None:
     """Advise how to send a message: which approach, how many partitions a thread, how many messages.
@@ -193,6 +196,7 @@ def recommend(
             )
         for sentence in tables.recommendation_sentences(recommendation):
             console.print(sentence, markup=False, soft_wrap=False)
+        print_notes(console, adviser.notes, everything=all_notes)
     write_json(json, lambda: encoded(recommendation.record()))
 
 

@@ -57,7 +57,7 @@ class Cell(Struct, frozen=True, eq=False, kw_only=True):
 
 class Measured(Struct, frozen=True, eq=False, kw_only=True):
     """The cells of studies on one machine; ``noise_s`` are mean and standard deviation of the lateness of
-    ready partitions."""
+    ready partitions. ``notes`` are what is damaged or missing in the results."""
 
     cells: list[Cell]
     noise_s: tuple[float, float]
@@ -65,6 +65,7 @@ class Measured(Struct, frozen=True, eq=False, kw_only=True):
     date: str
     nodes: int
     cores: int
+    notes: list[str] = []
 
 
 def read_measured(directories: Sequence[Path]) -> Measured:
@@ -83,7 +84,8 @@ def measured_of(studies: Sequence[Results]) -> Measured:
             " themselves"
         )
     _check_nodes(studies)
-    cells = [cell for study in studies for cell in _cells(study)]
+    arrivals = [_arrivals(study) for study in studies]
+    cells = [cell for study, times in zip(studies, arrivals, strict=True) for cell in _cells(study, times)]
     if not cells:
         named = ", ".join(str(study.directory) for study in studies)
         raise BadInput(
@@ -92,11 +94,12 @@ def measured_of(studies: Sequence[Results]) -> Measured:
     first = studies[0].provenance
     return Measured(
         cells=cells,
-        noise_s=_noise_s(studies),
+        noise_s=_noise_s(studies, arrivals),
         source=f"{libraries[0]} on {first.get('host') or 'an unknown host'}",
         date=str(first.get("time", ""))[:10],
         nodes=max(int(study.cases["nodes"].max() or 1) for study in studies),  # type: ignore[arg-type]
         cores=int((first.get("topology") or {}).get("cores") or 1),
+        notes=[note for study in studies for note in study.notes],
     )
 
 
@@ -110,7 +113,7 @@ def _check_nodes(studies: Sequence[Results]) -> None:
         )
 
 
-def _cells(results: Results) -> Iterable[Cell]:
+def _cells(results: Results, arrivals: pl.DataFrame) -> Iterable[Cell]:
     usable = (
         (pl.col("collective") == PARTITIONED_SEND)
         & pl.col("last_delay_s").is_finite().fill_null(False)
@@ -120,7 +123,7 @@ def _cells(results: Results) -> Iterable[Cell]:
     cases = results.cases.filter(usable)
     if cases.is_empty():
         return
-    ready_s = _ready_s(results)
+    ready_s = _ready_s(arrivals)
     variables = results.study.get("mpi", {}).get("environment", {})
     environment = {
         key: str(variables[OWN_SETTINGS[key]])
@@ -171,29 +174,30 @@ def modelled_approach(
     return OWN, count
 
 
-def _ready_s(results: Results) -> dict[str, Times]:
+def _ready_s(arrivals: pl.DataFrame) -> dict[str, Times]:
     """Case → the median ready time of each partition, from the first one."""
-    medians = _arrivals(results).group_by("case", "partition").agg(pl.col("arrival_s").median())
+    medians = arrivals.group_by("case", "partition").agg(pl.col("arrival_s").median())
     listed = medians.sort("case", "partition").group_by("case", maintain_order=True).agg("arrival_s")
     ready_s = {case: np.asarray(times, dtype=np.float64) for case, times in listed.iter_rows()}
     return {case: times - times.min() for case, times in ready_s.items()}
 
 
-def _noise_s(studies: Sequence[Results]) -> tuple[float, float]:
+def _noise_s(studies: Sequence[Results], arrivals: Sequence[pl.DataFrame]) -> tuple[float, float]:
     """Mean and standard deviation of the lateness of threads that should begin at the start.
 
     A thread's lateness is that of its first partition: the driver measures that of later ones from when the
     thread has marked the earlier ones. Both are robust: the median, and the deviation of a normal
     distribution with the same quartiles.
     """
-    values = np.concatenate([_first_arrivals(study)["arrival_s"].to_numpy() for study in studies])
+    firsts = [_first_arrivals(study, times) for study, times in zip(studies, arrivals, strict=True)]
+    values = np.concatenate([one["arrival_s"].to_numpy() for one in firsts])
     if not len(values):
         return 0.0, 0.0
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return max(float(middle), 0.0), float(high - low) / 1.349
 
 
-def _first_arrivals(results: Results) -> pl.DataFrame:
+def _first_arrivals(results: Results, arrivals: pl.DataFrame) -> pl.DataFrame:
     """The arrivals of each thread's first partition, of cases without delays."""
     cases = results.cases.filter((pl.col("collective") == PARTITIONED_SEND) & (pl.col("pattern") == NO_DELAY))
     firsts = [
@@ -201,7 +205,6 @@ def _first_arrivals(results: Results) -> pl.DataFrame:
         for case, partitions, threads in cases.select("case", "partitions", "threads").iter_rows()
         for partition in np.unique(threads_of_partitions(partitions, threads), return_index=True)[1]
     ]
-    arrivals = _arrivals(results)
     schema = {name: arrivals.schema[name] for name in ("case", "partition")}
     return arrivals.join(pl.DataFrame(firsts, schema, orient="row"), on=["case", "partition"])
 

@@ -70,6 +70,11 @@ class Message(Struct, frozen=True, eq=False, kw_only=True):
         """The partitions of the message."""
         return int(self.ready_s.shape[-1])
 
+    @property
+    def delay_s(self) -> float:
+        """The mean time between the first and the last ready partition."""
+        return float(np.ptp(self.ready_s, axis=-1).mean())
+
 
 class Option(Struct, frozen=True, kw_only=True):
     """A way of sending a message, and its time after the last ready partition with its 95% interval.
@@ -77,7 +82,8 @@ class Option(Struct, frozen=True, kw_only=True):
     A measured time is the measured one. Of a predicted time, whose logarithm has a normal distribution, it is
     the expectation, so that an uncertain option must be faster by more than a certain one. ``setting`` is the
     number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is their number (the
-    largest, if it is learned). ``gain`` is the time of a single message divided by this time. ``rests_on`` is
+    largest, if it is learned), ``delay_s`` the mean time between the first and the last ready partition, which
+    may depend on the number of partitions. ``gain`` is the time of a single message divided by this time. ``rests_on`` is
     ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
     """
 
@@ -85,6 +91,7 @@ class Option(Struct, frozen=True, kw_only=True):
     setting: int
     messages: int
     partitions_per_thread: int
+    delay_s: float
     time_s: float
     low_s: float
     high_s: float
@@ -107,7 +114,6 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 
     total_bytes: int
     threads: int
-    delay_s: float
     source: str
     options: list[Option]
     too_few: dict[str, int]
@@ -136,6 +142,7 @@ class Adviser:
         self.noise_s, self.source = noise_s, source
         self._cells = by_approach(measured) if measured else {}
         self.too_few = too_few(measured) if measured else {}
+        self.notes = measured.notes if measured else []
         self._corrections = {
             name: _Correction(self.fits[name], cells)
             for name, cells in self._cells.items()
@@ -158,6 +165,7 @@ class Adviser:
             setting=setting,
             messages=max(counts),
             partitions_per_thread=per_thread,
+            delay_s=message.delay_s,
             time_s=median_s if basis == MEASURED else mean_s,
             low_s=median_s * float(np.exp(-Z95 * spread)),
             high_s=median_s * float(np.exp(Z95 * spread)),
@@ -242,7 +250,7 @@ def _as_message(cell: Cell) -> Message:
 def _features(message: Message, setting: int, approach: str) -> NDArray[np.float64]:
     """The coordinates of LENGTHS; the delay is relative to 1 µs and 10 GB/s."""
     ready_s = message.ready_s
-    delay_s = float(np.ptp(ready_s, axis=-1).mean())
+    delay_s = message.delay_s
     early_s = float((ready_s.max(axis=-1, keepdims=True) - ready_s).mean())
     counts = message_counts(approach, message.partitions, message.total_bytes, setting)
     alone_s = 1e-6 + message.total_bytes / 1e10
@@ -327,7 +335,6 @@ def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recomme
     return Recommendation(
         total_bytes=last.total_bytes,
         threads=last.threads,
-        delay_s=float(np.ptp(last.ready_s, axis=-1).mean()),
         source=adviser.source,
         options=ranked([with_gain(one, single) for one in options]),
         too_few=adviser.too_few,
