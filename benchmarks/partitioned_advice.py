@@ -78,7 +78,7 @@ shapes = ["no_delay", "last_delayed", "ascending"]
 policy = "fixed"
 times = ["30 us", "600 us"]
 [repetitions]
-blocks = 16
+blocks = 64
 minimum = {repetitions}
 maximum = {most}
 time_cap = "300 ms"

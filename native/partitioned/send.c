@@ -173,15 +173,11 @@ static int send_elements(offbeat_partitioned_request *send, int message) {
                                      send->comm->lanes[of->lane], &send->requests[message]);
 }
 
-/* Sends a message of a trial, and notes how long that took. */
-static int send_in_trial(offbeat_partitioned_request *send, int message, int trial) {
-    const int64_t began_ns = offbeat_partitioned_now_ns();
-    note_ready_time(send, trial, began_ns);
-    int rc = send_elements(send, message);
+/* Notes how long a thread was busy with a message of a trial. */
+static void note_spent_time(offbeat_partitioned_request *send, int message, int64_t began_ns) {
     send->message[message].spent_ns = offbeat_partitioned_now_ns() - began_ns;
     atomic_store_explicit(&send->message[message].thread, &offbeat_partitioned_this_thread,
                           memory_order_relaxed);
-    return rc;
 }
 
 static int is_sent(const offbeat_partitioned_request *send, int message) {
@@ -189,22 +185,36 @@ static int is_sent(const offbeat_partitioned_request *send, int message) {
            offbeat_partitioned_stamp(send);
 }
 
-/* After every eighth message, tests it and the seven before. Most short messages are complete then, and need
- * no test after the last partition is ready. For others, the test makes MPI send what the process has queued:
- * with Open MPI, the messages of many partitions that are ready at once stay in the sender's queue until its
- * next call. A test takes 0.1 to 0.2 us, which is too long to test each message by itself. */
+enum { RECENT = 8, TESTED_BYTES = 8192, MOST_TESTS = 16 };
+
+/* How often the recent messages are tested after a message was sent. A test takes 0.1 to 0.2 us: too long to
+ * test each short message by itself, but little of the time that a long one needs. With Intel MPI, several
+ * tests are needed: after one alone, messages of 64 KiB often remained in the sender's queue until the last
+ * partition was ready. */
+static int tests_after(const offbeat_partitioned_request *send, int message) {
+    const int partitions = send->message[message].end - send->message[message].first;
+    const int64_t tests = send->sender_partition_bytes * partitions / TESTED_BYTES;
+    if (tests == 0)
+        return message % RECENT == RECENT - 1;
+    return tests < MOST_TESTS ? (int)tests : MOST_TESTS;
+}
+
+/* Tests a message that was sent and the seven before, unless it is the last one: then, all are tested. Most
+ * short messages are complete, and need no test after the last partition is ready. For others, the tests make
+ * MPI send what the process has queued: with Open MPI and Intel MPI, the messages of many partitions that are
+ * ready at once stay in the sender's queue until its next calls. */
 static void test_recent(offbeat_partitioned_request *send, int message) {
-    enum { RECENT = 8 };
-    int indices[RECENT], count = 0, first = message;
-    if (message % RECENT != RECENT - 1)
+    int indices[RECENT], count = 0, first = message, tests = tests_after(send, message);
+    const int lowest = message < RECENT ? 0 : message - RECENT + 1;
+    if (tests == 0 || atomic_load_explicit(&send->sent, memory_order_relaxed) == send->messages - 1 ||
+        !offbeat_partitioned_try_enter(send))
         return;
-    const int sent = atomic_load_explicit(&send->sent, memory_order_relaxed);
-    if (sent == send->messages - 1 || !offbeat_partitioned_try_enter(send))
-        return;
-    while (first > message - RECENT + 1 && is_sent(send, first - 1))
+    while (first > lowest && is_sent(send, first - 1))
         first--;
-    int rc = PMPI_Testsome(message - first + 1, &send->requests[first], &count, indices, send->statuses);
-    offbeat_partitioned_note_failures(send, rc, count == MPI_UNDEFINED ? 0 : count);
+    for (; tests > 0 && count != MPI_UNDEFINED; tests--) { /* MPI_UNDEFINED: all are complete */
+        int rc = PMPI_Testsome(message - first + 1, &send->requests[first], &count, indices, send->statuses);
+        offbeat_partitioned_note_failures(send, rc, count == MPI_UNDEFINED ? 0 : count);
+    }
     offbeat_partitioned_leave(send);
 }
 
@@ -213,14 +223,17 @@ void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int mes
         offbeat_partitioned_collective_ready(send, message);
         return;
     }
-    const int trial = current_trial(send);
-    int rc = MPI_SUCCESS;
-    if (!send->is_null)
-        rc = trial < 0 ? send_elements(send, message) : send_in_trial(send, message, trial);
-    offbeat_partitioned_note_failure(send, rc);
+    const int trial = send->is_null ? -1 : current_trial(send);
+    const int64_t began_ns = trial < 0 ? 0 : offbeat_partitioned_now_ns();
+    if (trial >= 0)
+        note_ready_time(send, trial, began_ns);
+    offbeat_partitioned_note_failure(send, send->is_null ? MPI_SUCCESS : send_elements(send, message));
     atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
                           memory_order_release);
-    test_recent(send, message); /* before another thread can find all messages sent, and free the request */
+    /* The next access to `sent` may let another thread find all messages sent, and free the request. */
+    test_recent(send, message);
+    if (trial >= 0)
+        note_spent_time(send, message, began_ns);
     offbeat_partitioned_add(&send->sent, 1, send->is_threaded);
 }
 
