@@ -73,7 +73,8 @@ YOURS = {
 
 OURS = {
     "OFFBEAT_YIELD": "for launched programs: 1 if the node is oversubscribed, so that a waiting process"
-    " yields its core; if it is not set, MPIX_Harmonize detects oversubscription itself",
+    " yields its core; if it is not set, MPIX_Harmonize detects oversubscription itself, and a process that"
+    " waits for a partitioned message polls for about 10 ms before it yields",
     "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm of the launch",
     "OFFBEAT_LAUNCH": "for launched programs: the id of the launch, by which offbeat finds and ends processes"
     " that it left behind",

@@ -37,8 +37,11 @@ static void start(offbeat_partitioned_request *request) {
         is_waiting = !offbeat_partitioned_receive_is_posted(request);
     }
     offbeat_partitioned_leave(request);
-    if (is_waiting)
-        offbeat_partitioned_add_waiting(request);
+    if (!is_waiting)
+        return;
+    offbeat_partitioned_remove_waiting(
+        request); /* it is listed if its reply failed after the last iteration */
+    offbeat_partitioned_add_waiting(request);
 }
 
 static int check_start(const char *function, const offbeat_prequest *request) {

@@ -13,7 +13,7 @@
  * setup, or a started collective until it is complete. */
 void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive);
 
-/** Takes a request from the list if it is still there. */
+/** Takes a request from the list if it is still there; waits for a thread that progresses the list. */
 void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
 
 /** Destroys a freed request as soon as MPI is done with it. */

@@ -132,7 +132,9 @@ def test_a_changed_partition_is_found(tmp_path: Path) -> None:
 def test_what_is_fitted_to_damaged_results_comes_with_a_note(tmp_path: Path) -> None:
     """A message whose times are damaged is left out."""
     directory, platform = tmp_path / "r", tmp_path / "platform.toml"
-    cases = [replace(partitioned(number, 2, 4), algorithm="single", bytes=4**number) for number in range(5, 11)]
+    cases = [
+        replace(partitioned(number, 2, 4), algorithm="single", bytes=4**number) for number in range(5, 11)
+    ]
     write(directory, [(case, samples_of(case, 20, number)) for number, case in enumerate(cases)])
     path = directory / layout.CASES
     lines = path.read_text().splitlines(keepends=True)

@@ -4,12 +4,14 @@
  * Partitioned communication (MPI 4.0, chapter 4) over the point-to-point messages of MPI 3.
  *
  * The functions have the meaning of MPI's functions of the same name: offbeat_psend_init is MPI_Psend_init,
- * offbeat_pstart is MPI_Start, offbeat_pwait is MPI_Wait. Requests are of an own type. Differences from MPI:
+ * offbeat_pstart is MPI_Start, offbeat_pwait is MPI_Wait. Requests have a type of their own. Differences
+ * from MPI:
  *
  *   - A communicator must be attached before its first offbeat_psend_init or offbeat_precv_init. Attaching is
  *     collective and creates private communicators, so that partitioned messages never match the program's
  *     own receives.
- *   - A message leaves inside the offbeat_pready that makes its last partition ready, on every MPI library.
+ *   - A message is given to MPI inside the offbeat_pready that makes its last partition ready, on every MPI
+ *     library. With Intel MPI, some large messages need further calls of the sender, or a progress thread.
  *   - Between the first offbeat_pstart of a receive and its completion, the process must call functions of
  *     this header, or have a progress thread; later iterations need no call between start and completion.
  *
@@ -46,7 +48,8 @@
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the
  * same time, one of the calls fails; of a call for several partitions, some may then be marked. With a lower
- * level, the rules of that level hold: no two calls may overlap, also not those of different partitions.
+ * level, the rules of that level hold: no two calls may overlap, not even for different
+ * partitions.
  */
 #ifndef OFFBEAT_PARTITIONED_H
 #define OFFBEAT_PARTITIONED_H
@@ -67,9 +70,9 @@ typedef struct offbeat_partitioned_request *offbeat_prequest;
 
 /**
  * Prepares a communicator (intra or inter) for partitioned communication. Collective; does nothing if the
- * communicator is attached already. It succeeds on all processes or on none. It creates a communicator more
- * than lanes, each of which takes a context id of MPI; they are freed with the communicator and its requests,
- * or by MPI_Finalize. A duplicate of the communicator must be attached itself.
+ * communicator is attached already. It succeeds on all processes or on none. It creates a communicator for
+ * each lane and one more; each takes a context id of MPI. They are freed with the communicator and its
+ * requests, or by MPI_Finalize. A duplicate of the communicator must be attached itself.
  * @param info MPI_INFO_NULL or the keys above
  */
 int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info);
@@ -124,7 +127,10 @@ int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, in
  */
 int offbeat_pcancel(offbeat_prequest *request);
 
-/** Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. */
+/**
+ * Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. If the request never gets a matching
+ * one on the other side, MPI_Finalize waits up to 10 s for it.
+ */
 int offbeat_prequest_free(offbeat_prequest *request);
 
 #ifdef __cplusplus

@@ -60,7 +60,8 @@ def command(
 ) -> None:
     """Check partitioned communication (MPI 4.0, chapter 4) on this machine's MPI library.
 
-    Two processes run each case. The exit status is 1 if a case is wrong, crashes or hangs.
+    Two processes run each case. The exit status is 1 if a case that the standard
+    requires is wrong, crashes or hangs.
     """
     from offbeat.conformance.check import CheckProgress, check, launch_of, program_of
     from offbeat.conformance.outcomes import CheckSettings

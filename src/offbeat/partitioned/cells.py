@@ -56,7 +56,7 @@ class Cell(Struct, frozen=True, eq=False, kw_only=True):
 
 
 class Measured(Struct, frozen=True, eq=False, kw_only=True):
-    """The cells of studies on one machine; ``noise_s`` are mean and standard deviation of the lateness of
+    """The cells of studies on one machine; ``noise_s`` are median and standard deviation of the lateness of
     ready partitions. ``notes`` are what is damaged or missing in the results."""
 
     cells: list[Cell]
@@ -183,7 +183,7 @@ def _ready_s(arrivals: pl.DataFrame) -> dict[str, Times]:
 
 
 def _noise_s(studies: Sequence[Results], arrivals: Sequence[pl.DataFrame]) -> tuple[float, float]:
-    """Mean and standard deviation of the lateness of threads that should begin at the start.
+    """Median and standard deviation of the lateness of threads that should begin at the start.
 
     A thread's lateness is that of its first partition: the driver measures that of later ones from when the
     thread has marked the earlier ones. Both are robust: the median, and the deviation of a normal

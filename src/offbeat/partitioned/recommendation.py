@@ -82,9 +82,9 @@ class Option(Struct, frozen=True, kw_only=True):
     A measured time is the measured one. Of a predicted time, whose logarithm has a normal distribution, it is
     the expectation, so that an uncertain option must be faster by more than a certain one. ``setting`` is the
     number of messages to be set by ``offbeat_messages``; 0: the default. ``messages`` is their number (the
-    largest, if it is learned), ``delay_s`` the mean time between the first and the last ready partition, which
-    may depend on the number of partitions. ``gain`` is the time of a single message divided by this time. ``rests_on`` is
-    ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
+    largest, if it is learned). ``delay_s`` is the mean time between the first and the last ready partition,
+    which may depend on the number of partitions. ``gain`` is the time of a single message divided by this
+    time. ``rests_on`` is ``measured``, ``model``, or ``extrapolated``: outside of what was measured.
     """
 
     approach: str

@@ -246,7 +246,7 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
     rendezvous_progress: Annotated[list[Share], Meta(description="the same share of rendezvous messages")]
     noise: Annotated[
         list[Seconds],
-        Meta(description="mean and standard deviation of the lateness of threads, in seconds"),
+        Meta(description="how late threads are without delays, in seconds: median and standard deviation"),
     ]
     error: Annotated[
         float,
