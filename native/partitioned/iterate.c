@@ -39,8 +39,8 @@ static void start(offbeat_partitioned_request *request) {
     offbeat_partitioned_leave(request);
     if (!is_waiting)
         return;
-    offbeat_partitioned_remove_waiting(
-        request); /* it is listed if its reply failed after the last iteration */
+    /* A receive is still listed if its reply failed after the last iteration. */
+    offbeat_partitioned_remove_waiting(request);
     offbeat_partitioned_add_waiting(request);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file wait.h
- * Calls of the program that block, while partitioned requests are listed (partitioned/progress.h)
- * and must be progressed.
+ * Calls of the program that block, while partitioned requests are listed (partitioned/progress.h) and must be
+ * progressed.
  */
 #ifndef OFFBEAT_PARTITIONED_PRELOAD_WAIT_H
 #define OFFBEAT_PARTITIONED_PRELOAD_WAIT_H

@@ -48,8 +48,7 @@
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the
  * same time, one of the calls fails; of a call for several partitions, some may then be marked. With a lower
- * level, the rules of that level hold: no two calls may overlap, not even for different
- * partitions.
+ * level, the rules of that level hold: no two calls may overlap, not even for different partitions.
  */
 #ifndef OFFBEAT_PARTITIONED_H
 #define OFFBEAT_PARTITIONED_H
