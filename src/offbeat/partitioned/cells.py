@@ -84,8 +84,8 @@ def measured_of(studies: Sequence[Results]) -> Measured:
             " themselves"
         )
     _check_nodes(studies)
-    arrivals = [_arrivals(study) for study in studies]
-    cells = [cell for study, times in zip(studies, arrivals, strict=True) for cell in _cells(study, times)]
+    known = [(study, _arrivals(study)) for study in studies]
+    cells = [cell for study, arrivals in known for cell in _cells(study, arrivals)]
     if not cells:
         named = ", ".join(str(study.directory) for study in studies)
         raise BadInput(
@@ -94,7 +94,7 @@ def measured_of(studies: Sequence[Results]) -> Measured:
     first = studies[0].provenance
     return Measured(
         cells=cells,
-        noise_s=_noise_s(studies, arrivals),
+        noise_s=_noise_s(known),
         source=f"{libraries[0]} on {first.get('host') or 'an unknown host'}",
         date=str(first.get("time", ""))[:10],
         nodes=max(int(study.cases["nodes"].max() or 1) for study in studies),  # type: ignore[arg-type]
@@ -182,15 +182,14 @@ def _ready_s(arrivals: pl.DataFrame) -> dict[str, Times]:
     return {case: times - times.min() for case, times in ready_s.items()}
 
 
-def _noise_s(studies: Sequence[Results], arrivals: Sequence[pl.DataFrame]) -> tuple[float, float]:
+def _noise_s(known: Sequence[tuple[Results, pl.DataFrame]]) -> tuple[float, float]:
     """Median and standard deviation of the lateness of threads that should begin at the start.
 
     A thread's lateness is that of its first partition: the driver measures that of later ones from when the
     thread has marked the earlier ones. Both are robust: the median, and the deviation of a normal
     distribution with the same quartiles.
     """
-    firsts = [_first_arrivals(study, times) for study, times in zip(studies, arrivals, strict=True)]
-    values = np.concatenate([one["arrival_s"].to_numpy() for one in firsts])
+    values = np.concatenate([_first_arrivals(*one)["arrival_s"].to_numpy() for one in known])
     if not len(values):
         return 0.0, 0.0
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
