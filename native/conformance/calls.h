@@ -47,6 +47,7 @@ typedef MPI_Request partitioned_request;
 #define MPI_Waitany CONFORMANCE_NAME(pwaitany)
 #define MPI_Waitsome CONFORMANCE_NAME(pwaitsome)
 #define MPI_Request_free CONFORMANCE_NAME(prequest_free)
+#define MPI_Cancel CONFORMANCE_NAME(pcancel)
 #endif
 
 #endif

@@ -41,5 +41,6 @@ int defective_pwait(offbeat_prequest *request, MPI_Status *status);
 #define defective_pwaitany offbeat_pwaitany
 #define defective_pwaitsome offbeat_pwaitsome
 #define defective_prequest_free offbeat_prequest_free
+#define defective_pcancel offbeat_pcancel
 
 #endif

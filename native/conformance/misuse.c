@@ -36,6 +36,17 @@ static void no_such_partition(void) {
     }
 }
 
+static void partitions_of_a_wrong_range_or_list(void) {
+    message one = open_message(N, N, 40, TAG);
+    start(&one, 1);
+    if (one.is_send) {
+        int twice[] = {0, 0}, outside[] = {1, N}; /* not const in the headers of some libraries */
+        REFUSED(MPI_Pready_range(2, N, one.request));
+        REFUSED(MPI_Pready_list(2, twice, one.request));
+        REFUSED(MPI_Pready_list(2, outside, one.request));
+    }
+}
+
 static void wrong_kind_of_request(void) {
     message one = open_message(N, N, 40, TAG);
     int flag;
@@ -64,6 +75,12 @@ static void freed_active(void) {
     REFUSED(MPI_Request_free(&one.request));
 }
 
+static void cancelled_active(void) {
+    message one = open_message(N, N, 40, TAG);
+    start(&one, 1);
+    REFUSED(MPI_Cancel(&one.request));
+}
+
 static void wildcards(void) {
     int data[N];
     partitioned_request request;
@@ -85,17 +102,45 @@ static void other_size(void) {
     }
 }
 
+/* The receive is longer than the send. */
+static void longer_receive(void) {
+    message one = open_message(N, N, world.rank ? 80 : 40, TAG);
+    MPI_Status status;
+    start(&one, 1);
+    ready_all(&one, 1);
+    if (!one.is_send)
+        REFUSED(MPI_Wait(&one.request, &status));
+}
+
+/* A program that only polls its partitions. */
+static void polled_other_size(void) {
+    message one = open_message(N, N, world.rank ? 40 : 80, TAG);
+    int flag = 0, code = MPI_SUCCESS;
+    start(&one, 1);
+    ready_all(&one, 1);
+    while (!one.is_send && !flag && code == MPI_SUCCESS)
+        code = TRY(MPI_Parrived(one.request, 0, &flag));
+    conformance_enter("");
+    EXPECT(one.is_send || code != MPI_SUCCESS, "partition 0 arrived without an error");
+}
+
 enum { MISUSE = CASE_QUALITY | CASE_MISUSE };
 
 const conformance_case misuse_cases[] = {
     {"refuse-twice", "4.2.1", "Marking a partition twice is an error.", marked_twice, MISUSE},
     {"refuse-partition", "4.2.1", "A partition that does not exist is an error.", no_such_partition, MISUSE},
+    {"refuse-range", "4.2.1", "A range or list with a wrong partition is an error.",
+     partitions_of_a_wrong_range_or_list, MISUSE},
     {"refuse-kind", "4.2.1", "MPI_Pready of a receive and MPI_Parrived of a send are errors.",
      wrong_kind_of_request, MISUSE},
     {"refuse-unstarted", "4.2.1", "MPI_Pready before MPI_Start is an error.", not_started, MISUSE},
     {"refuse-restart", "4.2.1", "MPI_Start of an active request is an error.", started_twice, MISUSE},
     {"refuse-free", "4.2.1", "MPI_Request_free of an active request is an error.", freed_active, MISUSE},
+    {"refuse-cancel", "4.2.1", "MPI_Cancel of an active request is an error.", cancelled_active, MISUSE},
     {"refuse-wildcard", "4.2.1", "A receive with a wildcard is an error.", wildcards, MISUSE},
     {"refuse-size", "4.2.3", "A receive that is shorter than the send is an error.", other_size, MISUSE},
+    {"refuse-longer", "4.2.3", "A receive that is longer than the send is an error.", longer_receive, MISUSE},
+    {"refuse-polled", "4.2.3", "MPI_Parrived reports a receive that is shorter than the send.",
+     polled_other_size, MISUSE},
     {0},
 };

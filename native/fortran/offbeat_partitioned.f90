@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> Partitioned communication for programs that `use mpi_f08`.
 !!
-!! The interface of <offbeat/partitioned.h>, which documents it, without statuses; ierror is optional, as in all
-!! procedures of mpi_f08.
+!! The interface of <offbeat/partitioned.h>, which documents it, without statuses; the first request of a list
+!! has the index 1, as in MPI; ierror is optional, as in all procedures of mpi_f08.
 module offbeat_partitioned
     use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_loc
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Info, MPI_COUNT_KIND
@@ -13,7 +13,8 @@ module offbeat_partitioned
     public :: offbeat_partitioned_attach, offbeat_partitioned_finalize, offbeat_psend_init, offbeat_precv_init
     public :: offbeat_pstart, offbeat_pstartall, offbeat_pready, offbeat_pready_range
     public :: offbeat_pready_list, offbeat_parrived, offbeat_ptest, offbeat_pwait
-    public :: offbeat_pwaitall, offbeat_pcancel, offbeat_prequest_free
+    public :: offbeat_pwaitall, offbeat_ptestall, offbeat_ptestany, offbeat_pwaitany, offbeat_ptestsome
+    public :: offbeat_pwaitsome, offbeat_pcancel, offbeat_prequest_free
 
     !> A partitioned send or receive; a new one is null.
     type, public :: offbeat_prequest
@@ -168,6 +169,68 @@ contains
         integer, optional, intent(out) :: ierror
         integer(c_int) :: code
         code = c_pwaitall(count, requests%address)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes an iteration of each request if all can be completed now.
+    subroutine offbeat_ptestall(count, requests, flag, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        logical, intent(out) :: flag
+        integer(c_int) :: is_complete
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_ptestall(count, requests%address, is_complete)
+        flag = code == 0 .and. is_complete /= 0
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes one request if that is possible now; index: MPI_UNDEFINED if none is active.
+    subroutine offbeat_ptestany(count, requests, index, flag, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, intent(out) :: index
+        logical, intent(out) :: flag
+        integer(c_int) :: is_complete
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_ptestany(count, requests%address, index, is_complete)
+        flag = code == 0 .and. is_complete /= 0
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes one request; index: MPI_UNDEFINED if none is active.
+    subroutine offbeat_pwaitany(count, requests, index, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, intent(out) :: index
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pwaitany(count, requests%address, index)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes all requests that can be completed now; completed: MPI_UNDEFINED if none is active.
+    subroutine offbeat_ptestsome(count, requests, completed, indices, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, intent(out) :: completed
+        integer, intent(inout) :: indices(count)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_ptestsome(count, requests%address, completed, indices)
+        if (present(ierror)) ierror = code
+    end subroutine
+
+    !> Completes one request or more; completed: MPI_UNDEFINED if none is active.
+    subroutine offbeat_pwaitsome(count, requests, completed, indices, ierror)
+        integer, intent(in) :: count
+        type(offbeat_prequest), intent(inout) :: requests(count)
+        integer, intent(out) :: completed
+        integer, intent(inout) :: indices(count)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: code
+        code = c_pwaitsome(count, requests%address, completed, indices)
         if (present(ierror)) ierror = code
     end subroutine
 

@@ -105,6 +105,49 @@ module offbeat_partitioned_c
             integer(c_int64_t) :: requests(*)
             integer(c_int) :: code
         end function
+        function c_ptestall(count, requests, flag) &
+            bind(C, name="offbeat_fortran_ptestall") result(code)
+            import :: c_int, c_int64_t
+            integer(c_int), value :: count
+            integer(c_int64_t) :: requests(*)
+            integer(c_int) :: flag
+            integer(c_int) :: code
+        end function
+        function c_ptestany(count, requests, index, flag) &
+            bind(C, name="offbeat_fortran_ptestany") result(code)
+            import :: c_int, c_int64_t
+            integer(c_int), value :: count
+            integer(c_int64_t) :: requests(*)
+            integer(c_int) :: index
+            integer(c_int) :: flag
+            integer(c_int) :: code
+        end function
+        function c_pwaitany(count, requests, index) &
+            bind(C, name="offbeat_fortran_pwaitany") result(code)
+            import :: c_int, c_int64_t
+            integer(c_int), value :: count
+            integer(c_int64_t) :: requests(*)
+            integer(c_int) :: index
+            integer(c_int) :: code
+        end function
+        function c_ptestsome(count, requests, completed, indices) &
+            bind(C, name="offbeat_fortran_ptestsome") result(code)
+            import :: c_int, c_int64_t
+            integer(c_int), value :: count
+            integer(c_int64_t) :: requests(*)
+            integer(c_int) :: completed
+            integer(c_int) :: indices(*)
+            integer(c_int) :: code
+        end function
+        function c_pwaitsome(count, requests, completed, indices) &
+            bind(C, name="offbeat_fortran_pwaitsome") result(code)
+            import :: c_int, c_int64_t
+            integer(c_int), value :: count
+            integer(c_int64_t) :: requests(*)
+            integer(c_int) :: completed
+            integer(c_int) :: indices(*)
+            integer(c_int) :: code
+        end function
         function c_pcancel(request) &
             bind(C, name="offbeat_pcancel") result(code)
             import :: c_int, c_int64_t

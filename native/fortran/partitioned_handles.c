@@ -30,3 +30,37 @@ int offbeat_fortran_pwait(offbeat_prequest *request) {
 int offbeat_fortran_pwaitall(int count, offbeat_prequest *requests) {
     return offbeat_pwaitall(count, requests, MPI_STATUSES_IGNORE);
 }
+
+int offbeat_fortran_ptestall(int count, offbeat_prequest *requests, int *flag) {
+    return offbeat_ptestall(count, requests, flag, MPI_STATUSES_IGNORE);
+}
+
+/* Does nothing after an error, and for MPI_UNDEFINED: then the C function has set no index. */
+static void count_from_one(int rc, int completed, int *indices) {
+    for (int i = 0; rc == MPI_SUCCESS && completed != MPI_UNDEFINED && i < completed; i++)
+        indices[i] += indices[i] != MPI_UNDEFINED;
+}
+
+int offbeat_fortran_ptestany(int count, offbeat_prequest *requests, int *index, int *flag) {
+    int rc = offbeat_ptestany(count, requests, index, flag, MPI_STATUS_IGNORE);
+    count_from_one(rc, rc == MPI_SUCCESS && *flag, index);
+    return rc;
+}
+
+int offbeat_fortran_pwaitany(int count, offbeat_prequest *requests, int *index) {
+    int rc = offbeat_pwaitany(count, requests, index, MPI_STATUS_IGNORE);
+    count_from_one(rc, 1, index);
+    return rc;
+}
+
+int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
+    int rc = offbeat_ptestsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
+    count_from_one(rc, rc == MPI_SUCCESS ? *completed : 0, indices);
+    return rc;
+}
+
+int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
+    int rc = offbeat_pwaitsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
+    count_from_one(rc, rc == MPI_SUCCESS ? *completed : 0, indices);
+    return rc;
+}

@@ -24,6 +24,13 @@ int offbeat_fortran_precv_init(void *buffer, int partitions, int64_t count, int6
 int offbeat_fortran_ptest(offbeat_prequest *request, int *flag);
 int offbeat_fortran_pwait(offbeat_prequest *request);
 int offbeat_fortran_pwaitall(int count, offbeat_prequest *requests);
+int offbeat_fortran_ptestall(int count, offbeat_prequest *requests, int *flag);
+
+/* Indices are those of Fortran: the first request is 1. */
+int offbeat_fortran_ptestany(int count, offbeat_prequest *requests, int *index, int *flag);
+int offbeat_fortran_pwaitany(int count, offbeat_prequest *requests, int *index);
+int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed, int *indices);
+int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed, int *indices);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

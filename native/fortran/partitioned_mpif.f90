@@ -138,6 +138,68 @@ subroutine offbeat_pwaitall(count, requests, ierror)
     ierror = c_pwaitall(count, requests)
 end subroutine
 
+subroutine offbeat_ptestall(count, requests, flag, ierror)
+    use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
+    use offbeat_partitioned_c, only: c_ptestall
+    implicit none
+    integer, intent(in) :: count
+    integer(c_int64_t), intent(inout) :: requests(*)
+    logical, intent(out) :: flag
+    integer(c_int) :: is_complete
+    integer, intent(out) :: ierror
+    ierror = c_ptestall(count, requests, is_complete)
+    flag = ierror == 0 .and. is_complete /= 0
+end subroutine
+
+subroutine offbeat_ptestany(count, requests, index, flag, ierror)
+    use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
+    use offbeat_partitioned_c, only: c_ptestany
+    implicit none
+    integer, intent(in) :: count
+    integer(c_int64_t), intent(inout) :: requests(*)
+    integer, intent(out) :: index
+    logical, intent(out) :: flag
+    integer(c_int) :: is_complete
+    integer, intent(out) :: ierror
+    ierror = c_ptestany(count, requests, index, is_complete)
+    flag = ierror == 0 .and. is_complete /= 0
+end subroutine
+
+subroutine offbeat_pwaitany(count, requests, index, ierror)
+    use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
+    use offbeat_partitioned_c, only: c_pwaitany
+    implicit none
+    integer, intent(in) :: count
+    integer(c_int64_t), intent(inout) :: requests(*)
+    integer, intent(out) :: index
+    integer, intent(out) :: ierror
+    ierror = c_pwaitany(count, requests, index)
+end subroutine
+
+subroutine offbeat_ptestsome(count, requests, completed, indices, ierror)
+    use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
+    use offbeat_partitioned_c, only: c_ptestsome
+    implicit none
+    integer, intent(in) :: count
+    integer(c_int64_t), intent(inout) :: requests(*)
+    integer, intent(out) :: completed
+    integer, intent(inout) :: indices(*)
+    integer, intent(out) :: ierror
+    ierror = c_ptestsome(count, requests, completed, indices)
+end subroutine
+
+subroutine offbeat_pwaitsome(count, requests, completed, indices, ierror)
+    use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
+    use offbeat_partitioned_c, only: c_pwaitsome
+    implicit none
+    integer, intent(in) :: count
+    integer(c_int64_t), intent(inout) :: requests(*)
+    integer, intent(out) :: completed
+    integer, intent(inout) :: indices(*)
+    integer, intent(out) :: ierror
+    ierror = c_pwaitsome(count, requests, completed, indices)
+end subroutine
+
 subroutine offbeat_pcancel(request, ierror)
     use, intrinsic :: iso_c_binding, only: c_int, c_int8_t, c_int64_t, c_loc
     use offbeat_partitioned_c, only: c_pcancel

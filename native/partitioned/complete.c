@@ -77,6 +77,13 @@ static int mismatch(const offbeat_partitioned_request *request) {
                                     (long long)request->count * request->element_bytes);
 }
 
+int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request) {
+    const int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
+    if (failure == OFFBEAT_PARTITIONED_MISMATCH)
+        return mismatch(request);
+    return offbeat_partitioned_raise(request->comm->user, failure);
+}
+
 /* Makes a request inactive that can be completed. @return the error of its iteration, which was raised */
 static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
     if (!offbeat_partitioned_is_active(request)) {
@@ -85,13 +92,10 @@ static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
     }
     offbeat_partitioned_set_status(request, status);
     offbeat_partitioned_remove_waiting(request);
-    int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
     if (atomic_load_explicit(&request->owes_reply, memory_order_relaxed))
         offbeat_partitioned_add_waiting(request); /* a sender that frees its request waits for the reply */
-    if (failure == OFFBEAT_PARTITIONED_MISMATCH)
-        return mismatch(request);
-    return offbeat_partitioned_raise(request->comm->user, failure);
+    return offbeat_partitioned_raise_failure(request);
 }
 
 static int check(const char *function, const void *requests, const void *result) {

@@ -211,10 +211,13 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     if (rc != MPI_SUCCESS || !offbeat_partitioned_is_active(request))
         return rc;
     *flag = has(request, partition);
-    if (*flag)
+    if (!*flag) {
+        offbeat_partitioned_progress_request(request, partition);
+        offbeat_partitioned_progress();
+        *flag = has(request, partition);
+    }
+    if (atomic_load_explicit(&request->failure, memory_order_relaxed) == MPI_SUCCESS)
         return MPI_SUCCESS;
-    offbeat_partitioned_progress_request(request, partition);
-    offbeat_partitioned_progress();
-    *flag = has(request, partition);
-    return MPI_SUCCESS;
+    *flag = 1; /* a loop that waits for the partition ends also if it ignores errors */
+    return offbeat_partitioned_raise_failure(request);
 }

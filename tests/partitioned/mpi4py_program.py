@@ -8,6 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 from offbeat.errors import BadInput
+from offbeat.partitioned import requests
 from offbeat.partitioned.requests import PartitionedRequest, attach, receive_init, send_init
 
 COMM = MPI.COMM_WORLD
@@ -54,4 +55,34 @@ with (
         while not send.test():
             pass
         assert (into == np.arange(24) + 100 * LEFT + 10_000 * step).all(), into
+
+with (
+    send_init(COMM, out, partitions=4, dest=RIGHT) as send,
+    receive_init(COMM, into, partitions=3, source=LEFT) as receive,
+):
+    both = [send, receive]
+    refuses("is not started", send.ready_list, [0, 4])
+    for step, complete in enumerate(
+        (requests.wait_all, requests.test_all, requests.wait_some, requests.test_some)
+    ):
+        requests.start_all(both)
+        out[:] = np.arange(24) + 100 * COMM.rank + 10_000 * step
+        refuses("partition 4 does not exist", send.ready_list, [0, 4])
+        send.ready_list([3, 1])
+        refuses("partition 1 was marked ready before", send.ready_list, [0, 1])
+        refuses("an active partitioned request", send.cancel)
+        send.ready_list([0, 2])
+        if complete is requests.wait_all:
+            complete(both)
+        elif complete is requests.test_all:
+            while not complete(both):
+                pass
+        else:
+            found: list[int] = []
+            while len(found) < len(both):
+                found += complete(both)
+            assert sorted(found) == [0, 1], found
+        assert (into == np.arange(24) + 100 * LEFT + 10_000 * step).all(), into
+    assert requests.test_some(both) is None
+    send.cancel()
 print("arrived", flush=True)

@@ -104,7 +104,9 @@ int offbeat_pready(int partition, offbeat_prequest request);
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request);
 int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request);
 
-/** Whether a partition of a receive arrived; true for an inactive request and for OFFBEAT_PREQUEST_NULL. */
+/** Whether a partition of a receive arrived; true for an inactive request and for OFFBEAT_PREQUEST_NULL.
+ * @return also the error of an iteration that failed, with a true flag; completing it reports the error again
+ */
 int offbeat_parrived(offbeat_prequest request, int partition, int *flag);
 
 /* --- completion: requests become inactive and can be started again --- */

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -123,6 +123,11 @@ class PartitionedRequest:
         last = first if last is None else last
         _check(self._library.offbeat_pready_range(ctypes.c_int(first), ctypes.c_int(last), self._request))
 
+    def ready_list(self, partitions: Sequence[int]) -> None:
+        """Mark the listed partitions of a send as ready; by any thread."""
+        listed = (ctypes.c_int * len(partitions))(*partitions)
+        _check(self._library.offbeat_pready_list(ctypes.c_int(len(partitions)), listed, self._request))
+
     def arrived(self, partition: int) -> bool:
         """Whether a partition of a receive arrived; by any thread."""
         flag = ctypes.c_int()
@@ -140,6 +145,10 @@ class PartitionedRequest:
         status = mpi4py().Status()
         _check(self._library.offbeat_pwait(ctypes.byref(self._request), _address(status)))
 
+    def cancel(self) -> None:
+        """Refused while the request is active, as in MPI; does nothing for an inactive one."""
+        _check(self._library.offbeat_pcancel(ctypes.byref(self._request)))
+
     def free(self) -> None:
         """Free the inactive request; does nothing the second time."""
         if self._request:
@@ -154,6 +163,59 @@ class PartitionedRequest:
         """Free the request; not after an error, as it may be active."""
         if error is None:
             self.free()
+
+
+class _Listed:
+    """The requests of a call for several, and room for its results."""
+
+    def __init__(self, requests: Sequence[PartitionedRequest]) -> None:
+        self.count = ctypes.c_int(len(requests))
+        self.requests = (ctypes.c_void_p * len(requests))(*(one._request.value for one in requests))
+        self.completed, self.flag = ctypes.c_int(), ctypes.c_int()
+        self.indices = (ctypes.c_int * len(requests))()
+        self.statuses = ctypes.create_string_buffer(mpi4py()._sizeof(mpi4py().Status) * len(requests))
+
+    def call(self, function: str, *results: Any, statuses: bool = True) -> None:
+        """Call a function of the library; ``results`` follow the list."""
+        words = (*results, self.statuses) if statuses else results
+        _check(getattr(_loaded(), function)(self.count, self.requests, *words))
+
+    def some(self) -> list[int] | None:
+        """The indices that a call found; None if no request is active."""
+        if self.completed.value == mpi4py().UNDEFINED:
+            return None
+        return list(self.indices[: self.completed.value])
+
+
+def start_all(requests: Sequence[PartitionedRequest]) -> None:
+    """Begin an iteration of each request."""
+    _Listed(requests).call("offbeat_pstartall", statuses=False)
+
+
+def wait_all(requests: Sequence[PartitionedRequest]) -> None:
+    """Complete an iteration of each request; other threads of Python run meanwhile."""
+    _Listed(requests).call("offbeat_pwaitall")
+
+
+def test_all(requests: Sequence[PartitionedRequest]) -> bool:
+    """Complete an iteration of each request if all can be completed now."""
+    listed = _Listed(requests)
+    listed.call("offbeat_ptestall", ctypes.byref(listed.flag))
+    return bool(listed.flag)
+
+
+def wait_some(requests: Sequence[PartitionedRequest]) -> list[int] | None:
+    """Complete one request or more. Returns their indices, or None if no request is active."""
+    listed = _Listed(requests)
+    listed.call("offbeat_pwaitsome", ctypes.byref(listed.completed), listed.indices)
+    return listed.some()
+
+
+def test_some(requests: Sequence[PartitionedRequest]) -> list[int] | None:
+    """Complete what can be completed now. Returns the indices, or None if no request is active."""
+    listed = _Listed(requests)
+    listed.call("offbeat_ptestsome", ctypes.byref(listed.completed), listed.indices)
+    return listed.some()
 
 
 def _address(status: Any) -> ctypes.c_void_p:

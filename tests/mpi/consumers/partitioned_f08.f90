@@ -3,8 +3,8 @@ program partitioned_f08
     use mpi_f08
     use offbeat_partitioned
     implicit none
-    integer :: rank, ierror, i
-    integer :: out(12), in(12)
+    integer :: rank, ierror, i, iteration
+    integer :: out(12), in(12), index, completed, indices(2)
     logical :: flag
     type(offbeat_prequest) :: requests(2)
     call MPI_Init()
@@ -35,6 +35,13 @@ program partitioned_f08
         call offbeat_pready(i, requests(1))
     end do
     call offbeat_pwaitall(2, requests)
+    do iteration = 1, 4
+        call offbeat_pstartall(2, requests)
+        call offbeat_pready_range(0, 3, requests(1))
+        call complete_in_another_way(iteration)
+    end do
+    call offbeat_ptestany(2, requests, index, flag)
+    if (.not. flag .or. index /= MPI_UNDEFINED) error stop "an inactive request was completed"
     call offbeat_pcancel(requests(1))
     do i = 1, 2
         call offbeat_prequest_free(requests(i))
@@ -42,4 +49,38 @@ program partitioned_f08
     print '(a,i0,a,i0)', "rank ", rank, " received numbers with the sum ", sum(in)
     call offbeat_partitioned_finalize()
     call MPI_Finalize()
+
+contains
+
+    ! Both requests are completed, whatever their order.
+    subroutine complete_in_another_way(way)
+        integer, intent(in) :: way
+        logical :: seen(2)
+        integer :: k
+        seen = .false.
+        do while (.not. all(seen))
+            completed = 0
+            select case (way)
+            case (1)
+                call offbeat_ptestall(2, requests, flag)
+                if (flag) seen = .true.
+            case (2)
+                call offbeat_ptestany(2, requests, indices(1), flag)
+                if (flag) completed = 1
+            case (3)
+                call offbeat_pwaitany(2, requests, indices(1))
+                completed = 1
+            case default
+                if (seen(1) .or. seen(2)) then
+                    call offbeat_pwaitsome(2, requests, completed, indices)
+                else
+                    call offbeat_ptestsome(2, requests, completed, indices)
+                end if
+            end select
+            do k = 1, completed
+                if (seen(indices(k))) error stop "a request was completed twice"
+                seen(indices(k)) = .true.
+            end do
+        end do
+    end subroutine
 end program
