@@ -8,6 +8,7 @@ import numpy as np
 
 from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import Costs, approach_time_s
+from offbeat.partitioned.fit import Fit
 from offbeat.pattern.shapes import delays
 
 COSTS = Costs(
@@ -70,3 +71,9 @@ def measured(made: list[Cell]) -> Measured:
         nodes=1,
         cores=4,
     )
+
+
+def fitted(approach: str, costs: Costs = COSTS) -> Fit:
+    """What a fit of exact cells finds."""
+    ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2)}
+    return Fit(approach=approach, costs=costs, low=costs, high=costs, error=0.05, **ranges)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_cells import COSTS, cells, measured
+from made_cells import COSTS, cells, fitted, measured
 from msgspec.structs import replace
 
 from offbeat.errors import BadInput
@@ -16,6 +16,7 @@ from offbeat.partitioned.cells import modelled_approach, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts, time_s
 from offbeat.partitioned.fit import fit, fit_approach, fit_of, fitted_platform, predicted_s, section
 from offbeat.partitioned.model import pipelined_s
+from offbeat.partitioned.tables import cost_rows
 from offbeat.platform import machine
 from offbeat.toml.write import toml_text
 
@@ -248,3 +249,15 @@ def test_two_sections_of_an_approach_are_refused() -> None:
     text = SECTION.format(latency='["2 us", "1 us", "3 us"]')
     with pytest.raises(BadInput, match="'many' has two sections"):
         machine.loads(text + text[text.index("[[") :], "x.toml")
+
+
+def test_the_table_has_no_numbers_for_ends_of_intervals_that_say_nothing() -> None:
+    low = replace(COSTS, message_s=1e-25, eager_bandwidth=1e-3)
+    high = replace(COSTS, eager_bandwidth=1e30, contention=1e12, rendezvous_latency_s=1e9)
+    rows = cost_rows([replace(fitted("offbeat"), low=low, high=high)])
+    intervals = {cost: interval for _, cost, _, interval in rows}
+    assert intervals["an eager message"] == "up to 300 ns"
+    assert intervals["rendezvous latency"] == "from 1.5 µs"
+    assert intervals["eager bandwidth"] == intervals["contention"] == "not determined"
+    assert intervals["latency"] == "800 ns to 800 ns"
+    assert intervals["eager progress"] == "0.95 to 0.95"

@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 from captured_command import invoke
 from click.testing import Result
+from made_cells import COSTS, cells, fitted, measured
+from msgspec.structs import replace
 
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
+from offbeat.partitioned.costs import time_s
+from offbeat.partitioned.fit import fitted_platform
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.picture import picture
 from offbeat.partitioned.predictions import network
 from offbeat.platform import machine
+from offbeat.toml.write import toml_text
 
 
 def run(*arguments: object) -> Result:
@@ -112,6 +117,41 @@ def test_no_table_is_printed_for_a_picture_that_cannot_be_drawn(tmp_path: Path) 
     assert not (tmp_path / "o.json").exists()
 
 
+SINGLE = replace(COSTS, message_s=5e-7)
+
+
+@pytest.fixture
+def machine_file(tmp_path: Path) -> Path:
+    """A platform file with the costs of single, offbeat and many."""
+    fits = [fitted("single", SINGLE), fitted("offbeat"), fitted("many")]
+    path = tmp_path / "machine.toml"
+    path.write_text(toml_text(fitted_platform(fits, measured(cells("single")), None)))
+    return path
+
+
+def test_fitted_costs_replace_the_model_of_the_paper(machine_file: Path) -> None:
+    arguments = ("--threads", 2, "--partitions", 4, "--size", "4 MiB", "--delay-rate", 1000)
+    (paper,), (row,) = predictions(*arguments), predictions(machine_file, *arguments, "--approach", "offbeat")
+    assert row["delay_s"] == paper["delay_s"]
+    ready_s = np.zeros((1, 8))
+    ready_s[0, -1] = row["delay_s"]
+    assert row["single_s"] == pytest.approx(time_s(SINGLE, ready_s, 2**22, 2, 1)[0])
+    assert row["each_s"] == pytest.approx(time_s(COSTS, ready_s, 2**22, 2, 8)[0])
+    text = run(machine_file, *arguments, "--approach", "offbeat").stdout
+    assert "fitted costs of offbeat, and of single for a single message" in text
+
+
+def test_other_approaches_send_each_partition_or_a_single_message(machine_file: Path) -> None:
+    rows = predictions(machine_file, "--threads", 8, "--approach", "many")
+    assert {row["best_messages"] for row in rows} == {1, 8, 32}
+
+
+def test_the_picture_shows_fitted_costs_of_many_threads(machine_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "gain.png"
+    run(machine_file, "--approach", "offbeat", "--threads", 512, "--partitions", 1, "--picture", out)
+    assert out.stat().st_size > 10_000
+
+
 def test_the_longest_computation_that_can_be_given_has_a_gain() -> None:
     arguments = ("--arithmetic-intensity", 1e9, "--communication-intensity", 1e-9, "--frequency", 1e-6)
     for row in predictions(*arguments):
@@ -133,6 +173,9 @@ def test_the_longest_computation_that_can_be_given_has_a_gain() -> None:
         (("--pattern", "no_such_file"), "no_such_file"),
         (("--pattern", "no_delay", "--picture", "x.png"), "no partition is later than another"),
         (("--picture", "x.doc"), "cannot draw x.doc"),
+        (("--approach", "many"), "has no costs of many in .* but of: none; 'offbeat partitioned fit' writes"),
+        (("--approach", "offbeat_learned"), "give offbeat or another one"),
+        (("--approach", "offbeat", "--inside"), "leave them out with --approach"),
         (("--pattern", "node_delayed"), "delays processes, not partitions; take another shape"),
     ],
 )

@@ -12,14 +12,14 @@ from captured_command import invoke
 from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
-from made_cells import COSTS, cells, measured
+from made_cells import COSTS, cells, fitted, measured
 from msgspec.structs import replace
 
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.partitioned import tables
-from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
-from offbeat.partitioned.fit import Fit, fitted_platform
+from offbeat.partitioned.costs import approach_time_s, message_counts
+from offbeat.partitioned.fit import fitted_platform
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.recommendation import (
     Adviser,
@@ -47,11 +47,6 @@ ONE_MESSAGE = Option(
     high_s=1.0,
     rests_on="model",
 )
-
-
-def fitted(approach: str, costs: Costs = COSTS) -> Fit:
-    ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2)}
-    return Fit(approach=approach, costs=costs, low=costs, high=costs, error=0.05, **ranges)
 
 
 def adviser(**changes: float) -> Adviser:

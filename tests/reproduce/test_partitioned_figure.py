@@ -15,7 +15,7 @@ import pytest
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.reproduce.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
-from offbeat.reproduce.partitioned_figure import FIGURES, Setting, each_partition, setting, study
+from offbeat.reproduce.partitioned_figure import FIGURES, Setting, each_partition, interfaces, setting, study
 from offbeat.reproduce.partitioned_lines import Measured, Time, figure_of, measured
 from offbeat.results.read import read_study
 from offbeat.study.case import delay_s
@@ -50,6 +50,13 @@ def test_with_enough_cores_each_figure_is_the_papers(number, partitions, threads
     assert (row.shape, row.factor) == (("last_delayed", rate) if rate else ("no_delay", 0))
     rule = requested.repetitions
     assert (rule.confidence, rule.confidence_width, rule.maximum) == (0.9, 0.05, 50)
+
+
+def test_figure_6_gives_each_thread_an_interface_and_a_lane():
+    variables = interfaces(setting(6, cores=64), "MPIR_CVAR_CH4_NUM_VCIS")
+    assert variables == {"OFFBEAT_PARTITIONED_LANES": "32", "MPIR_CVAR_CH4_NUM_VCIS": "32"}
+    assert interfaces(setting(6, cores=8), "") == {"OFFBEAT_PARTITIONED_LANES": "7"}
+    assert interfaces(setting(5, cores=64), "MPIR_CVAR_CH4_NUM_VCIS") == {}
 
 
 def test_the_delay_of_figure_8_is_the_rate_times_the_size_of_a_partition():

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli import partitioned_check
+from offbeat.cli import run as runs
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.platform import presets
-from offbeat.units import US_PER_MB, format_bandwidth, format_time, parse_size, parse_time
+from offbeat.units import US_PER_MB, parse_size, parse_time
 
 if TYPE_CHECKING:
-    from offbeat.partitioned.predictions import ReadySource
+    from offbeat.partitioned.predictions import MessageTimes, ReadySource
     from offbeat.partitioned.recommendation import Adviser
+    from offbeat.platform.schema import PlatformFile
 
 app = typer.Typer(
     help="Predict what early partitions of a message gain, advise how to send it, and check MPI libraries."
@@ -39,6 +41,7 @@ def partitioned() -> None:
     """
 
 
+app.command("run", help="Measure a study with sections [[partitioned]], as 'offbeat run' does.")(runs.command)
 app.command("check")(partitioned_check.command)
 
 
@@ -263,6 +266,14 @@ def show_model(
             metavar="TIME",
         ),
     ] = "",
+    approach: Annotated[
+        str,
+        typer.Option(
+            help="Predict with the costs of this approach that 'offbeat partitioned fit' wrote into the"
+            " platform file, such as offbeat, many or library, instead of the paper's model.",
+            metavar="NAME",
+        ),
+    ] = "",
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -274,10 +285,10 @@ def show_model(
     """Predict the gain of partitioned messages by size and partitions, with delays between the partitions.
 
     The model is that of "Quantifying the Performance Benefits of Partitioned Communication in MPI", with the
-    latencies and bandwidths of a platform.
+    latencies and bandwidths of a platform; with --approach, that of 'offbeat partitioned fit' and 'advise'.
     """
     from offbeat.partitioned import tables
-    from offbeat.partitioned.predictions import check_partitions, network, predictions
+    from offbeat.partitioned.predictions import check_partitions, predictions
     from offbeat.platform import machine
     from offbeat.table import FittedTable
 
@@ -289,18 +300,12 @@ def show_model(
     source = _source(delay_rate, computation, pattern, skew)
     per_thread = list(dict.fromkeys(partitions or PER_THREAD))
     check_partitions(threads, per_thread)
-    loaded = machine.load(platform)
-    cost_s = _time("--message-cost", message_cost) if message_cost else None
-    between = network(loaded.file, cost_s, inside=inside)
+    between = _message_times(machine.load(platform).file, approach, message_cost, inside=inside)
     sizes = [_size(text) for text in dict.fromkeys(size or SIZES)]
     rows = list(predictions(between, source, sizes, threads, per_thread))
     console = stdout()
     if prints_text(json):
-        console.print(
-            f"{between.label}: latency {format_time(between.path.latency_s)},"
-            f" {format_bandwidth(between.path.bandwidth)}\n",
-            markup=False,
-        )
+        console.print(f"{between.label}: {between.description}\n", markup=False)
         console.print(FittedTable(tables.HEADINGS, tables.rows(rows), texts=()))
         console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
     write_json(json, lambda: encoded([one.record() for one in rows]))
@@ -310,6 +315,19 @@ def show_model(
         draw_picture(between, source, threads, per_thread, picture)
         if prints_text(json):
             console.print(f"wrote {picture}", markup=False)
+
+
+def _message_times(platform: PlatformFile, approach: str, message_cost: str, *, inside: bool) -> MessageTimes:
+    """What the options of model choose. Raises BadInput."""
+    from offbeat.partitioned.predictions import fitted_messages, network
+
+    if not approach:
+        return network(
+            platform, _time("--message-cost", message_cost) if message_cost else None, inside=inside
+        )
+    if message_cost or inside:
+        raise BadInput("--message-cost and --inside change the paper's model: leave them out with --approach")
+    return fitted_messages(platform, approach)
 
 
 def _source(

@@ -119,12 +119,11 @@ def approach_time_s(
 def _marked_s(ready_s: Times, threads: int, partition_s: float) -> Times:
     """When each partition is marked: a thread marks its partitions in the order in which they are ready."""
     owner = threads_of_partitions(ready_s.shape[-1], threads)
-    marked_s = np.empty_like(ready_s)
-    for thread in range(threads):
-        own = np.flatnonzero(owner == thread)
-        order = np.argsort(ready_s[:, own], axis=-1, kind="stable")
-        begun_s = np.arange(len(own)) * partition_s
-        in_order_s = np.take_along_axis(ready_s[:, own], order, axis=-1)
-        done_s = np.maximum.accumulate(in_order_s - begun_s, axis=-1) + begun_s + partition_s
-        marked_s[:, own] = np.take_along_axis(done_s, np.argsort(order, axis=-1), axis=-1)
-    return marked_s
+    place = np.arange(len(owner)) - np.searchsorted(owner, owner)  # among the partitions of the thread
+    by_thread_s = np.full((len(ready_s), threads, place.max() + 1), np.inf)  # threads with fewer end in inf
+    by_thread_s[:, owner, place] = ready_s
+    order = np.argsort(by_thread_s, axis=-1, kind="stable")
+    begun_s = np.arange(by_thread_s.shape[-1]) * partition_s
+    in_order_s = np.take_along_axis(by_thread_s, order, axis=-1)
+    done_s = np.maximum.accumulate(in_order_s - begun_s, axis=-1) + begun_s + partition_s
+    return np.take_along_axis(done_s, np.argsort(order, axis=-1), axis=-1)[:, owner, place]

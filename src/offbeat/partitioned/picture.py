@@ -15,8 +15,8 @@ from offbeat.drawing.axes import POINTS, style_axes, time_axis
 from offbeat.drawing.palette import BLUE, INK, ORANGE
 from offbeat.drawing.pictures import check_picture_path, write_picture
 from offbeat.errors import BadInput
-from offbeat.partitioned.model import Times, pipelined_s
-from offbeat.partitioned.predictions import Network, ReadySource
+from offbeat.partitioned.model import Times
+from offbeat.partitioned.predictions import MessageTimes, ReadySource
 from offbeat.units import format_size
 
 SIZES = np.unique(np.round(2 ** np.arange(10, 26.01, 0.5)).astype(int))
@@ -32,7 +32,7 @@ _COLOURS = LinearSegmentedColormap.from_list("gain", [ORANGE, "#ffffff", BLUE])
 
 
 def picture(
-    between: Network, source: ReadySource, threads: int, per_thread: Sequence[int], file: Path
+    between: MessageTimes, source: ReadySource, threads: int, per_thread: Sequence[int], file: Path
 ) -> None:
     """Write the picture, with a panel for each number of partitions per thread: PNG, SVG or PDF by suffix.
 
@@ -52,7 +52,7 @@ def picture(
     write_picture(figure, file)
 
 
-def _panel(axes: Axes, between: Network, source: ReadySource, threads: int, per_thread: int) -> None:
+def _panel(axes: Axes, between: MessageTimes, source: ReadySource, threads: int, per_thread: int) -> None:
     partitions = threads * per_thread
     trials = max(1, min(MAX_TRIALS, MAX_VALUES // partitions))
     delays_s, log_gains = np.empty(len(SIZES)), np.empty((len(DELAYS_S), len(SIZES)))
@@ -61,7 +61,7 @@ def _panel(axes: Axes, between: Network, source: ReadySource, threads: int, per_
         delays_s[index] = delay_s = np.ptp(ready_s, axis=-1).mean()
         if delay_s == 0:
             raise BadInput("--picture: no partition is later than another, so that there is no delay to draw")
-        log_gains[:, index] = _log_gains(between, np.sort(ready_s / delay_s, axis=-1), size)
+        log_gains[:, index] = _log_gains(between, ready_s / delay_s, size, threads)
     limit = np.log2(max(2.0, partitions))
     norm = TwoSlopeNorm(0.0, -limit, limit)
     axes.pcolormesh(SIZES, DELAYS_S, log_gains, cmap=_COLOURS, norm=norm, shading="nearest", rasterized=True)
@@ -79,11 +79,10 @@ def _panel(axes: Axes, between: Network, source: ReadySource, threads: int, per_
     style_axes(axes)
 
 
-def _log_gains(between: Network, shape: Times, total_bytes: int) -> Times:
-    """log2 of the gain at each of DELAYS_S; ``shape`` (trials, partitions) are ready times with delay 1,
-    ascending, so that ordering them again is quick."""
-    partitions = shape.shape[-1]
-    single_s, single_latency_s = between.costs_s([total_bytes])
-    each_s, each_latency_s = between.costs_s([total_bytes / partitions])
-    times_s = [pipelined_s(shape * delay_s, each_s, each_latency_s).mean() for delay_s in DELAYS_S]
-    return np.asarray(np.log2((single_s + single_latency_s) / np.array(times_s)))
+def _log_gains(between: MessageTimes, shape: Times, total_bytes: int, threads: int) -> Times:
+    """log2 of the gain at each of DELAYS_S; ``shape`` (trials, partitions) are ready times with delay 1."""
+
+    def means_s(messages: int) -> Times:
+        return np.array([between.times_s(shape * s, total_bytes, threads, messages).mean() for s in DELAYS_S])
+
+    return np.asarray(np.log2(means_s(1) / means_s(shape.shape[-1])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Protocol
@@ -12,14 +12,17 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from offbeat.errors import BadInput
+from offbeat.partitioned.costs import SINGLE, Costs, time_s
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
+from offbeat.partitioned.fit import fit_of
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
 from offbeat.pattern import SHAPE_NAMES
 from offbeat.pattern.file import shape_pattern
 from offbeat.pattern.replay import Replay, read_any
 from offbeat.platform.message_times import MessagePath, message_parts_s, message_paths
 from offbeat.platform.schema import PlatformFile
-from offbeat.units import counted
+from offbeat.study.algorithm import LEARNED, OWN
+from offbeat.units import counted, format_bandwidth, format_time
 
 MAX_TRIALS, MIN_TRIALS, MAX_VALUES = 1000, 20, 2**22
 """Random computations of which a prediction is the mean: fewer where they have more partitions in all."""
@@ -131,8 +134,30 @@ def check_partitions(threads: int, per_thread: Iterable[int]) -> None:
             )
 
 
+class MessageTimes(Protocol):
+    """How long messages between two processes take."""
+
+    @property
+    def label(self) -> str:
+        """The platform, and which messages these are."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What the times are computed from."""
+        ...
+
+    def counts(self, partitions: int) -> list[int]:
+        """The numbers of messages that can be sent, ascending: 1 first, the number of partitions last."""
+        ...
+
+    def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
+        """From the last of the ready times (trials, partitions) to the arrival of all bytes: (trials,)."""
+        ...
+
+
 class Network(Struct, frozen=True, kw_only=True):
-    """What messages between the two processes cost.
+    """Times of the paper's model, from the latencies and bandwidths of a platform.
 
     ``message_cost_s`` is the time for which a message occupies the sender before its bytes move. Without it,
     each message costs the latency, as equation 5 assumes: messages then don't overlap at all.
@@ -147,13 +172,76 @@ class Network(Struct, frozen=True, kw_only=True):
         """The platform and the path."""
         return f"{self.platform.name}, {self.path.name}"
 
-    def costs_s(self, sizes: Sequence[float] | Times) -> tuple[Times, float]:
+    @property
+    def description(self) -> str:
+        """The latency and the bandwidth of the path."""
+        path = self.path
+        return f"latency {format_time(path.latency_s)}, {format_bandwidth(path.bandwidth)}"
+
+    def counts(self, partitions: int) -> list[int]:
+        """See :func:`powers_of_two`."""
+        return powers_of_two(partitions)
+
+    def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
+        """See :class:`MessageTimes`; the number of threads makes no difference."""
+        message_ready_s, sizes = aggregated(ready_s, total_bytes / ready_s.shape[-1], messages)
+        occupied_s, latency_s = self._costs_s(sizes)
+        return pipelined_s(message_ready_s, occupied_s, latency_s)
+
+    def _costs_s(self, sizes: Times) -> tuple[Times, float]:
         """For messages of these sizes in bytes: the seconds for which each occupies the link, and those from
         there to the arrival of the last one."""
-        occupied_s, flight_s = message_parts_s(self.platform, self.path, np.asarray(sizes, dtype=np.float64))
+        occupied_s, flight_s = message_parts_s(self.platform, self.path, sizes)
         if self.message_cost_s is None:
             return occupied_s + flight_s, 0.0
         return occupied_s - self.platform.messages.send_overhead + self.message_cost_s, float(flight_s.max())
+
+
+class FittedMessages(Struct, frozen=True, kw_only=True):
+    """Times from the costs that were fitted to measurements: of one approach, and of a single message."""
+
+    platform: str
+    approach: str
+    costs: Costs
+    single: Costs
+
+    @property
+    def label(self) -> str:
+        """The platform and the approach."""
+        return f"{self.platform}, {self.approach}"
+
+    @property
+    def description(self) -> str:
+        """Whose costs."""
+        return f"fitted costs of {self.approach}, and of {SINGLE} for a single message"
+
+    def counts(self, partitions: int) -> list[int]:
+        """Of offbeat's approach, see :func:`powers_of_two`; others send each partition by itself."""
+        return powers_of_two(partitions) if self.approach == OWN else sorted({1, partitions})
+
+    def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
+        """See :class:`MessageTimes`."""
+        costs = self.single if messages == 1 else self.costs
+        return time_s(costs, ready_s, total_bytes, threads, messages)
+
+
+def fitted_messages(platform: PlatformFile, approach: str) -> FittedMessages:
+    """The costs of an approach in a platform file. Raises BadInput if it has none, or none of ``single``."""
+    if approach in (SINGLE, LEARNED):
+        raise BadInput(
+            f"--approach {approach}: it has no number of messages to be predicted; give {OWN} or another one"
+        )
+    costs = {one.approach: fit_of(one).costs for one in platform.partitioned}
+    for name in (approach, SINGLE):
+        if name not in costs:
+            fitted = ", ".join(costs) or "none"
+            raise BadInput(
+                f"--approach {approach}: the platform {platform.name} has no costs of {name} in"
+                f" [[partitioned]], but of: {fitted}; 'offbeat partitioned fit' writes them"
+            )
+    return FittedMessages(
+        platform=platform.name, approach=approach, costs=costs[approach], single=costs[SINGLE]
+    )
 
 
 def network(platform: PlatformFile, message_cost_s: float | None = None, *, inside: bool = False) -> Network:
@@ -164,13 +252,16 @@ def network(platform: PlatformFile, message_cost_s: float | None = None, *, insi
 
 
 def predict(
-    between: Network, source: ReadySource, total_bytes: int, threads: int, partitions_per_thread: int
+    between: MessageTimes, source: ReadySource, total_bytes: int, threads: int, partitions_per_thread: int
 ) -> Prediction:
     """The times of a message sent whole, with one message a partition, and in the best number of messages."""
     partitions = threads * partitions_per_thread
     partition_bytes = total_bytes / partitions
     ready_s = source.ready_s(threads, partitions_per_thread, partition_bytes)
-    times_s = {count: _mean_s(between, ready_s, partition_bytes, count) for count in _counts(partitions)}
+    times_s = {
+        count: float(between.times_s(ready_s, total_bytes, threads, count).mean())
+        for count in between.counts(partitions)
+    }
     best = min(times_s, key=lambda count: times_s[count])
     return Prediction(
         total_bytes=total_bytes,
@@ -185,21 +276,19 @@ def predict(
 
 
 def predictions(
-    between: Network, source: ReadySource, sizes: Iterable[int], threads: int, per_thread: Iterable[int]
+    between: MessageTimes,
+    source: ReadySource,
+    sizes: Iterable[int],
+    threads: int,
+    per_thread: Iterable[int],
 ) -> Iterator[Prediction]:
     """Predictions for all message sizes in bytes and all numbers of partitions per thread."""
     return (predict(between, source, size, threads, number) for size, number in product(sizes, per_thread))
 
 
-def _counts(partitions: int) -> list[int]:
+def powers_of_two(partitions: int) -> list[int]:
     """The powers of two up to the number of partitions, and this number; ascending."""
     return sorted({2**exponent for exponent in range(partitions.bit_length())} | {partitions})
-
-
-def _mean_s(between: Network, ready_s: Times, partition_bytes: float, messages: int) -> float:
-    message_ready_s, sizes = aggregated(ready_s, partition_bytes, messages)
-    occupied_s, latency_s = between.costs_s(sizes)
-    return float(pipelined_s(message_ready_s, occupied_s, latency_s).mean())
 
 
 def _delays_of(name: str, partitions: int, skew_s: float) -> Times:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from offbeat.partitioned.costs import SINGLE
 from offbeat.partitioned.fit import FEWEST_CELLS, Fit
@@ -123,8 +123,23 @@ def cost_rows(fits: Iterable[Fit]) -> Iterator[tuple[str, ...]]:
     """The cells below COST_HEADINGS: the fitted costs of each approach."""
     for fit in fits:
         for key, noun, form in _COSTS:
-            value, low, high = (form(getattr(one, key)) for one in (fit.costs, fit.low, fit.high))
-            yield fit.approach, noun, value, f"{low} to {high}"
+            value, low, high = (getattr(one, key) for one in (fit.costs, fit.low, fit.high))
+            yield fit.approach, noun, form(value), _interval(value, low, high, form)
+
+
+UNDETERMINED = 1e4
+"""An end of an interval that is farther from the value than by this factor says nothing."""
+
+
+def _interval(value: float, low: float, high: float, form: Callable[[float], str]) -> str:
+    scale = max(value, 1.0) if form is _share else value
+    has_low = form is _share or low * UNDETERMINED > scale
+    has_high = high < scale * UNDETERMINED
+    if has_low and has_high:
+        return f"{form(low)} to {form(high)}"
+    if has_high:
+        return f"up to {form(high)}"
+    return f"from {form(low)}" if has_low and form is not _share else "not determined"
 
 
 def _share(value: float) -> str:

@@ -6,10 +6,11 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 
+from offbeat.partitioned.model import gain_by_delay_rate
 from offbeat.reproduce.claims import MOSTLY, Claim, Observation, explained
 from offbeat.reproduce.partitioned_figure import AGGREGATIONS, RMA, aggregated, each_partition
 from offbeat.reproduce.partitioned_lines import Measured
-from offbeat.units import counted, enumeration, format_size
+from offbeat.units import US_PER_MB, counted, enumeration, format_size
 
 SMALL_BYTES = 16384
 """Messages below this size are small (section 2.2.2 of the paper: much less than 16 kB)."""
@@ -43,11 +44,12 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
     if one.nodes == 1:
         lines.append("Both processes are on one node; the paper's are on two nodes with 25 GB/s.")
     if one.figure.has_interfaces:
+        lines.append(f"offbeat's communicators have {counted(one.threads, 'lane')}: one a thread.")
         lines.append(
             f"{interfaces_variable} = {one.threads}: the variable's real name; the paper writes"
             " MPIR_CVAR_NUM_VCIS."
             if interfaces_variable
-            else f"{results.library} has no variable for interfaces, so that this is figure 5 once more."
+            else f"{results.library} has no variable for interfaces: only offbeat differs from figure 5."
         )
     if one.figure.number == 7:
         lines.append(
@@ -168,8 +170,8 @@ def theoretical_gain(results: Measured) -> float | None:
         return None
     size = max(single)
     bandwidth = size / single[size].middle_s
-    partitions = results.setting.figure.partitions
-    return partitions / max(partitions - results.setting.delay_rate * 1e-12 * bandwidth, 1)
+    one = results.setting
+    return gain_by_delay_rate(one.figure.partitions, one.delay_rate * US_PER_MB, bandwidth)
 
 
 def _gain_is_predicted(results: Measured) -> Observation | None:

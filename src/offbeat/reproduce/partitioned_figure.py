@@ -38,6 +38,9 @@ POINT_TO_POINT = ("single", "many", "library")
 RMA_PASSIVE = ("rma_passive_single", "rma_passive_many")
 RMA = (*RMA_PASSIVE, "rma_active_single", "rma_active_many")
 
+LANES = "OFFBEAT_PARTITIONED_LANES"
+"""The variable for the number of lanes of a communicator (``native/partitioned``)."""
+
 AGGREGATIONS = (512, 1024, 4096, 16384)
 """Bytes of an aggregated message in figure 7."""
 
@@ -224,6 +227,13 @@ def study(one: Setting, approaches: Sequence[str], environment: Mapping[str, str
     return loads(resolved_toml(requested), Path(f"{name}.toml"))  # the name is for messages
 
 
+def interfaces(one: Setting, variable: str) -> dict[str, str]:
+    """The environment that gives each thread an interface: lanes of offbeat, and the library's variable."""
+    if not one.figure.has_interfaces:
+        return {}
+    return dict.fromkeys(filter(None, (LANES, variable)), str(one.threads))
+
+
 FOLDER = "pictures"
 """The folder of the picture inside the result directory."""
 
@@ -244,7 +254,7 @@ def reproduce(
 
     installation = choose(one.library or "auto")
     variable = library_of(installation).interfaces_variable if one.figure.has_interfaces else ""
-    environment = {variable: str(one.threads)} if variable else {}
+    environment = interfaces(one, variable)
     loaded = study(one, find_approaches(installation, one.figure.approaches), environment)
     with resume.open_store(loaded, directory) as store:
         engine = engine_of(loaded, directory, installation)
