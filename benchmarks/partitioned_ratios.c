@@ -241,9 +241,10 @@ static void measure_large(const char *const names[]) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const all[] = {
-        "single",    "many",      "offbeat",    "offbeat:1",  "offbeat:2",       "offbeat:3", "offbeat:4",
-        "offbeat:8", "offbeat:9", "offbeat:16", "offbeat:32", "offbeat:learned", "library",   NULL};
+    static const char *const all[] = {"single",          "many",       "offbeat",    "offbeat:1",
+                                      "offbeat:2",       "offbeat:3",  "offbeat:4",  "offbeat:6",
+                                      "offbeat:8",       "offbeat:12", "offbeat:16", "offbeat:32",
+                                      "offbeat:learned", "library",    NULL};
     const int is_serialized = argc == 3 && strcmp(argv[2], "serialized") == 0;
     const int level = is_serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
     int provided;

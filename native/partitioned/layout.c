@@ -48,12 +48,21 @@ void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partition
     begin_round(plan, 1);
 }
 
-/* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm, rounded down. */
+/* The power of two that is nearest to n^(k/3), in the logarithm: 2^e for the largest e with
+ * 2^(e - 1/2) <= n^(k/3). */
+static int nearest_power(int n, int k) {
+    const int64_t square = (int64_t)n * n, bound = k == 1 ? square : square * square;
+    int e = 0;
+    while ((int64_t)1 << (6 * e + 3) <= bound)
+        e++;
+    return 1 << e;
+}
+
+/* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm. Powers of two, as partitions and the
+ * sizes at which libraries change their protocol usually are: four messages of a send just fit a limit. */
 static int candidate(int partitions, int index) {
-    int most = most_messages(partitions), root = 1;
-    while ((int64_t)(root + 1) * (root + 1) * (root + 1) <= most)
-        root++;
-    const int candidates[OFFBEAT_PARTITIONED_CANDIDATES] = {1, root, at_most((int64_t)root * root, most),
+    const int most = most_messages(partitions);
+    const int candidates[OFFBEAT_PARTITIONED_CANDIDATES] = {1, nearest_power(most, 1), nearest_power(most, 2),
                                                             most};
     return candidates[index];
 }

@@ -132,7 +132,7 @@ static void the_fastest_number_of_messages_is_learned(void) {
                 test_assert(learn(1, offset_ns, drift_ppm, disturbed, by_delay) == 1,
                             "One partition has more than one message.");
             }
-    test_assert(learn(32, 0, 100, -1, by_delay) == 9, "A compromise was not learned.");
+    test_assert(learn(32, 0, 100, -1, by_delay) == 8, "A compromise was not learned.");
 }
 
 /* 5 µs for each message but the last. */
@@ -287,7 +287,24 @@ static void many_requests_have_tags_at_once(void) {
         }
 }
 
+static void the_numbers_of_the_trials_are_powers_of_two_between_one_and_all(void) {
+    static const int expected[][4] = {{1, 1, 1, 1},    {1, 1, 2, 2},     {1, 2, 2, 3},   {1, 2, 4, 7},
+                                      {1, 2, 8, 16},   {1, 4, 8, 32},    {1, 4, 16, 64}, {1, 4, 32, 127},
+                                      {1, 8, 64, 500}, {1, 8, 128, 1024}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        offbeat_partitioned_plan plan;
+        offbeat_partitioned_plan_init(&plan, expected[i][3], 1, 1);
+        for (int trial = 0; trial < OFFBEAT_PARTITIONED_CANDIDATES; trial++) {
+            const int up = offbeat_partitioned_plan_messages(&plan, 1 + trial);
+            const int down = offbeat_partitioned_plan_messages(&plan, OFFBEAT_PARTITIONED_TRIALS - trial);
+            test_assert(up == expected[i][trial] && down == up, "Trial %d of %d partitions has %d messages.",
+                        trial, expected[i][3], up);
+        }
+    }
+}
+
 int main(void) {
+    the_numbers_of_the_trials_are_powers_of_two_between_one_and_all();
     every_partition_is_in_exactly_one_message();
     messages_have_the_size_that_is_asked_for();
     the_fastest_number_of_messages_is_learned();

@@ -88,11 +88,20 @@ def test_without_progress_nothing_is_gained_by_several_messages() -> None:
         ("offbeat", 0, [4]),
         ("offbeat", 7, [7]),
         ("offbeat", 100, [32]),
-        ("offbeat_learned", 0, [1, 3, 9, 32]),
+        ("offbeat_learned", 0, [1, 4, 8, 32]),
     ],
 )
 def test_each_approach_has_its_number_of_messages(approach: str, setting: int, counts: list[int]) -> None:
     assert message_counts(approach, 32, 2**22, setting) == counts
+
+
+@pytest.mark.parametrize(
+    ("partitions", "counts"),
+    [(1, [1]), (3, [1, 2, 3]), (7, [1, 2, 4, 7]), (500, [1, 8, 64, 500]), (5000, [1, 8, 128, 1024])],
+)
+def test_learning_tries_the_numbers_of_the_native_library(partitions: int, counts: list[int]) -> None:
+    """The same numbers as in ``native/partitioned/layout_test.c``."""
+    assert message_counts("offbeat_learned", partitions, 2**22) == counts
 
 
 @pytest.mark.slow

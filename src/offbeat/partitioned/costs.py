@@ -65,8 +65,7 @@ def message_counts(approach: str, partitions: int, total_bytes: int, setting: in
         default = messages_of_bytes(partitions, total_bytes, DEFAULT_MESSAGE_BYTES)
         return [max(1, min(setting or default, most))]
     if approach == LEARNED:
-        root = int(np.cbrt(most) + 1e-9)
-        return sorted({1, root, min(root**2, most), most})
+        return sorted({1, *(2 ** round(np.log2(max(most, 1)) * k / 3) for k in (1, 2)), most})
     return [partitions]
 
 
