@@ -24,7 +24,8 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
 PARTS = 10
-SOURCES = [NATIVE / "partitioned/random_test.c", NATIVE / "testing/mpi_assert.c"]
+ASSERT = ("testing/mpi_assert.c", "clock/source.c", "clock/virtual_clock.c")
+SOURCES = [NATIVE / name for name in ("partitioned/random_test.c", *ASSERT)]
 
 
 def check(installation: Installation, transfers: int, seed: int) -> None:
