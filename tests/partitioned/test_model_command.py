@@ -117,6 +117,23 @@ def test_no_table_is_printed_for_a_picture_that_cannot_be_drawn(tmp_path: Path) 
     assert not (tmp_path / "o.json").exists()
 
 
+def test_a_core_computes_with_the_platforms_flop_rate_unless_a_frequency_is_given() -> None:
+    """The platform fritz has 20 Gflop/s, which are 8 flops in each cycle of 2.5 GHz."""
+    arguments = ("--threads", 4, "--size", "4 MiB", "--arithmetic-intensity", 5, "--imbalance", 0.5)
+    rows = predictions("fritz", *arguments)
+    assert rows == predictions("fritz", *arguments, "--frequency", 2.5)
+    assert rows != predictions("fritz", *arguments, "--frequency", 3.5)
+    assert predictions("paper", *arguments) == predictions("paper", *arguments, "--frequency", 3.5)
+
+
+def test_the_delay_rates_of_a_computation_are_printed() -> None:
+    """5 flops a byte at 2.5 GHz take 250 µs/MB; equation 9 with σ = (0.04 + 0.5) / 2 and 1 or 4 partitions."""
+    text = run("fritz", "--arithmetic-intensity", 5, "--imbalance", 0.5).stdout
+    assert "μ = 250 µs/MB, σ = 0.27" in text
+    assert "γ_θ: 135 µs/MB with 1, 952.5 µs/MB with 4 partitions a thread" in text
+    assert "γ_θ" not in run("fritz").stdout
+
+
 SINGLE = replace(COSTS, message_s=5e-7)
 
 

@@ -29,6 +29,9 @@ app = typer.Typer(
 SIZES = ("1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB")
 PER_THREAD = (1, 4)
 COMPARED_PER_THREAD = (1, 2, 4, 8, 16)
+PAPER_GHZ = 3.5
+"""With this frequency, equation 6 gives the delay rates of the paper, which does not state it."""
+
 MOST_OPTIONS = 12
 """Options that are printed, the best ones."""
 
@@ -238,8 +241,12 @@ def show_model(
         float, typer.Option(help="Of the computation: share of its memory that is sent.")
     ] = 1.0,
     frequency: Annotated[
-        float, typer.Option(help="Of the computation: GHz of a core, which computes 8 flops a cycle.")
-    ] = 3.5,
+        float | None,
+        typer.Option(
+            help="Of the computation: GHz of a core, which computes 8 flops a cycle. [default: 1/8 of the"
+            " platform's flop_rate, which 'offbeat platform calibrate' measures; 3.5 without]"
+        ),
+    ] = None,
     noise: Annotated[
         float, typer.Option(help="Of the computation: system noise, as a share of the computing time.")
     ] = 0.04,
@@ -296,16 +303,21 @@ def show_model(
         from offbeat.drawing.pictures import check_picture_path  # loads slowly
 
         check_picture_path(picture)
-    computation = (arithmetic_intensity, communication_intensity, frequency, noise, imbalance)
+    loaded = machine.load(platform).file
+    rate_ghz = _frequency(loaded) if frequency is None else frequency
+    computation = (arithmetic_intensity, communication_intensity, rate_ghz, noise, imbalance)
     source = _source(delay_rate, computation, pattern, skew)
     per_thread = list(dict.fromkeys(partitions or PER_THREAD))
     check_partitions(threads, per_thread)
-    between = _message_times(machine.load(platform).file, approach, message_cost, inside=inside)
+    between = _message_times(loaded, approach, message_cost, inside=inside)
     sizes = [_size(text) for text in dict.fromkeys(size or SIZES)]
     rows = list(predictions(between, source, sizes, threads, per_thread))
     console = stdout()
     if prints_text(json):
-        console.print(f"{between.label}: {between.description}\n", markup=False)
+        console.print(f"{between.label}: {between.description}", markup=False)
+        for sentence in tables.computation_sentences(source, per_thread):
+            console.print(sentence, markup=False)
+        console.print()
         console.print(FittedTable(tables.HEADINGS, tables.rows(rows), texts=()))
         console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
     write_json(json, lambda: encoded([one.record() for one in rows]))
@@ -315,6 +327,13 @@ def show_model(
         draw_picture(between, source, threads, per_thread, picture)
         if prints_text(json):
             console.print(f"wrote {picture}", markup=False)
+
+
+def _frequency(platform: PlatformFile) -> float:
+    """GHz with which 8 flops a cycle are the platform's flop rate; without one, the paper's."""
+    from offbeat.partitioned.delay_rate import FLOPS_PER_CYCLE
+
+    return platform.flop_rate / (FLOPS_PER_CYCLE * 1e9) or PAPER_GHZ
 
 
 def _message_times(platform: PlatformFile, approach: str, message_cost: str, *, inside: bool) -> MessageTimes:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from offbeat.partitioned.costs import SINGLE
 from offbeat.partitioned.fit import FEWEST_CELLS, Fit
-from offbeat.partitioned.predictions import Prediction
+from offbeat.partitioned.predictions import Prediction, RandomComputation, ReadySource
 from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
 from offbeat.study.algorithm import LEARNED, OWN
-from offbeat.units import counted, format_bandwidth, format_size, format_time
+from offbeat.units import US_PER_MB, counted, format_bandwidth, format_size, format_time
 
 HEADINGS = (
     "message",
@@ -42,6 +42,20 @@ def rows(predictions: Iterable[Prediction]) -> Iterator[tuple[str, ...]]:
             str(one.best_messages),
             f"{one.best_gain:.2f}",
         )
+
+
+def computation_sentences(source: ReadySource, per_thread: Iterable[int]) -> Iterator[str]:
+    """μ, σ and γ_θ of a computation (equations 6, 7 and 9); nothing for other delays."""
+    if not isinstance(source, RandomComputation):
+        return
+    one = source.computation
+    yield f"computation: μ = {_per_mb(one.seconds_per_byte)}, σ = {one.relative_noise:.3g}"
+    rates = (f"{_per_mb(one.delay_rate(number))} with {number}" for number in per_thread)
+    yield f"delay rate γ_θ: {', '.join(rates)} partitions a thread"
+
+
+def _per_mb(seconds_per_byte: float) -> str:
+    return f"{seconds_per_byte / US_PER_MB:.4g} µs/MB"
 
 
 OPTION_HEADINGS = ("approach", "messages", "partitions a thread", "time", "gain", "95% interval", "rests on")
