@@ -7,8 +7,11 @@
  */
 #include "collectives/signatures.h"
 #include "partitioned/complete.h"
+#include "partitioned/errors.h"
 #include "partitioned_preload/next.h"
 #include "partitioned_preload/wait.h"
+
+#include <stdlib.h>
 
 /* --- messages --- */
 
@@ -60,6 +63,43 @@ int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int d
     if (rc == MPI_SUCCESS)
         rc = offbeat_preload_wait(&receive, status);
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&send, MPI_STATUS_IGNORE) : rc;
+}
+
+/* The packed elements of a buffer, which the caller frees. @return an MPI error code */
+static int pack(const void *buffer, int count, MPI_Datatype datatype, MPI_Comm comm, void **packed,
+                int *bytes) {
+    int capacity;
+    *packed = NULL;
+    *bytes = 0;
+    int rc = PMPI_Pack_size(count, datatype, comm, &capacity);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *packed = malloc((size_t)capacity + 1);
+    if (*packed == NULL)
+        return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
+    return PMPI_Pack(buffer, count, datatype, *packed, capacity, bytes, comm);
+}
+
+int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype datatype, int dest, int send_tag, int source,
+                         int receive_tag, MPI_Comm comm, MPI_Status *status) {
+    MPI_Request receive, send;
+    void *packed;
+    int bytes;
+    if (!offbeat_preload_must_progress())
+        return NEXT(MPI_Sendrecv_replace)(buffer, count, datatype, dest, send_tag, source, receive_tag, comm,
+                                          status);
+    int rc = pack(buffer, count, datatype, comm, &packed, &bytes);
+    if (rc == MPI_SUCCESS)
+        rc = NEXT(MPI_Irecv)(buffer, count, datatype, source, receive_tag, comm, &receive);
+    if (rc == MPI_SUCCESS)
+        rc = NEXT(MPI_Isend)(packed, bytes, MPI_PACKED, dest, send_tag, comm, &send);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_preload_wait(&receive, status);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_preload_wait(&send, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS) /* else MPI may still read the packed elements */
+        free(packed);
+    return rc;
 }
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {

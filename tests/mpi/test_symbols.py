@@ -27,14 +27,14 @@ PARTITIONED_PRELOAD = {
     *("Psend_init", "Precv_init", "Pready", "Pready_range", "Pready_list", "Parrived", "Start", "Startall"),
     *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
     *("Request_free", "Request_get_status", "Cancel", "Recv", "Send", "Ssend", "Rsend", "Sendrecv"),
-    *("Probe", "Mprobe", "Mrecv"),
+    *("Probe", "Mprobe", "Mrecv", "Sendrecv_replace"),
     *("Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type"),
     *("Comm_create", "Comm_create_group", "Intercomm_create", "Intercomm_merge", "Cart_create", "Cart_sub"),
     *("Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"),
 }
 """Beside the blocking collectives, which are in native/collectives/collectives.def."""
 
-BY_C = {"Psend_init", "Precv_init", "Recv", "Mrecv", "Send", "Ssend", "Rsend", "Sendrecv"}
+BY_C = {"Psend_init", "Precv_init", "Recv", "Mrecv", "Send", "Ssend", "Rsend", "Sendrecv", "Sendrecv_replace"}
 """Those whose procedures of mpi_f08 call the functions of C, or that are replaced in C only."""
 
 LINKED_TOGETHER = [

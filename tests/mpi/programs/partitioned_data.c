@@ -314,6 +314,24 @@ static void exchange_matched(void) {
     MPI_Mrecv(NULL, 0, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
+/* Every other element is replaced, and the elements between them remain. */
+static void replace(void) {
+    enum { N = 6 };
+    int values[N];
+    MPI_Datatype every_other;
+    MPI_Status status;
+    for (int i = 0; i < N; i++)
+        values[i] = 100 * rank + i;
+    MPI_Type_vector(N / 2, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Sendrecv_replace(values, 1, every_other, 1 - rank, 2 + rank, 1 - rank, 3 - rank, MPI_COMM_WORLD,
+                         &status);
+    CHECK(status.MPI_SOURCE == 1 - rank && status.MPI_TAG == 3 - rank);
+    for (int i = 0; i < N; i++)
+        CHECK(values[i] == 100 * (i % 2 ? rank : 1 - rank) + i);
+    MPI_Type_free(&every_other);
+}
+
 static void collective(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -338,6 +356,7 @@ static void blocked_calls(void) {
     blocked(exchange_blocking);
     blocked(probe);
     blocked(exchange_matched);
+    blocked(replace);
     blocked(collective);
     blocked(create_group);
 }
