@@ -127,7 +127,7 @@ def test_a_core_computes_with_the_platforms_flop_rate_unless_a_frequency_is_give
 
 
 def test_the_delay_rates_of_a_computation_are_printed() -> None:
-    """5 flops a byte at 2.5 GHz take 250 µs/MB; equation 9 with σ = (0.04 + 0.5) / 2 and 1 or 4 partitions."""
+    """5 flops a byte at 2.5 GHz take 250 µs/MB; σ = (0.04 + 0.5) / 2 in equation 9."""
     text = run("fritz", "--arithmetic-intensity", 5, "--imbalance", 0.5).stdout
     assert "μ = 250 µs/MB, σ = 0.27" in text
     assert "γ_θ: 135 µs/MB with 1, 952.5 µs/MB with 4 partitions a thread" in text

@@ -11,9 +11,11 @@ from typing import Any, BinaryIO
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from msgspec import Struct
 
 from offbeat.atomic_write import atomic_writer, write_error
+from offbeat.drawing.fonts import FONT, small_font
 from offbeat.errors import BadInput
 
 SUFFIXES = (".png", ".pdf", ".svg")
@@ -29,7 +31,6 @@ _SETTINGS: Any = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "offbeat",
-    "font.family": "DejaVu Sans",
 }
 _METADATA: dict[str, dict[str, object]] = {
     ".png": {"Software": "offbeat"},
@@ -94,7 +95,10 @@ def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
     """Write a figure without a date, so that the same figure gives the same file."""
-    with matplotlib.rc_context(_SETTINGS):
+    font = small_font() if suffix == ".pdf" else FONT
+    with matplotlib.rc_context({**_SETTINGS, "font.family": [font, FONT]}):
+        for text in figure.findobj(Text):
+            text.set_fontfamily([font, FONT])
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
 
 

@@ -12,10 +12,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import TextToPath
 
+from offbeat.drawing.fonts import FONT
 from offbeat.drawing.palette import INK, PAPER, TONES
-
-FONT = "DejaVu Sans"
-"""The font of all figures; it comes with matplotlib."""
 
 POINT = 1 / 72
 """Inches."""
