@@ -56,13 +56,21 @@ int defective_pstartall(int count, offbeat_prequest requests[]) {
     return offbeat_pstartall(count, requests);
 }
 
-int defective_pready(int partition, offbeat_prequest request) {
-    int code = offbeat_pready(partition, request);
+/* The code that a call returns: the defect hides errors. */
+static int reported(int code) {
     return has("silent") ? MPI_SUCCESS : code;
 }
 
+int defective_pready(int partition, offbeat_prequest request) {
+    return reported(offbeat_pready(partition, request));
+}
+
+int defective_pcancel(offbeat_prequest *request) {
+    return reported(offbeat_pcancel(request));
+}
+
 int defective_pready_range(int low, int high, offbeat_prequest request) {
-    return has("error") ? MPI_ERR_OTHER : offbeat_pready_range(low, high, request);
+    return has("error") ? MPI_ERR_OTHER : reported(offbeat_pready_range(low, high, request));
 }
 
 int defective_pready_list(int length, const int partitions[], offbeat_prequest request) {
@@ -70,13 +78,13 @@ int defective_pready_list(int length, const int partitions[], offbeat_prequest r
         raise(SIGSEGV);
     if (has("worn") && initialisations > 3)
         return MPI_ERR_OTHER;
-    return offbeat_pready_list(length, partitions, request);
+    return reported(offbeat_pready_list(length, partitions, request));
 }
 
 int defective_parrived(offbeat_prequest request, int partition, int *flag) {
     int code = offbeat_parrived(request, partition, flag);
     *flag |= has("arrived");
-    return code;
+    return reported(code);
 }
 
 int defective_ptest(offbeat_prequest *request, int *flag, MPI_Status *status) {
@@ -99,5 +107,5 @@ int defective_pwait(offbeat_prequest *request, MPI_Status *status) {
         swap_partitions();
     if (has("status"))
         status->MPI_SOURCE = MPI_UNDEFINED;
-    return code;
+    return reported(code);
 }

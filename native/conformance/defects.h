@@ -13,7 +13,7 @@
  *     hang      MPI_Startall of several requests never returns
  *     crash     MPI_Pready_list ends with a signal
  *     worn      MPI_Pready_list returns an error after three initialisations in a launch
- *     silent    marking a partition twice is no error
+ *     silent    wrong calls and messages of other sizes are no errors
  */
 #ifndef CONFORMANCE_DEFECTS_H
 #define CONFORMANCE_DEFECTS_H
@@ -31,6 +31,7 @@ int defective_pready_list(int length, const int partitions[], offbeat_prequest r
 int defective_parrived(offbeat_prequest request, int partition, int *flag);
 int defective_ptest(offbeat_prequest *request, int *flag, MPI_Status *status);
 int defective_pwait(offbeat_prequest *request, MPI_Status *status);
+int defective_pcancel(offbeat_prequest *request);
 
 /* These have no defects. */
 #define defective_pstart offbeat_pstart
@@ -41,6 +42,5 @@ int defective_pwait(offbeat_prequest *request, MPI_Status *status);
 #define defective_pwaitany offbeat_pwaitany
 #define defective_pwaitsome offbeat_pwaitsome
 #define defective_prequest_free offbeat_prequest_free
-#define defective_pcancel offbeat_pcancel
 
 #endif

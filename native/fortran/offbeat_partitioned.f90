@@ -137,7 +137,7 @@ contains
         integer, optional, intent(out) :: ierror
         integer(c_int) :: code
         code = c_parrived(request%address, partition, has_arrived)
-        flag = code == 0 .and. has_arrived /= 0
+        flag = has_arrived /= 0
         if (present(ierror)) ierror = code
     end subroutine
 
@@ -149,7 +149,7 @@ contains
         integer, optional, intent(out) :: ierror
         integer(c_int) :: code
         code = c_ptest(request%address, is_complete)
-        flag = code == 0 .and. is_complete /= 0
+        flag = is_complete /= 0
         if (present(ierror)) ierror = code
     end subroutine
 
@@ -181,7 +181,7 @@ contains
         integer, optional, intent(out) :: ierror
         integer(c_int) :: code
         code = c_ptestall(count, requests%address, is_complete)
-        flag = code == 0 .and. is_complete /= 0
+        flag = is_complete /= 0
         if (present(ierror)) ierror = code
     end subroutine
 
@@ -195,7 +195,7 @@ contains
         integer, optional, intent(out) :: ierror
         integer(c_int) :: code
         code = c_ptestany(count, requests%address, index, is_complete)
-        flag = code == 0 .and. is_complete /= 0
+        flag = is_complete /= 0
         if (present(ierror)) ierror = code
     end subroutine
 

@@ -20,6 +20,7 @@ int offbeat_fortran_precv_init(void *buffer, int partitions, int64_t count, int6
 }
 
 int offbeat_fortran_ptest(offbeat_prequest *request, int *flag) {
+    *flag = 0;
     return offbeat_ptest(request, flag, MPI_STATUS_IGNORE);
 }
 
@@ -32,35 +33,41 @@ int offbeat_fortran_pwaitall(int count, offbeat_prequest *requests) {
 }
 
 int offbeat_fortran_ptestall(int count, offbeat_prequest *requests, int *flag) {
+    *flag = 0;
     return offbeat_ptestall(count, requests, flag, MPI_STATUSES_IGNORE);
 }
 
-/* Does nothing after an error, and for MPI_UNDEFINED: then the C function has set no index. */
-static void count_from_one(int rc, int completed, int *indices) {
-    for (int i = 0; rc == MPI_SUCCESS && completed != MPI_UNDEFINED && i < completed; i++)
+/* Also after an error: requests whose iteration failed are completed. */
+static void count_from_one(int completed, int *indices) {
+    for (int i = 0; completed != MPI_UNDEFINED && i < completed; i++)
         indices[i] += indices[i] != MPI_UNDEFINED;
 }
 
 int offbeat_fortran_ptestany(int count, offbeat_prequest *requests, int *index, int *flag) {
+    *index = MPI_UNDEFINED;
+    *flag = 0;
     int rc = offbeat_ptestany(count, requests, index, flag, MPI_STATUS_IGNORE);
-    count_from_one(rc, rc == MPI_SUCCESS && *flag, index);
+    count_from_one(*flag, index);
     return rc;
 }
 
 int offbeat_fortran_pwaitany(int count, offbeat_prequest *requests, int *index) {
+    *index = MPI_UNDEFINED;
     int rc = offbeat_pwaitany(count, requests, index, MPI_STATUS_IGNORE);
-    count_from_one(rc, 1, index);
+    count_from_one(1, index);
     return rc;
 }
 
 int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
+    *completed = 0;
     int rc = offbeat_ptestsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
-    count_from_one(rc, rc == MPI_SUCCESS ? *completed : 0, indices);
+    count_from_one(*completed, indices);
     return rc;
 }
 
 int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
+    *completed = 0;
     int rc = offbeat_pwaitsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
-    count_from_one(rc, rc == MPI_SUCCESS ? *completed : 0, indices);
+    count_from_one(*completed, indices);
     return rc;
 }

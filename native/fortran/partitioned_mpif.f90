@@ -104,7 +104,7 @@ subroutine offbeat_parrived(request, partition, flag, ierror)
     integer(c_int) :: has_arrived
     integer, intent(out) :: ierror
     ierror = c_parrived(request, partition, has_arrived)
-    flag = ierror == 0 .and. has_arrived /= 0
+    flag = has_arrived /= 0
 end subroutine
 
 subroutine offbeat_ptest(request, flag, ierror)
@@ -116,7 +116,7 @@ subroutine offbeat_ptest(request, flag, ierror)
     integer(c_int) :: is_complete
     integer, intent(out) :: ierror
     ierror = c_ptest(request, is_complete)
-    flag = ierror == 0 .and. is_complete /= 0
+    flag = is_complete /= 0
 end subroutine
 
 subroutine offbeat_pwait(request, ierror)
@@ -148,7 +148,7 @@ subroutine offbeat_ptestall(count, requests, flag, ierror)
     integer(c_int) :: is_complete
     integer, intent(out) :: ierror
     ierror = c_ptestall(count, requests, is_complete)
-    flag = ierror == 0 .and. is_complete /= 0
+    flag = is_complete /= 0
 end subroutine
 
 subroutine offbeat_ptestany(count, requests, index, flag, ierror)
@@ -162,7 +162,7 @@ subroutine offbeat_ptestany(count, requests, index, flag, ierror)
     integer(c_int) :: is_complete
     integer, intent(out) :: ierror
     ierror = c_ptestany(count, requests, index, is_complete)
-    flag = ierror == 0 .and. is_complete /= 0
+    flag = is_complete /= 0
 end subroutine
 
 subroutine offbeat_pwaitany(count, requests, index, ierror)

@@ -77,8 +77,7 @@ static int mismatch(const offbeat_partitioned_request *request) {
                                     (long long)request->count * request->element_bytes);
 }
 
-int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request) {
-    const int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
+int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request, int failure) {
     if (failure == OFFBEAT_PARTITIONED_MISMATCH)
         return mismatch(request);
     return offbeat_partitioned_raise(request->comm->user, failure);
@@ -92,10 +91,11 @@ static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
     }
     offbeat_partitioned_set_status(request, status);
     offbeat_partitioned_remove_waiting(request);
+    const int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
     if (atomic_load_explicit(&request->owes_reply, memory_order_relaxed))
         offbeat_partitioned_add_waiting(request); /* a sender that frees its request waits for the reply */
-    return offbeat_partitioned_raise_failure(request);
+    return offbeat_partitioned_raise_failure(request, failure);
 }
 
 static int check(const char *function, const void *requests, const void *result) {

@@ -8,8 +8,8 @@
 /** Whether a request can be completed, without completing it. Inactive and null requests always can. */
 int offbeat_partitioned_can_complete(offbeat_partitioned_request *request);
 
-/** Raises the error of the current iteration, if there is one. @return its code */
-int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request);
+/** Raises the error of an iteration. @param failure as in the request @return its MPI error code */
+int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request, int failure);
 
 /** Sets the status of a request that can be completed: an empty one if it is inactive. */
 void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, MPI_Status *status);

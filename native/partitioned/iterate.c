@@ -216,8 +216,9 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
         offbeat_partitioned_progress();
         *flag = has(request, partition);
     }
-    if (atomic_load_explicit(&request->failure, memory_order_relaxed) == MPI_SUCCESS)
+    const int failure = atomic_load_explicit(&request->failure, memory_order_relaxed);
+    if (failure == MPI_SUCCESS)
         return MPI_SUCCESS;
     *flag = 1; /* a loop that waits for the partition ends also if it ignores errors */
-    return offbeat_partitioned_raise_failure(request);
+    return offbeat_partitioned_raise_failure(request, failure);
 }

@@ -11,6 +11,7 @@
 #include "partitioned_preload/next.h"
 #include "partitioned_preload/wait.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* --- messages --- */
@@ -65,6 +66,13 @@ int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int d
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&send, MPI_STATUS_IGNORE) : rc;
 }
 
+/* Whether int can hold the size of packed elements, with room for what a library adds. */
+static int can_pack(int count, MPI_Datatype datatype) {
+    MPI_Count bytes;
+    return PMPI_Type_size_x(datatype, &bytes) == MPI_SUCCESS && bytes >= 0 && count >= 0 &&
+           (count == 0 || bytes <= INT_MAX / 2 / count);
+}
+
 /* The packed elements of a buffer, which the caller frees. @return an MPI error code */
 static int pack(const void *buffer, int count, MPI_Datatype datatype, MPI_Comm comm, void **packed,
                 int *bytes) {
@@ -85,7 +93,7 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype datatype, int des
     MPI_Request receive, send;
     void *packed;
     int bytes;
-    if (!offbeat_preload_must_progress())
+    if (!offbeat_preload_must_progress() || !can_pack(count, datatype))
         return NEXT(MPI_Sendrecv_replace)(buffer, count, datatype, dest, send_tag, source, receive_tag, comm,
                                           status);
     int rc = pack(buffer, count, datatype, comm, &packed, &bytes);

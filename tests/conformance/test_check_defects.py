@@ -26,6 +26,10 @@ CASES = [
     "pready-list",
     "parrived",
     "refuse-twice",
+    "refuse-range",
+    "refuse-cancel",
+    "refuse-longer",
+    "refuse-polled",
 ]
 
 FOUND = {
@@ -38,7 +42,9 @@ FOUND = {
     "error": {"pready-range": "wrong"},
     "hang": {"startall-two": "hangs"},
     "crash": {"pready-list": "crashes"},
-    "silent": {"refuse-twice": "no"},
+    "silent": dict.fromkeys(
+        ("refuse-twice", "refuse-range", "refuse-cancel", "refuse-longer", "refuse-polled"), "no"
+    ),
 }
 """Defect (native/conformance/defects.h) → the cases that find it, with their verdicts."""
 

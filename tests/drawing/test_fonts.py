@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
+import pytest
 from matplotlib.figure import Figure
 from pypdf import PdfReader
 
-from offbeat.drawing.fonts import FONT, SMALL_FONT
+from offbeat.drawing.fonts import FONT, SMALL_FONT, small_font
 from offbeat.drawing.pictures import write_picture
 
 
@@ -35,8 +40,43 @@ def test_other_characters_come_from_the_whole_font(tmp_path: Path) -> None:
     assert fonts == {SMALL_FONT.replace(" ", ""), FONT.replace(" ", "")}
 
 
-def test_the_same_figure_gives_the_same_file(tmp_path: Path) -> None:
-    written(tmp_path, "d̂ in µs")
-    first = (tmp_path / "picture.pdf").read_bytes()
-    written(tmp_path, "d̂ in µs")
-    assert (tmp_path / "picture.pdf").read_bytes() == first
+DRAWING = """
+import sys
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from matplotlib.figure import Figure
+from offbeat.drawing.pictures import write_picture
+figure = Figure()
+figure.text(0.1, 0.5, "d̂ in µs")
+write_picture(figure, Path(sys.argv[1]))
+"""
+
+
+def test_the_same_figure_gives_the_same_file_in_another_process(tmp_path: Path) -> None:
+    files = [tmp_path / "first.pdf", tmp_path / "second.pdf"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for file in files:
+        subprocess.run([sys.executable, "-c", DRAWING, file], check=True, env=environment)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert sorted(tmp_path.iterdir()) == files  # the fonts were removed
+
+
+def test_without_a_temporary_folder_the_whole_font_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    small_font.cache_clear()
+    try:
+        assert written(tmp_path, "d̂ in µs")[1] == {FONT.replace(" ", "")}
+    finally:
+        small_font.cache_clear()
+
+
+def test_a_figure_keeps_its_fonts(tmp_path: Path) -> None:
+    figure = Figure()
+    text = figure.text(0.1, 0.5, "d̂ in µs", fontfamily="monospace")
+    write_picture(figure, tmp_path / "picture.pdf")
+    assert text.get_fontfamily() == ["monospace"]

@@ -84,5 +84,7 @@ with (
             assert sorted(found) == [0, 1], found
         assert (into == np.arange(24) + 100 * LEFT + 10_000 * step).all(), into
     assert requests.test_some(both) is None
+    assert requests.test_some([]) is None
+    requests.wait_all([])
     send.cancel()
 print("arrived", flush=True)

@@ -260,6 +260,14 @@ def test_two_sections_of_an_approach_are_refused() -> None:
         machine.loads(text + text[text.index("[[") :], "x.toml")
 
 
+@pytest.mark.slow
+def test_contention_is_not_determined_by_one_thread() -> None:
+    found = fit_approach("offbeat", cells("offbeat", threads=(1,)))
+    intervals = {cost: interval for _, cost, _, interval in cost_rows([found])}
+    assert intervals["contention"] == "not determined"
+    assert " to " in intervals["rendezvous bandwidth"]
+
+
 def test_the_table_has_no_numbers_for_ends_of_intervals_that_say_nothing() -> None:
     low = replace(COSTS, message_s=1e-25, eager_bandwidth=1e-3)
     high = replace(COSTS, eager_bandwidth=1e30, contention=1e12, rendezvous_latency_s=1e9)

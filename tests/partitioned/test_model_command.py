@@ -130,7 +130,7 @@ def test_the_delay_rates_of_a_computation_are_printed() -> None:
     """5 flops a byte at 2.5 GHz take 250 µs/MB; σ = (0.04 + 0.5) / 2 in equation 9."""
     text = run("fritz", "--arithmetic-intensity", 5, "--imbalance", 0.5).stdout
     assert "μ = 250 µs/MB, σ = 0.27" in text
-    assert "γ_θ: 135 µs/MB with 1, 952.5 µs/MB with 4 partitions a thread" in text
+    assert "γ_θ by the partitions of a thread: 135 µs/MB with 1, 952.5 µs/MB with 4" in text
     assert "γ_θ" not in run("fritz").stdout
 
 
@@ -158,9 +158,24 @@ def test_fitted_costs_replace_the_model_of_the_paper(machine_file: Path) -> None
     assert "fitted costs of offbeat, and of single for a single message" in text
 
 
-def test_other_approaches_send_each_partition_or_a_single_message(machine_file: Path) -> None:
+def test_other_approaches_send_each_partition(machine_file: Path) -> None:
     rows = predictions(machine_file, "--threads", 8, "--approach", "many")
-    assert {row["best_messages"] for row in rows} == {1, 8, 32}
+    assert {row["best_messages"] for row in rows} == {8, 32}
+
+
+def test_a_partition_of_another_approach_is_not_a_single_message(machine_file: Path) -> None:
+    """The approaches have different costs: one message by ``offbeat`` is not one by ``single``."""
+    (row,) = predictions(
+        machine_file, "--threads", 1, "--partitions", 1, "--size", "1 KiB", "--approach", "offbeat"
+    )
+    assert row["gain"] == row["best_gain"] != 1.0
+
+
+def test_offbeat_is_predicted_with_the_messages_that_it_can_send(machine_file: Path) -> None:
+    (row,) = predictions(
+        machine_file, "--threads", 4096, "--partitions", 1, "--size", "4 GiB", "--approach", "offbeat"
+    )
+    assert row["best_messages"] <= 1024
 
 
 def test_the_picture_shows_fitted_costs_of_many_threads(machine_file: Path, tmp_path: Path) -> None:

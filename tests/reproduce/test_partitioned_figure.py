@@ -52,7 +52,7 @@ def test_with_enough_cores_each_figure_is_the_papers(number, partitions, threads
     assert (rule.confidence, rule.confidence_width, rule.maximum) == (0.9, 0.05, 50)
 
 
-def test_figure_6_gives_each_thread_an_interface_and_a_lane():
+def test_figure_6_has_an_interface_and_a_lane_for_each_thread():
     variables = interfaces(setting(6, cores=64), "MPIR_CVAR_CH4_NUM_VCIS")
     assert variables == {"OFFBEAT_PARTITIONED_LANES": "32", "MPIR_CVAR_CH4_NUM_VCIS": "32"}
     assert interfaces(setting(6, cores=8), "") == {"OFFBEAT_PARTITIONED_LANES": "7"}

@@ -43,7 +43,8 @@
  * **Errors** go to the communicator's error handler. Their error classes are MPI's, and MPI_Error_string
  * gives a sentence about what was wrong, until the next error of the same class; offbeat_partitioned_error
  * gives the sentence of the calling thread's last error. A wrong call changes nothing: the request remains
- * usable. Errors of MPI inside an iteration are raised once, when the iteration is completed.
+ * usable. Errors of MPI inside an iteration are raised when the iteration is completed, and by
+ * offbeat_parrived.
  *
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the

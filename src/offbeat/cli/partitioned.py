@@ -44,7 +44,7 @@ def partitioned() -> None:
     """
 
 
-app.command("run", help="Measure a study with sections [[partitioned]], as 'offbeat run' does.")(runs.command)
+app.command("run", help="Measure a study; the same as 'offbeat run'.")(runs.command)
 app.command("check")(partitioned_check.command)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
+import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from matplotlib.font_manager import FontProperties, findfont, fontManager
 
@@ -32,24 +35,29 @@ def small_font() -> str:
     A PDF file holds the characters of its texts. To select them from all 6,000 takes matplotlib 0.3 s a file,
     five times as long as the rest.
     """
+    from fontTools.ttLib import TTLibError  # loads slowly, and matplotlib needs it for PDF files only
+
     try:
-        folder = TemporaryDirectory(prefix="offbeat-fonts-")
+        folder = Path(mkdtemp(prefix="offbeat-fonts-"))
+        atexit.register(_remove, folder, os.getpid())
         for weight in ("normal", "bold"):
-            path = Path(folder.name) / f"{weight}.ttf"
+            path = folder / f"{weight}.ttf"
             _write_small(path, weight)
             fontManager.addfont(path)
-    except OSError:
+    except (OSError, TTLibError):
         return FONT
-    _KEPT.append(folder)
     return SMALL_FONT
 
 
-_KEPT: list[TemporaryDirectory[str]] = []
-"""Removed when the process ends: matplotlib reads the files whenever it needs them."""
+def _remove(folder: Path, owner: int) -> None:
+    """At the end of the process that made the folder, not of one that it forked: matplotlib reads the files
+    whenever it needs them."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_small(path: Path, weight: str) -> None:
-    from fontTools import subset  # needed by matplotlib for the same purpose; loads slowly
+    from fontTools import subset
 
     options = subset.Options(glyph_names=False, layout_features=["mark"], name_IDs=["*"], notdef_outline=True)
     options.drop_tables += UNUSED_TABLES

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -96,10 +97,21 @@ def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
 def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
     """Write a figure without a date, so that the same figure gives the same file."""
     font = small_font() if suffix == ".pdf" else FONT
-    with matplotlib.rc_context({**_SETTINGS, "font.family": [font, FONT]}):
-        for text in figure.findobj(Text):
-            text.set_fontfamily([font, FONT])
+    with matplotlib.rc_context({**_SETTINGS, "font.family": [font, FONT]}), _in_font(figure, [font, FONT]):
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
+
+
+@contextmanager
+def _in_font(figure: Figure, families: list[str]) -> Iterator[None]:
+    """All texts of a figure in a font; later, each in its own again."""
+    own = [(text, text.get_fontfamily()) for text in figure.findobj(Text)]
+    try:
+        for text, _ in own:
+            text.set_fontfamily(families)
+        yield
+    finally:
+        for text, family in own:
+            text.set_fontfamily(family)
 
 
 class Album:

@@ -82,7 +82,10 @@ def _panel(axes: Axes, between: MessageTimes, source: ReadySource, threads: int,
 def _log_gains(between: MessageTimes, shape: Times, total_bytes: int, threads: int) -> Times:
     """log2 of the gain at each of DELAYS_S; ``shape`` (trials, partitions) are ready times with delay 1."""
 
-    def means_s(messages: int) -> Times:
-        return np.array([between.times_s(shape * s, total_bytes, threads, messages).mean() for s in DELAYS_S])
-
-    return np.asarray(np.log2(means_s(1) / means_s(shape.shape[-1])))
+    messages = between.counts(shape.shape[-1])[-1]
+    gains = [
+        between.single_s(shape * delay_s, total_bytes, threads).mean()
+        / between.times_s(shape * delay_s, total_bytes, threads, messages).mean()
+        for delay_s in DELAYS_S
+    ]
+    return np.log2(gains)

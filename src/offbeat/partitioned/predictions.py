@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from offbeat.errors import BadInput
-from offbeat.partitioned.costs import SINGLE, Costs, time_s
+from offbeat.partitioned.costs import MOST_MESSAGES, SINGLE, Costs, time_s
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
 from offbeat.partitioned.fit import fit_of
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
@@ -91,8 +91,8 @@ class Prediction(Struct, frozen=True, kw_only=True):
     """The times of a message of ``total_bytes``, from the last ready partition to the arrival of all bytes.
 
     ``delay_s`` is the time between the first and the last ready partition. ``single_s`` is the time of one
-    message, ``each_s`` that of one message a partition, ``best_s`` that of ``best_messages`` messages of
-    neighbouring partitions. Times are means over the trials.
+    message, ``each_s`` that of one message a partition (of ``offbeat``, at most 1024), ``best_s`` that of
+    ``best_messages`` messages of neighbouring partitions. Times are means over the trials.
     """
 
     total_bytes: int
@@ -148,7 +148,11 @@ class MessageTimes(Protocol):
         ...
 
     def counts(self, partitions: int) -> list[int]:
-        """The numbers of messages that can be sent, ascending: 1 first, the number of partitions last."""
+        """The numbers of messages that can be sent, ascending; the last one is nearest to one a partition."""
+        ...
+
+    def single_s(self, ready_s: Times, total_bytes: int, threads: int) -> Times:
+        """As ``times_s``, of a message that is sent whole."""
         ...
 
     def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
@@ -181,6 +185,10 @@ class Network(Struct, frozen=True, kw_only=True):
     def counts(self, partitions: int) -> list[int]:
         """See :func:`powers_of_two`."""
         return powers_of_two(partitions)
+
+    def single_s(self, ready_s: Times, total_bytes: int, threads: int) -> Times:
+        """See :class:`MessageTimes`."""
+        return self.times_s(ready_s, total_bytes, threads, 1)
 
     def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
         """See :class:`MessageTimes`; the number of threads makes no difference."""
@@ -217,12 +225,15 @@ class FittedMessages(Struct, frozen=True, kw_only=True):
 
     def counts(self, partitions: int) -> list[int]:
         """Of offbeat's approach, see :func:`powers_of_two`; others send each partition by itself."""
-        return powers_of_two(partitions) if self.approach == OWN else sorted({1, partitions})
+        return powers_of_two(min(partitions, MOST_MESSAGES)) if self.approach == OWN else [partitions]
+
+    def single_s(self, ready_s: Times, total_bytes: int, threads: int) -> Times:
+        """By the costs of ``single``."""
+        return time_s(self.single, ready_s, total_bytes, threads, 1)
 
     def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
-        """See :class:`MessageTimes`."""
-        costs = self.single if messages == 1 else self.costs
-        return time_s(costs, ready_s, total_bytes, threads, messages)
+        """By the costs of the approach."""
+        return time_s(self.costs, ready_s, total_bytes, threads, messages)
 
 
 def fitted_messages(platform: PlatformFile, approach: str) -> FittedMessages:
@@ -268,8 +279,8 @@ def predict(
         threads=threads,
         partitions_per_thread=partitions_per_thread,
         delay_s=float(np.ptp(ready_s, axis=-1).mean()),
-        single_s=times_s[1],
-        each_s=times_s[partitions],
+        single_s=float(between.single_s(ready_s, total_bytes, threads).mean()),
+        each_s=times_s[max(times_s)],
         best_messages=best,
         best_s=times_s[best],
     )

@@ -51,7 +51,7 @@ def computation_sentences(source: ReadySource, per_thread: Iterable[int]) -> Ite
     one = source.computation
     yield f"computation: μ = {_per_mb(one.seconds_per_byte)}, σ = {one.relative_noise:.3g}"
     rates = (f"{_per_mb(one.delay_rate(number))} with {number}" for number in per_thread)
-    yield f"delay rate γ_θ: {', '.join(rates)} partitions a thread"
+    yield f"delay rate γ_θ by the partitions of a thread: {', '.join(rates)}"
 
 
 def _per_mb(seconds_per_byte: float) -> str:
@@ -141,19 +141,23 @@ def cost_rows(fits: Iterable[Fit]) -> Iterator[tuple[str, ...]]:
             yield fit.approach, noun, form(value), _interval(value, low, high, form)
 
 
-UNDETERMINED = 1e4
-"""An end of an interval that is farther from the value than by this factor says nothing."""
+UNDETERMINED = 200.0
+"""An end of an interval that differs from the value by this factor says nothing: the prior alone gives a
+factor of 357, exp(1.96 × ``fit.PRIOR_WIDTH``)."""
+
+MOST_SHARE = 10.0
+"""The same for contention, whose value may be near 0."""
 
 
 def _interval(value: float, low: float, high: float, form: Callable[[float], str]) -> str:
-    scale = max(value, 1.0) if form is _share else value
-    has_low = form is _share or low * UNDETERMINED > scale
-    has_high = high < scale * UNDETERMINED
+    if form is _share:
+        return f"{form(low)} to {form(high)}" if high < MOST_SHARE else "not determined"
+    has_low, has_high = low * UNDETERMINED > value, high < value * UNDETERMINED
     if has_low and has_high:
         return f"{form(low)} to {form(high)}"
     if has_high:
         return f"up to {form(high)}"
-    return f"from {form(low)}" if has_low and form is not _share else "not determined"
+    return f"from {form(low)}" if has_low else "not determined"
 
 
 def _share(value: float) -> str:

@@ -44,7 +44,7 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
     if one.nodes == 1:
         lines.append("Both processes are on one node; the paper's are on two nodes with 25 GB/s.")
     if one.figure.has_interfaces:
-        lines.append(f"offbeat's communicators have {counted(one.threads, 'lane')}: one a thread.")
+        lines.append(f"offbeat has {counted(one.threads, 'lane')}, which its messages use in turn.")
         lines.append(
             f"{interfaces_variable} = {one.threads}: the variable's real name; the paper writes"
             " MPIR_CVAR_NUM_VCIS."

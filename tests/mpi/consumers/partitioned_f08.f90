@@ -47,10 +47,36 @@ program partitioned_f08
         call offbeat_prequest_free(requests(i))
     end do
     print '(a,i0,a,i0)', "rank ", rank, " received numbers with the sum ", sum(in)
+    call a_receive_of_another_size_ends_a_loop()
     call offbeat_partitioned_finalize()
     call MPI_Finalize()
 
 contains
+
+    ! A loop that looks at the flag alone ends; the index of the failed request is the one of Fortran.
+    subroutine a_receive_of_another_size_ends_a_loop()
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+        call offbeat_psend_init(out, 4, 3_MPI_COUNT_KIND, MPI_INTEGER, 1 - rank, 7, MPI_COMM_WORLD, &
+                                MPI_INFO_NULL, requests(1))
+        call offbeat_precv_init(in, 3, 3_MPI_COUNT_KIND, MPI_INTEGER, 1 - rank, 7, MPI_COMM_WORLD, &
+                                MPI_INFO_NULL, requests(2))
+        call offbeat_pstartall(2, requests)
+        call offbeat_pready_range(0, 3, requests(1))
+        flag = .false.
+        do while (.not. flag)
+            call offbeat_parrived(requests(2), 1, flag, ierror)
+        end do
+        if (ierror == MPI_SUCCESS) error stop "a receive of another size succeeded"
+        completed = 0
+        do while (completed < 1)
+            call offbeat_ptestsome(1, requests(2:2), completed, indices, ierror)
+        end do
+        if (ierror == MPI_SUCCESS .or. indices(1) /= 1) error stop "the failed request has another index"
+        call offbeat_pwait(requests(1), ierror)
+        do i = 1, 2
+            call offbeat_prequest_free(requests(i))
+        end do
+    end subroutine
 
     ! Both requests are completed, whatever their order.
     subroutine complete_in_another_way(way)
