@@ -41,7 +41,7 @@ FOUND = {
     "status": {"status": "wrong"},
     "error": {"pready-range": "wrong"},
     "hang": {"startall-two": "hangs"},
-    "crash": {"pready-list": "crashes"},
+    "crash": {"pready-list": "crashes", "refuse-range": "crashes"},
     "silent": dict.fromkeys(
         ("refuse-twice", "refuse-range", "refuse-cancel", "refuse-longer", "refuse-polled"), "no"
     ),
@@ -117,4 +117,4 @@ def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
         done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=5.0)
         (one,) = [one for one in done.outcomes if one.failed]
         assert one.case == case and where in one.found
-    assert summary(done) == "offbeat's library on L: 8 of 9 cases right, 1 crash. Qualities: 1 of 1."
+    assert summary(done) == "offbeat's library on L: 8 of 9 cases right, 1 crash. Qualities: 4 of 5."

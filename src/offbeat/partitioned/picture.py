@@ -24,7 +24,7 @@ DELAYS_S = np.logspace(-7, -1, 61)
 LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 """Gains that have a line."""
 
-MAX_TRIALS, MAX_VALUES = 20, 2**16
+MAX_TRIALS, MAX_VALUES = 20, 2**14
 """Trials of which a point is the mean: the picture needs less precision than the table. Fewer where they have
 more partitions in all, so that memory and time stay bounded."""
 

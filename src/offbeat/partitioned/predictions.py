@@ -187,8 +187,9 @@ class Network(Struct, frozen=True, kw_only=True):
         return powers_of_two(partitions)
 
     def single_s(self, ready_s: Times, total_bytes: int, threads: int) -> Times:
-        """See :class:`MessageTimes`."""
-        return self.times_s(ready_s, total_bytes, threads, 1)
+        """See :class:`MessageTimes`; the same in all trials."""
+        (occupied_s,), latency_s = self._costs_s(np.array([total_bytes], dtype=np.float64))
+        return np.full(len(ready_s), occupied_s + latency_s)
 
     def times_s(self, ready_s: Times, total_bytes: int, threads: int, messages: int) -> Times:
         """See :class:`MessageTimes`; the number of threads makes no difference."""
