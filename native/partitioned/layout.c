@@ -58,8 +58,9 @@ static int nearest_power(int n, int k) {
     return 1 << e;
 }
 
-/* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm. Powers of two, as partitions and the
- * sizes at which libraries change their protocol usually are: four messages of a send just fit a limit. */
+/* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm. They are powers of two because
+ * the numbers of partitions and the sizes at which libraries change their protocol usually are: messages then
+ * often have the largest size of a protocol. */
 static int candidate(int partitions, int index) {
     const int most = most_messages(partitions);
     const int candidates[OFFBEAT_PARTITIONED_CANDIDATES] = {1, nearest_power(most, 1), nearest_power(most, 2),

@@ -96,8 +96,8 @@ def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
     """Write a figure without a date, so that the same figure gives the same file."""
-    font = small_font() if suffix == ".pdf" else FONT
-    with matplotlib.rc_context({**_SETTINGS, "font.family": [font, FONT]}), _in_font(figure, [font, FONT]):
+    families = [small_font(), FONT] if suffix == ".pdf" else [FONT]
+    with matplotlib.rc_context({**_SETTINGS, "font.family": families}), _in_font(figure, families):
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
 
 

@@ -81,7 +81,6 @@ def _panel(axes: Axes, between: MessageTimes, source: ReadySource, threads: int,
 
 def _log_gains(between: MessageTimes, shape: Times, total_bytes: int, threads: int) -> Times:
     """log2 of the gain at each of DELAYS_S; ``shape`` (trials, partitions) are ready times with delay 1."""
-
     messages = between.counts(shape.shape[-1])[-1]
     gains = [
         between.single_s(shape * delay_s, total_bytes, threads).mean()

@@ -26,7 +26,7 @@ from offbeat.partitioned.costs import (
 )
 from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
 from offbeat.partitioned.model import Times
-from offbeat.partitioned.predictions import ReadySource
+from offbeat.partitioned.predictions import ReadySource, powers_of_two
 from offbeat.platform.schema import PlatformFile
 from offbeat.study.algorithm import LEARNED, OWN
 from offbeat.units import counted
@@ -313,8 +313,7 @@ def settings(approach: str, message: Message) -> list[int]:
         return [0]
     most = min(message.partitions, MOST_MESSAGES)
     default = message_counts(OWN, message.partitions, message.total_bytes)[0]
-    counts = sorted({2**power for power in range(most.bit_length())} | {most})
-    return [0, *(count for count in counts if count != default)]
+    return [0, *(count for count in powers_of_two(most) if count != default)]
 
 
 def advise(adviser: Adviser, messages: Iterable[tuple[int, Message]]) -> Recommendation:
