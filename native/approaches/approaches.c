@@ -8,10 +8,12 @@
 const offbeat_approach *const offbeat_approaches[] = {
     &offbeat_approach_own,
     &offbeat_approach_learned,
+    &offbeat_approach_polled,
     &offbeat_approach_single,
     &offbeat_approach_many,
 #if OFFBEAT_HAS_PARTITIONED
     &offbeat_approach_library,
+    &offbeat_approach_library_polled,
 #endif
     &offbeat_approach_passive_single,
     &offbeat_approach_passive_many,

@@ -86,7 +86,7 @@ static void test_approaches(MPI_Comm pair, int max_threads) {
         for (size_t i = 0; offbeat_approaches[i]; i++)
             /* Open MPI 5.0 corrupts partitioned messages (ompi issue 12328): what it sends is not ours to
              * test. */
-            if (strcmp(offbeat_approaches[i]->name, "library") != 0)
+            if (strncmp(offbeat_approaches[i]->name, "library", strlen("library")) != 0)
                 transfer_repeatedly(offbeat_approaches[i], &message, rank);
         free(message.data);
     }

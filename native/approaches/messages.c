@@ -117,6 +117,22 @@ static int ready_library(offbeat_transfer *transfer, int partition) {
     return MPI_Pready(partition, transfer->requests[0]);
 }
 
+/* The receiver asks for each partition, as a program does that uses partitions when they arrive. */
+static int poll_and_wait(offbeat_transfer *transfer) {
+    for (int i = 0; !transfer->is_sender && i < transfer->message.partitions; i++)
+        for (int has_arrived = 0; !has_arrived;)
+            OFFBEAT_TRY(MPI_Parrived(transfer->requests[0], i, &has_arrived));
+    return wait_for_all(transfer);
+}
+
+const offbeat_approach offbeat_approach_library_polled = {
+    .name = "library_polled",
+    .open = open_library,
+    .start = start_all,
+    .ready = ready_library,
+    .wait = poll_and_wait,
+};
+
 const offbeat_approach offbeat_approach_library = {
     .name = "library",
     .open = open_library,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages,
- * or a learned one.
+/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages, or
+ * a learned one; and with a receiver that polls its partitions.
  */
 #include "approaches/transfer.h"
 
@@ -48,6 +48,14 @@ static int wait(offbeat_transfer *transfer) {
     return offbeat_pwait(&transfer->own, MPI_STATUS_IGNORE);
 }
 
+/* The receiver asks for each partition, as a program does that uses partitions when they arrive. */
+static int poll_and_wait(offbeat_transfer *transfer) {
+    for (int i = 0; !transfer->is_sender && i < transfer->message.partitions; i++)
+        for (int has_arrived = 0; !has_arrived;)
+            OFFBEAT_TRY(offbeat_parrived(transfer->own, i, &has_arrived));
+    return wait(transfer);
+}
+
 static int close_request(offbeat_transfer *transfer) {
     return transfer->own ? offbeat_prequest_free(&transfer->own) : MPI_SUCCESS;
 }
@@ -58,6 +66,15 @@ const offbeat_approach offbeat_approach_own = {
     .start = start,
     .ready = ready,
     .wait = wait,
+    .close = close_request,
+};
+
+const offbeat_approach offbeat_approach_polled = {
+    .name = "offbeat_polled",
+    .open = open_sized,
+    .start = start,
+    .ready = ready,
+    .wait = poll_and_wait,
     .close = close_request,
 };
 

@@ -45,9 +45,9 @@ static inline unsigned char *offbeat_partition_data(const offbeat_transfer *tran
 
 extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
 #if OFFBEAT_HAS_PARTITIONED
-extern const offbeat_approach offbeat_approach_library;
+extern const offbeat_approach offbeat_approach_library, offbeat_approach_library_polled;
 #endif
-extern const offbeat_approach offbeat_approach_own, offbeat_approach_learned;
+extern const offbeat_approach offbeat_approach_own, offbeat_approach_learned, offbeat_approach_polled;
 extern const offbeat_approach offbeat_approach_fence;
 extern const offbeat_approach offbeat_approach_active_single, offbeat_approach_active_many;
 extern const offbeat_approach offbeat_approach_passive_single, offbeat_approach_passive_many;

@@ -85,10 +85,26 @@ def built(folder: Path) -> Distributions:
     if named := os.environ.get(DISTRIBUTIONS):
         folder = Path(named)
     else:
-        _succeed("-m", "build", "--no-isolation", "--outdir", folder, REPOSITORY)
+        _succeed("-m", "build", "--no-isolation", "--outdir", folder, REPOSITORY, environment=_cached(folder))
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
     return Distributions(sdist, wheel)
+
+
+def _cached(folder: Path) -> dict[str, str]:
+    """An environment in which ccache, where the tests use it, has the objects of the checkout's own simulator.
+
+    The sources are unpacked in the temporary folder: their paths must count from there.
+    """
+    if "CMAKE_C_COMPILER_LAUNCHER" not in os.environ:
+        return {**os.environ}
+    launcher = os.environ["CMAKE_C_COMPILER_LAUNCHER"]
+    return {
+        **os.environ,
+        "CMAKE_CXX_COMPILER_LAUNCHER": launcher,
+        "CCACHE_BASEDIR": str(folder),
+        "TMPDIR": str(folder),
+    }
 
 
 def environment_with(wheel: Path, prefix: Path) -> None:
@@ -122,9 +138,14 @@ def _needed(distribution: metadata.Distribution) -> Iterator[metadata.Distributi
         yield found
 
 
-def _succeed(*words: object) -> None:
+def _succeed(*words: object, environment: dict[str, str] | None = None) -> None:
     done = subprocess.run(
-        [sys.executable, *map(str, words)], capture_output=True, text=True, timeout=900, check=False
+        [sys.executable, *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     if done.returncode:
         pytest.fail(done.stdout + done.stderr)

@@ -167,6 +167,7 @@ def test_too_few_cells_are_refused() -> None:
     ("name", "environment", "modelled"),
     [
         ("offbeat", {}, ("offbeat", 0)),
+        ("offbeat_polled", {}, None),
         ("offbeat", {"messages": "4"}, ("offbeat", 4)),
         ("offbeat", {"messages": "learned"}, ("offbeat_learned", 0)),
         ("offbeat", {"message_bytes": "4096"}, ("offbeat", 4)),

@@ -14,7 +14,7 @@ from offbeat.partitioned.costs import messages_of_bytes, threads_of_partitions
 from offbeat.partitioned.model import Times
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.read import Results, read_study
-from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, split_name
+from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, POLLED, split_name
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.cases import NO_DELAY, SENDER
 from offbeat.units import counted
@@ -154,9 +154,11 @@ def modelled_approach(
 
     ``environment`` has the settings of messages in the study's environment, which parameters override. As in
     the library, ``messages`` takes precedence over ``message_bytes``, wherever each is set. None for settings
-    that the model does not have, such as lanes.
+    that the model does not have, such as lanes, and for receivers that poll: the sender's choice is the same.
     """
     approach, parameters = split_name(name)
+    if approach in POLLED:
+        return None
     if approach == OWN:
         parameters = {**environment, **parameters}
         if "messages" in parameters:

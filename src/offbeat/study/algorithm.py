@@ -83,6 +83,9 @@ MEASURED = ("proved", "indistinguishable", "unproved")
 OWN, LEARNED = "offbeat", "offbeat_learned"
 """The approaches of partitioned sends by offbeat's own library; the second learns the number of messages."""
 
+POLLED = ("offbeat_polled", "library_polled")
+"""Approaches whose receiver asks for each partition before it completes the message."""
+
 OWN_SETTINGS = {
     "message_bytes": "OFFBEAT_PARTITIONED_MESSAGE_BYTES",
     "messages": "OFFBEAT_PARTITIONED_MESSAGES",

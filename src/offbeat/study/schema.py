@@ -111,7 +111,8 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
             description="how messages are sent: offbeat and offbeat_learned (offbeat's own library, with"
             " messages of 1 MiB or more, and with as many as it learns; settings in parentheses:"
             " 'offbeat(messages=32)', message_bytes, lanes, progress_thread), single (one message), many (one"
-            " a partition), library (the library's MPI_Psend_init), rma_active_single, rma_active_many,"
+            " a partition), library (the library's MPI_Psend_init), offbeat_polled and library_polled (the"
+            " receiver asks for each partition, by MPI_Parrived), rma_active_single, rma_active_many,"
             " rma_passive_single, rma_passive_many, rma_fence (MPI_Put), or ['all']",
         ),
     ] = field(default_factory=lambda: ["all"])
