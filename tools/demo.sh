@@ -16,6 +16,8 @@ if ! command -v cmake >/dev/null || ! command -v cc >/dev/null; then
     exit 1
 fi
 
+unset PYTHONDONTWRITEBYTECODE # every command would compile offbeat's modules again
+
 title() {
     printf '\n== %s\n' "$1"
 }
@@ -35,6 +37,11 @@ step() {
 }
 
 simulated=demo/simulated measured=demo/measured application=demo/application
+
+# The native parts are compiled while steps 1 to 3 run, which use one core most of the time. Step 4 waits for them, and
+# says what went wrong.
+.venv/bin/offbeat doctor --mpi .venv &>/dev/null </dev/null &
+trap 'kill "$!" 2>/dev/null || true' EXIT
 
 step "1. Simulate every algorithm under every arrival pattern on 1,024 processes" \
     run examples/simulated.toml --output "$simulated"

@@ -94,4 +94,5 @@ if [[ $1 == --editable ]]; then
 else
     echo "Installing into $folder, which may take a minute: $*"
 fi
-"$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+# Python compiles a module when it is imported first; pip would compile all modules, which takes longer than the rest.
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "$@"

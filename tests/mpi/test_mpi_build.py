@@ -47,7 +47,7 @@ def test_the_first_build_is_announced_and_not_repeated(
     driver = build.build_native(installation, tmp_path / "cache", messages.append)
     assert os.access(driver, os.X_OK)
     assert driver == build.driver_path(installation, tmp_path / "cache")
-    assert len(messages) == 1
+    assert [message.split()[0] for message in messages] == ["Building"]
     before = driver.stat().st_mtime_ns
     assert build.build_native(installation, tmp_path / "cache", messages.append) == driver
     assert (len(messages), driver.stat().st_mtime_ns) == (1, before)
@@ -119,25 +119,35 @@ def test_a_build_without_its_driver_is_repeated(
 
 def _build(installation: Installation, sources: Path, cache: Path, queue: multiprocessing.Queue) -> None:
     build.native_sources = lambda: sources  # type: ignore[assignment]
-    queue.put(
-        ("driver", str(build.build_native(installation, cache, lambda line: queue.put(("built", line)))))
-    )
+    queue.put(str(build.build_native(installation, cache, queue.put)))
 
 
 def test_two_processes_that_need_the_same_build_build_it_once(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
+    # The compiler waits until the second process has said that it waits, too.
+    go_on = tmp_path / "go-on"
+    (sources / "CMakeLists.txt").write_text(
+        PROJECT + f"execute_process(COMMAND sh -c 'until [ -e {go_on} ]; do sleep 0.1; done')\n",
+        encoding="utf-8",
+    )
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     arguments = (installation, sources, tmp_path / "cache", queue)
     processes = [context.Process(target=_build, args=arguments) for _ in range(2)]
     for process in processes:
         process.start()
-    messages = [queue.get(timeout=60) for _ in range(3)]
+    waiting, begun = sorted(queue.get(timeout=60) for _ in range(2))
+    go_on.touch()
+    drivers = {queue.get(timeout=60) for _ in range(2)}
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    assert sorted(kind for kind, _ in messages) == ["built", "driver", "driver"]
+    title = f"the native parts for {installation.version_text}"
+    assert begun.startswith(f"Building {title} in ")
+    assert waiting == f"Another process builds {title}; waiting for that process"
+    assert drivers == {str(build.driver_path(installation, tmp_path / "cache"))}
+    assert queue.empty()
 
 
 def test_an_unwritable_cache_is_named_with_a_remedy(

@@ -92,9 +92,9 @@ def built(folder: Path) -> Distributions:
 
 
 def _cached(folder: Path) -> dict[str, str]:
-    """An environment in which ccache, where the tests use it, has the objects of the checkout's own simulator.
+    """The environment, in which ccache, if the tests use it, finds the objects of the checkout's simulator.
 
-    The sources are unpacked in the temporary folder: their paths must count from there.
+    The build unpacks the sources in the temporary folder. ccache compares paths relative to that folder.
     """
     if "CMAKE_C_COMPILER_LAUNCHER" not in os.environ:
         return {**os.environ}

@@ -32,6 +32,9 @@ PARTITIONED = "liboffbeat-partitioned.so"
 NATIVE_TESTS = ("*_test.c", "testing/*", "tests.cmake")
 """Patterns of files in the native sources that only tests are made of: the wheel lacks them."""
 
+_JOBS = 8
+"""The most compilers that run at the same time: login nodes are shared."""
+
 _SOURCES = (".c", ".h", ".def", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
 
 
@@ -43,8 +46,8 @@ def build_native(
 ) -> Path:
     """The path of the driver for an installation; builds it if the cache (:func:`cache_folder`) lacks it.
 
-    ``echo`` gets a line when a build begins, which takes some seconds. Processes that need the same build at
-    the same time wait for the first. Raises :class:`RunFailed` with the log's path and its last errors. The
+    ``echo`` gets a line when a build begins, which takes up to a minute, or when another process, for which
+    this one waits, builds the same. Raises :class:`RunFailed` with the log's path and its last errors. The
     build needs no network.
     """
     driver = driver_path(installation, cache, environ)
@@ -86,7 +89,8 @@ def build_once(
     folder = program.parents[1]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder.with_name(f"{folder.name}.lock")):
+        waiting = f"Another process builds {title}; waiting for that process"
+        with exclusive(folder.with_name(f"{folder.name}.lock"), lambda: echo(waiting) if echo else None):
             if not os.access(program, os.X_OK):
                 if echo:
                     echo(f"Building {title} in {folder}")
@@ -214,7 +218,7 @@ def _build(sources: Path, options: Sequence[str], folder: Path, environ: Mapping
     build, install = scratch / "build", scratch / "install"
     steps = (
         [cmake, "-S", str(sources), "-B", str(build), *options],
-        [cmake, "--build", str(build), "--parallel", "2"],
+        [cmake, "--build", str(build), "--parallel", str(min(len(os.sched_getaffinity(0)), _JOBS))],
         [cmake, "--install", str(build), "--prefix", str(install)],
     )
     try:
@@ -250,9 +254,16 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
 
 
 @contextlib.contextmanager
-def exclusive(lock: Path) -> Iterator[None]:
-    """Wait until no other process holds a lock; does nothing where files cannot be locked."""
+def exclusive(lock: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Wait until no other process holds a lock; does nothing where files cannot be locked.
+
+    ``waiting`` is called first if another process holds the lock.
+    """
     with lock.open("w") as file:
         with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
