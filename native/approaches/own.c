@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages, or
- * a learned one; and with a receiver that polls its partitions.
+/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages,
+ * or a learned one; and with a receiver that polls its partitions.
  */
 #include "approaches/transfer.h"
 
