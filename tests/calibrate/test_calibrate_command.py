@@ -54,6 +54,7 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(own_cache: 
     assert len(taken.reduce) == len(taken.copy) > 2
     memory = platform_file.memory
     assert 1e8 < memory.core_bandwidth <= memory.bandwidth < 1e13 and platform_file.flop_rate > 1e7
+    assert 0 < platform_file.flop_noise <= 1
     assert taken.memory and [one.ranks for one in taken.memory.traffic] == [1, 2]
     assert "exchange in a domain" in done.stdout
     assert "Only one node was measured" in output.read_text(encoding="utf-8")

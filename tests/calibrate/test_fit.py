@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from numpy.typing import NDArray
 from synthetic import SyntheticProbe, machine_of
 
 from offbeat.calibrate import calibration
@@ -239,6 +240,26 @@ def test_the_memory_of_a_domain_is_found(core: int, messages: int) -> None:
     assert fitted.memory.core_bandwidth == pytest.approx(core * 1e9)
     assert fitted.memory.message_bandwidth == pytest.approx(messages * 1e9, rel=0.02)
     assert fitted.flop_rate == pytest.approx(2e10)
+    assert fitted.flop_noise == 0
+
+
+class NoisyCore(SyntheticProbe):
+    """A core with the noise 0.03: each pass has another frequency, one repetition in 20 is interrupted."""
+
+    passes = 0
+
+    def flops(self, rank: int, count: int) -> NDArray[np.float64]:
+        self.passes += 1
+        times_s = np.random.default_rng(self.passes).normal(1.0, 0.03, 200) * (1 + self.passes / 10)
+        times_s[::20] *= 3
+        return times_s
+
+
+def test_the_noise_of_a_core_counts_neither_its_frequency_nor_rare_interruptions() -> None:
+    processes = machine_of(1, 2)
+    probe = NoisyCore(machine.loads(SATURATED, "x.toml"), processes)
+    taken = measure(probe, processes, lambda _: None, LARGEST)
+    assert fit(taken).flop_noise == pytest.approx(0.03, rel=0.15)
 
 
 def test_domains_that_do_not_divide_the_cores_give_a_platform_that_can_be_read() -> None:

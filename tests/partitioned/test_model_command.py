@@ -126,6 +126,16 @@ def test_a_core_computes_with_the_platforms_flop_rate_unless_a_frequency_is_give
     assert predictions("paper", *arguments) == predictions("paper", *arguments, "--frequency", 3.5)
 
 
+def test_the_noise_of_a_computation_is_twice_the_platforms_unless_it_is_given(tmp_path: Path) -> None:
+    """Equation 7 has σ = ε / 2 without imbalance."""
+    machine_file = tmp_path / "machine.toml"
+    machine_file.write_text(f"flop_noise = 0.07\n{toml_text(machine.load('fritz').file)}", encoding="utf-8")
+    arguments = ("--arithmetic-intensity", 5)
+    assert "σ = 0.07" in run(machine_file, *arguments).stdout
+    assert "σ = 0.1\n" in run(machine_file, *arguments, "--noise", 0.2).stdout
+    assert "σ = 0.02" in run("fritz", *arguments).stdout
+
+
 def test_the_delay_rates_of_a_computation_are_printed() -> None:
     """5 flops a byte at 2.5 GHz take 250 µs/MB; σ = (0.04 + 0.5) / 2 in equation 9."""
     text = run("fritz", "--arithmetic-intensity", 5, "--imbalance", 0.5).stdout

@@ -286,6 +286,20 @@ def test_delays_can_be_computing_times_or_a_pattern(platform: Path, delays: tupl
     assert record["recommendation"]["gain"] > 1
 
 
+def test_the_deviation_of_computing_times_is_that_of_the_platform_unless_it_is_given(
+    platform: Path, tmp_path: Path
+) -> None:
+    noisy = tmp_path / "noisy.toml"
+    noisy.write_text(f"flop_noise = 0.3\n{platform.read_text(encoding='utf-8')}", encoding="utf-8")
+
+    def advice(machine_file: Path, *options: object) -> str:
+        arguments = ("--size", "4 MiB", "--threads", 4, "--compute-rate", 100)
+        return run("advise", machine_file, *arguments, *options, "--json", "-").stdout
+
+    assert advice(noisy) == advice(platform, "--deviation", 0.3) != advice(platform)
+    assert advice(platform) == advice(noisy, "--deviation", 0.02)
+
+
 def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, tmp_path: Path) -> None:
     path = tmp_path / "ready.txt"
     path.write_text("# partitions: 4\n0 0 0 1e-3\n")
@@ -304,6 +318,7 @@ def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, t
         (("PLATFORM", "--size", "1 MiB", "--delay-rate", 1, "--compute-rate", 1), "give one of --delay-rate"),
         (("PLATFORM", "--size", "1 MiB", "--compute-rate", 0), "--compute-rate 0: give a number from 1e-09"),
         (("PLATFORM", "--size", "1 MiB", "--compute-rate", 1, "--deviation", -1), "--deviation -1: give"),
+        (("PLATFORM", "--size", "1 MiB", "--deviation", 0.1), "give --compute-rate, too"),
         (("no_such.toml", "--size", "1 MiB"), "no_such.toml"),
         (("PLATFORM", "--size", "4 MiB", "--partitions", 3, "--partitions", 4), "into 3 equal partitions"),
         (("PLATFORM", "--size", "4 MiB", "--pattern", "node_delayed"), "delays processes, not partitions"),

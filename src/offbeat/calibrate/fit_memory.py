@@ -16,7 +16,7 @@ from offbeat.units import counted
 
 
 def with_memory(platform: PlatformFile, measured: Memory) -> PlatformFile:
-    """The platform with the measured memory and flop rate.
+    """The platform with the measured memory, flop rate and noise of a core.
 
     Its domains are the measured ones, or fewer if these do not divide its cores.
     """
@@ -32,6 +32,7 @@ def with_memory(platform: PlatformFile, measured: Memory) -> PlatformFile:
         platform,
         memory=memory,
         flop_rate=flops.amount / flops.time_s if flops is not None else platform.flop_rate,
+        flop_noise=measured.flop_noise or platform.flop_noise,
     )
     return fitted
 

@@ -202,12 +202,24 @@ def measure_memory(probe: Probe, machine: Machine, report: Report) -> Memory:
             for size, times in exchanges.items()
         ],
         flops=WorkPoint(ranks=1, amount=FLOPS, time_s=_quiet_s(flops)),
+        flop_noise=_noise(flops),
     )
 
 
 def _quiet_s(passes: list[Times]) -> float:
     """The time of work that several processes do together, each of which other programs can disturb."""
     return float(np.quantile(np.concatenate(passes), QUIET))
+
+
+def _noise(passes: list[Times]) -> float:
+    """The standard deviation of a normal distribution with the same quartiles, divided by the median.
+
+    The variation inside each pass counts, not that from pass to pass, which is that of the core's frequency.
+    """
+    from scipy.stats import iqr  # loads slowly
+
+    relative = np.concatenate([times / np.median(times) for times in passes])
+    return min(float(iqr(relative, scale="normal")), 1.0)
 
 
 class _RoundTripTimes(Struct):

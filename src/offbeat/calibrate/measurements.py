@@ -71,12 +71,14 @@ class WorkPoint(Struct, frozen=True, kw_only=True):
 
 class Memory(Struct, frozen=True, kw_only=True):
     """Measurements in one memory domain: ``traffic`` of 1 to n processes, and ``exchanges``, in which each of
-    them sends several messages to the next one. ``domains`` are those of a node."""
+    them sends several messages to the next one. ``domains`` are those of a node. ``flop_noise`` is the
+    standard deviation of the time of ``flops``, divided by the median; 0 if unknown."""
 
     domains: int
     traffic: list[WorkPoint]
     exchanges: list[StreamPoint]
     flops: WorkPoint | None = None
+    flop_noise: float = 0.0
 
 
 class Pair(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,9 @@ COMPARED_PER_THREAD = (1, 2, 4, 8, 16)
 PAPER_GHZ = 3.5
 """With this frequency, equation 6 gives the delay rates of the paper, which does not state it."""
 
+PAPER_NOISE = 0.04
+"""The system noise ε of the paper's examples."""
+
 MOST_OPTIONS = 12
 """Options that are printed, the best ones."""
 
@@ -143,9 +146,12 @@ def recommend(
         ),
     ] = None,
     deviation: Annotated[
-        float,
-        typer.Option(help="With --compute-rate: standard deviation as a share of the computing time."),
-    ] = 0.02,
+        float | None,
+        typer.Option(
+            help="With --compute-rate: standard deviation as a share of the computing time. [default: the"
+            " platform's flop_noise, which 'offbeat platform calibrate' measures; 0.02 without]"
+        ),
+    ] = None,
     pattern: Annotated[
         str,
         typer.Option(
@@ -172,8 +178,12 @@ def recommend(
     is_rate = compute_rate is None and not pattern
     per_thread = list(dict.fromkeys(partitions or COMPARED_PER_THREAD[: 1 if is_rate else None]))
     check_partitions(threads, per_thread)
-    delays = _advised_source(delay_rate, compute_rate, deviation, pattern, skew)
     adviser = _adviser(sources)
+    if deviation is None:
+        deviation = adviser.flop_noise or PAPER_NOISE / 2
+    elif compute_rate is None:
+        raise BadInput("--deviation is that of a computing time: give --compute-rate, too")
+    delays = _advised_source(delay_rate, compute_rate, deviation, pattern, skew)
     divisions = [number for number in per_thread if total_bytes % (threads * number) == 0]
     left = [number for number in per_thread if number not in divisions]
     if left and (partitions or not divisions):
@@ -248,8 +258,12 @@ def show_model(
         ),
     ] = None,
     noise: Annotated[
-        float, typer.Option(help="Of the computation: system noise, as a share of the computing time.")
-    ] = 0.04,
+        float | None,
+        typer.Option(
+            help="Of the computation: system noise ε, as a share of the computing time. [default: twice the"
+            " platform's flop_noise, which 'offbeat platform calibrate' measures; 0.04 without]"
+        ),
+    ] = None,
     imbalance: Annotated[
         float, typer.Option(help="Of the computation: imbalance, as a share of the computing time.")
     ] = 0.0,
@@ -305,7 +319,8 @@ def show_model(
         check_picture_path(picture)
     loaded = machine.load(platform).file
     rate_ghz = _frequency(loaded) if frequency is None else frequency
-    computation = (arithmetic_intensity, communication_intensity, rate_ghz, noise, imbalance)
+    share = (2 * loaded.flop_noise or PAPER_NOISE) if noise is None else noise
+    computation = (arithmetic_intensity, communication_intensity, rate_ghz, share, imbalance)
     source = _source(delay_rate, computation, pattern, skew)
     per_thread = list(dict.fromkeys(partitions or PER_THREAD))
     check_partitions(threads, per_thread)

@@ -191,11 +191,12 @@ def _noise_s(known: Sequence[tuple[Results, pl.DataFrame]]) -> tuple[float, floa
     thread has marked the earlier ones. Both are robust: the median, and the deviation of a normal
     distribution with the same quartiles.
     """
+    from scipy.stats import iqr  # loads slowly
+
     values = np.concatenate([_first_arrivals(*one)["arrival_s"].to_numpy() for one in known])
     if not len(values):
         return 0.0, 0.0
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return max(float(middle), 0.0), float(high - low) / 1.349
+    return max(float(np.median(values)), 0.0), float(iqr(values, scale="normal"))
 
 
 def _first_arrivals(results: Results, arrivals: pl.DataFrame) -> pl.DataFrame:

@@ -133,13 +133,22 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 
 
 class Adviser:
-    """Fitted costs, and the cells that they were fitted to, if these are known."""
+    """Fitted costs, and the cells that they were fitted to, if these are known.
+
+    ``noise_s`` is the lateness of threads (median and standard deviation), ``flop_noise`` the key of the
+    platform file.
+    """
 
     def __init__(
-        self, fits: Sequence[Fit], measured: Measured | None, noise_s: tuple[float, float], source: str
+        self,
+        fits: Sequence[Fit],
+        measured: Measured | None,
+        noise_s: tuple[float, float],
+        source: str,
+        flop_noise: float = 0.0,
     ):
         self.fits = {one.approach: one for one in fits}
-        self.noise_s, self.source = noise_s, source
+        self.noise_s, self.source, self.flop_noise = noise_s, source, flop_noise
         self._cells = by_approach(measured) if measured else {}
         self.too_few = too_few(measured) if measured else {}
         self.notes = measured.notes if measured else []
@@ -281,7 +290,7 @@ def adviser_of_platform(platform: PlatformFile) -> Adviser:
     listed = platform.partitioned
     mean_s, deviation_s = (float(np.median([one.noise[place] for one in listed])) for place in range(2))
     source = ", ".join(filter(None, (listed[0].source, listed[0].date)))
-    return Adviser([fit_of(one) for one in listed], None, (mean_s, deviation_s), source)
+    return Adviser([fit_of(one) for one in listed], None, (mean_s, deviation_s), source, platform.flop_noise)
 
 
 def message_of(

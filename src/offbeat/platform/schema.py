@@ -275,6 +275,15 @@ class PlatformFile(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=0, description="floating-point operations per second of a core, for programs; 0: unknown"),
     ] = 0.0
+    flop_noise: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="standard deviation of the time that a core computes for, as a share of its mean, for"
+            " messages in partitions; 0: unknown",
+        ),
+    ] = 0.0
     reverse_share: Annotated[
         float,
         Meta(

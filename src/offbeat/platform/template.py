@@ -32,6 +32,7 @@ WRITTEN: dict[str, Any] = {
 EXAMPLES: dict[str, Any] = {
     "source": "measured by hand",
     "flop_rate": 2e10,
+    "flop_noise": 0.02,
     "memory.domains": 4,
     "memory.bandwidth": "80 GB/s",
     "memory.core_bandwidth": "13 GB/s",
