@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -26,11 +25,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from msgspec import Struct, field
-from native_program import compiled
+from native_program import compiled, output_of
 
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
 
 SOURCE = Path(__file__).with_suffix(".c")
 PERIOD_NS, LENGTH_NS, PHASE_NS = 250_000_000, 60_000_000, 500_000_000
@@ -88,18 +86,9 @@ def bursts_of_load(epoch_ns: int, processes: int) -> Iterator[None]:
 def run(installation: Installation, p: int, phases: int) -> str:
     with TemporaryDirectory() as folder:
         program = compiled(installation, "liboffbeat-harmonize.a", Path(folder), [SOURCE])
-        launch = command(installation, program, p)
         epoch_ns = time.monotonic_ns()
-        arguments = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]
         with bursts_of_load(epoch_ns, len(os.sched_getaffinity(0))):
-            done = subprocess.run(
-                [*launch.argv, *arguments],
-                env=launch.environment,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            )
-    return done.stdout
+            return output_of(installation, program, p, [epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases])
 
 
 def read(printed: str) -> dict[str, Starts]:

@@ -1,13 +1,14 @@
-"""Compiles the C programs of the benchmarks against offbeat's native libraries."""
+"""Compiles the C programs of the benchmarks against offbeat's native libraries, and launches them."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 
@@ -22,3 +23,25 @@ def compiled(installation: Installation, archive: str, folder: Path, sources: Se
     arguments: list[str | Path] = ["cc", "-O2", *sources, "-o", program, *includes]
     subprocess.run([*arguments, path, library, *rpaths, "-lpthread"], check=True)
     return program
+
+
+def output_of(
+    installation: Installation,
+    program: Path,
+    processes: int,
+    arguments: Sequence[object],
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """What the program prints on so many processes, with ``environment`` besides the usual variables.
+
+    Raises CalledProcessError if the program fails.
+    """
+    launch = command(installation, program, processes)
+    done = subprocess.run(
+        [*launch.argv, *map(str, arguments)],
+        env={**launch.environment, **(environment or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout

@@ -14,17 +14,15 @@ scheduler. PROGRESS_THREAD: true or false (default).
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from native_program import compiled
+from native_program import compiled, output_of
 from partitioned_ratios import size_text
 
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
 
 SOURCE = Path(__file__).with_suffix(".c")
 
@@ -35,15 +33,7 @@ Times = dict[tuple[str, int, int, int], dict[str, float]]
 def run(installation: Installation, processes: int, repetitions: str, progress_thread: str) -> str:
     with TemporaryDirectory() as folder:
         program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), [SOURCE])
-        launch = command(installation, program, processes)
-        done = subprocess.run(
-            [*launch.argv, repetitions, progress_thread],
-            env=launch.environment,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-    return done.stdout
+        return output_of(installation, program, processes, [repetitions, progress_thread])
 
 
 def read(printed: str) -> Times:

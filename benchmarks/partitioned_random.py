@@ -11,17 +11,15 @@ stops at the first wrong byte. A million transfers take 3 to 7 minutes a library
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from native_program import NATIVE, compiled
+from native_program import NATIVE, compiled, output_of
 
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
 
 PARTS = 10
 ASSERT = ("testing/mpi_assert.c", "clock/source.c", "clock/virtual_clock.c")
@@ -34,20 +32,10 @@ def check(installation: Installation, transfers: int, seed: int) -> None:
         program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), SOURCES)
         for part in range(PARTS):
             count = transfers * (part + 1) // PARTS - transfers * part // PARTS
-            launch = command(installation, program, 2)
             began_s = time.monotonic()
-            done = subprocess.run(
-                [*launch.argv, str(count), str(seed + part)],
-                env=launch.environment,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            )
+            text = output_of(installation, program, 2, [count, seed + part])
             spent_s = time.monotonic() - began_s
-            print(
-                f"{installation.name}, {part + 1}/{PARTS}: {done.stdout.strip()} ({spent_s:.0f} s)",
-                flush=True,
-            )
+            print(f"{installation.name}, {part + 1}/{PARTS}: {text.strip()} ({spent_s:.0f} s)", flush=True)
 
 
 def main(transfers: str = "1000000", seed: str = "1", *names: str) -> None:

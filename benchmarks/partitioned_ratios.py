@@ -15,18 +15,16 @@ partitions of a message. PROGRESS_THREAD of the first run: true or false (defaul
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from native_program import NATIVE, compiled
+from native_program import NATIVE, compiled, output_of
 
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
 
 APPROACHES = ("approaches", "messages", "own", "windows")
 SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]
@@ -47,15 +45,8 @@ Costs = dict[tuple[str, str], float]
 def run(installation: Installation, repetitions: str, level: str, progress_thread: str) -> str:
     with TemporaryDirectory() as folder:
         program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), SOURCES)
-        launch = command(installation, program, 2)
-        done = subprocess.run(
-            [*launch.argv, repetitions, level],
-            env={**launch.environment, "OFFBEAT_PARTITIONED_PROGRESS_THREAD": progress_thread},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-    return done.stdout
+        environment = {"OFFBEAT_PARTITIONED_PROGRESS_THREAD": progress_thread}
+        return output_of(installation, program, 2, [repetitions, level], environment)
 
 
 def read(printed: str, percentile: int = 10) -> tuple[Times, Costs]:

@@ -99,8 +99,11 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype datatype, int des
     int rc = pack(buffer, count, datatype, comm, &packed, &bytes);
     if (rc == MPI_SUCCESS)
         rc = NEXT(MPI_Irecv)(buffer, count, datatype, source, receive_tag, comm, &receive);
-    if (rc == MPI_SUCCESS)
-        rc = NEXT(MPI_Isend)(packed, bytes, MPI_PACKED, dest, send_tag, comm, &send);
+    if (rc != MPI_SUCCESS) {
+        free(packed);
+        return rc;
+    }
+    rc = NEXT(MPI_Isend)(packed, bytes, MPI_PACKED, dest, send_tag, comm, &send);
     if (rc == MPI_SUCCESS)
         rc = offbeat_preload_wait(&receive, status);
     if (rc == MPI_SUCCESS)
