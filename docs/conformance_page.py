@@ -24,9 +24,9 @@ INTRODUCTION = """<!-- Written by `python docs/conformance_page.py`; run that, d
 
 `offbeat partitioned check` was run on {date} with two processes on one node ([how to check your
 library](../howto/partitioned.md#check-your-mpi-library)). Sections are those of MPI 4.0. *right*, *wrong*,
-*crashes* and *hangs* (for more than 20 s): the standard requires it. *yes*, *no*: a quality, which the
-standard leaves to the library; it allows anything after wrong calls (`refuse-...`). An empty cell: the case
-does not apply.
+*crashes* and *hangs* (for more than 20 s) say whether the library does what the standard requires. *yes* and
+*no* are about qualities, which the standard leaves to the library; after a wrong call (`refuse-...`), it
+allows any behaviour. An empty cell: the case does not apply.
 
 {summaries}
 

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> Partitioned communication for programs that `use mpi_f08`.
 !!
-!! The interface of <offbeat/partitioned.h>, which documents it, without statuses; the first request of a list
-!! has the index 1, as in MPI; ierror is optional, as in all procedures of mpi_f08.
+!! <offbeat/partitioned.h> describes the functions; here they have no statuses. The first request of a list has
+!! the index 1, as in MPI. ierror is optional, as in all procedures of mpi_f08.
 module offbeat_partitioned
     use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_loc
     use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Info, MPI_COUNT_KIND
@@ -234,7 +234,7 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> An error for an active request, as in MPI; does nothing for others.
+    !> An error for an active request that is not complete, as in MPI; does nothing for others.
     subroutine offbeat_pcancel(request, ierror)
         type(offbeat_prequest), intent(inout) :: request
         integer, optional, intent(out) :: ierror

@@ -11,9 +11,13 @@
  *     collective and creates private communicators, so that partitioned messages never match the program's
  *     own receives.
  *   - A message is given to MPI inside the offbeat_pready that makes its last partition ready, on every MPI
- *     library. With Intel MPI, some large messages need further calls of the sender, or a progress thread.
- *   - Between the first offbeat_pstart of a receive and its completion, the process must call functions of
- *     this header, or have a progress thread; later iterations need no call between start and completion.
+ *     library. Two exceptions are known in which a message needs further calls of the sender, or a progress
+ *     thread: some large messages with Intel MPI, and some of many short messages that are ready at the same
+ *     time with Open MPI 4.1.
+ *   - Between the first offbeat_pstart of a receive and its completion, the process must call functions that
+ *     initialise, start, test, wait for or free requests, or have a progress thread. A process that instead
+ *     blocks in a call of MPI which ends only after the send is complete waits forever. Later iterations need
+ *     no call between start and completion.
  *
  * **Messages.** The sender decides how many messages carry its partitions; each message carries consecutive
  * partitions. Keys of the info object of offbeat_psend_init, and environment variables for all requests
@@ -21,13 +25,13 @@
  *
  *   - `offbeat_messages`, `OFFBEAT_PARTITIONED_MESSAGES`: a number of messages, 1 to the number of
  *     partitions (larger numbers mean: one message a partition; at most 1024 messages), or `learned`:
- *     several numbers are tried in iterations 1 to 8, and the number with the shortest time from the last
- *     ready partition to the last arrival is used from then on. Further trials begin in iterations 16, 128,
- *     1024, ...
+ *     four numbers are tried in iterations 1 to 8, and the best is used from iteration 10 or later on: that
+ *     with the shortest time from the last ready partition to the last arrival, plus the time by which
+ *     sending earlier messages delayed that partition. Further trials begin in iterations 16, 128, 1024, ...
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
- *     messages are as many as possible, so that each has at least this size (a single message may be
- *     smaller). Used without `offbeat_messages`; the key also wins over `OFFBEAT_PARTITIONED_MESSAGES`;
- *     default: 1048576.
+ *     messages are as many as possible, at most 1024, so that each has at least this size (a single message
+ *     may be smaller). A partition is never divided. Used without `offbeat_messages`; the key also wins
+ *     over `OFFBEAT_PARTITIONED_MESSAGES`; default: 1048576.
  *   - `offbeat_lane`: a number; all messages of the request use the private communicator of this number,
  *     modulo the number of lanes. Threads with a request each should give different lanes. Without the key,
  *     requests and their messages use the lanes in turn.
@@ -38,13 +42,15 @@
  *     The smallest number that a process gave is used.
  *   - `offbeat_progress_thread`, `OFFBEAT_PARTITIONED_PROGRESS_THREAD`: `true` or `false` (default): whether
  *     a thread of this process drives the library's messages while the program computes. It needs
- *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize.
+ *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize or MPI_Finalize.
  *
- * **Errors** go to the communicator's error handler. Their error classes are MPI's, and MPI_Error_string
- * gives a sentence about what was wrong, until the next error of the same class; offbeat_partitioned_error
- * gives the sentence of the calling thread's last error. A wrong call changes nothing: the request remains
- * usable. Errors of MPI inside an iteration are raised when the iteration is completed, and by
- * offbeat_parrived.
+ * **Errors** go to the communicator's error handler; those without a communicator (null requests, wrong
+ * lists) to that of MPI_COMM_SELF (MPI 4) or MPI_COMM_WORLD (MPI 3). Their error classes are MPI's. If the
+ * MPI library supports texts for new error codes (MPICH 4.0 does not), MPI_Error_string gives a sentence
+ * about what was wrong, until the next error of the same class; offbeat_partitioned_error always gives the
+ * sentence of the calling thread's last error. A wrong call changes nothing: the request remains usable.
+ * Errors of MPI inside an iteration are raised when the iteration is completed, and by offbeat_parrived.
+ * Functions that complete lists of requests raise the error of each request, and return MPI_ERR_IN_STATUS.
  *
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the
@@ -88,7 +94,10 @@ int offbeat_partitioned_finalize(void);
 const char *offbeat_partitioned_error(void);
 
 /* --- initialisation: local and nonblocking. Sends and receives with equal peer, tag and communicator match
- * in the order of their initialisation. Wildcards are refused. --- */
+ * in the order of their initialisation. Wildcards are refused. Both sides must describe the same number of
+ * bytes, in any number of partitions. If they do not, each iteration of the receive fails with
+ * MPI_ERR_TRUNCATE and its buffer is not changed; the send fails in the same way as soon as the receiver's
+ * answer has arrived, so that its first iterations may succeed. --- */
 
 int offbeat_psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                        int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request);
@@ -105,7 +114,8 @@ int offbeat_pready(int partition, offbeat_prequest request);
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request);
 int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request);
 
-/** Whether a partition of a receive arrived; true for an inactive request and for OFFBEAT_PREQUEST_NULL.
+/** Whether a partition of a receive arrived; true for an inactive request and for OFFBEAT_PREQUEST_NULL. It
+ * never yields the core: loops on shared cores should call sched_yield between two calls.
  * @return also the error of an iteration that failed, with a true flag; completing it reports the error again
  */
 int offbeat_parrived(offbeat_prequest request, int partition, int *flag);

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from offbeat.platform.schema import PlatformFile
 
 app = typer.Typer(
-    help="Predict what early partitions of a message gain, advise how to send it, and check MPI libraries."
+    help="Predict what early partitions of a message gain, fit costs to measurements, advise how to send a"
+    " message, and check MPI libraries."
     " 'offbeat run' measures such messages, by a study with sections [[partitioned]].",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -120,7 +121,7 @@ def recommend(
         list[str],
         typer.Argument(
             help="A platform file that 'offbeat partitioned fit' wrote, or result directories of studies with"
-            " [[partitioned]]; then measured messages count first.",
+            " [[partitioned]]: then measured times are used for messages that the studies measured.",
             metavar="PLATFORM|RESULTS...",
         ),
     ],
@@ -148,8 +149,8 @@ def recommend(
     deviation: Annotated[
         float | None,
         typer.Option(
-            help="With --compute-rate: standard deviation as a share of the computing time. [default: the"
-            " platform's flop_noise, which 'offbeat platform calibrate' measures; 0.02 without]"
+            help="With --compute-rate: standard deviation as a share of the computing time. [default:"
+            " flop_noise of the platform file, which 'offbeat platform calibrate' measures; 0.02 without]"
         ),
     ] = None,
     pattern: Annotated[
@@ -248,24 +249,24 @@ def show_model(
         ),
     ] = None,
     communication_intensity: Annotated[
-        float, typer.Option(help="Of the computation: share of its memory that is sent.")
+        float, typer.Option(help="Share of the computation's memory that is sent.")
     ] = 1.0,
     frequency: Annotated[
         float | None,
         typer.Option(
-            help="Of the computation: GHz of a core, which computes 8 flops a cycle. [default: 1/8 of the"
+            help="For the computation: GHz of a core, which computes 8 flops a cycle. [default: 1/8 of the"
             " platform's flop_rate, which 'offbeat platform calibrate' measures; 3.5 without]"
         ),
     ] = None,
     noise: Annotated[
         float | None,
         typer.Option(
-            help="Of the computation: system noise ε, as a share of the computing time. [default: twice the"
+            help="For the computation: system noise ε, as a share of the computing time. [default: twice the"
             " platform's flop_noise, which 'offbeat platform calibrate' measures; 0.04 without]"
         ),
     ] = None,
     imbalance: Annotated[
-        float, typer.Option(help="Of the computation: imbalance, as a share of the computing time.")
+        float, typer.Option(help="For the computation: imbalance δ, as a share of the computing time.")
     ] = 0.0,
     pattern: Annotated[
         str,

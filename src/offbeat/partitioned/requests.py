@@ -43,7 +43,7 @@ def _loaded() -> ctypes.CDLL:
 
 
 def _check(code: int) -> None:
-    """Raise :class:`BadInput` for a call that the library refused, ``MPI.Exception`` for other errors."""
+    """Raise :class:`BadInput` for errors that offbeat's library finds, ``MPI.Exception`` for those of MPI."""
     mpi = mpi4py()
     if code == mpi.SUCCESS:
         return
@@ -85,7 +85,9 @@ def finalize() -> None:
 class PartitionedRequest:
     """A partitioned send or receive of a buffer; :func:`send_init` and :func:`receive_init` create it.
 
-    The methods raise :class:`BadInput` for wrong calls, which change nothing, and ``MPI.Exception``.
+    The methods raise :class:`BadInput` for errors that offbeat's library finds, and ``MPI.Exception`` for
+    those of MPI. A wrong call changes nothing. An error of ``wait``, ``test`` or ``arrived`` about different
+    sizes on the two sides is that of the iteration.
     """
 
     def __init__(self, function: str, comm: Any, buffer: Any, partitions: int, peer: int, tag: int,
@@ -146,7 +148,7 @@ class PartitionedRequest:
         _check(self._library.offbeat_pwait(ctypes.byref(self._request), _address(status)))
 
     def cancel(self) -> None:
-        """Refused while the request is active, as in MPI; does nothing for an inactive one."""
+        """Refused if the request is active and not complete, as in MPI; otherwise does nothing."""
         _check(self._library.offbeat_pcancel(ctypes.byref(self._request)))
 
     def free(self) -> None:

@@ -25,7 +25,7 @@ HEADINGS = (
 EXPLANATION = (
     "delay: from the first to the last ready partition. Times: from the last ready partition to the arrival"
     " of all bytes. one each: one message a partition, sent when the partition is ready. gain: time of a"
-    " single message divided by this time; below 1, a single message is faster."
+    " single message divided by the time in the column 'one each'; below 1, a single message is faster."
 )
 
 
