@@ -39,19 +39,18 @@ int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *give
 }
 
 /* Datatypes for a precision or range of Fortran are predefined, too. */
-static int is_predefined(int combiner) {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+int offbeat_partitioned_is_predefined(MPI_Datatype datatype) {
+    int integers, addresses, datatypes, combiner;
+    return PMPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) == MPI_SUCCESS &&
+           (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER);
 }
 
 /* The caller may free a datatype of its own while the request exists. */
 static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *request) {
-    int integers, addresses, datatypes, combiner;
     MPI_Count size;
     MPI_Aint lower, extent;
-    int rc = PMPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Type_size_x(datatype, &size);
+    int rc = PMPI_Type_size_x(datatype, &size);
     if (rc == MPI_SUCCESS)
         rc = PMPI_Type_get_extent(datatype, &lower, &extent);
     if (rc != MPI_SUCCESS)
@@ -59,11 +58,12 @@ static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *req
     request->element_bytes = size;
     request->extent = extent;
     request->datatype = datatype;
-    if (is_predefined(combiner))
+    if (offbeat_partitioned_is_predefined(datatype))
         return MPI_SUCCESS;
     rc = PMPI_Type_dup(datatype, &request->datatype);
     request->owns_datatype = rc == MPI_SUCCESS;
-    return rc;
+    /* With a datatype that is not committed, every message would fail, and the other side would wait. */
+    return rc == MPI_SUCCESS ? PMPI_Type_commit(&request->datatype) : rc;
 }
 
 int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm *comm,

@@ -27,6 +27,9 @@ int offbeat_partitioned_find_comm(const offbeat_partitioned_arguments *given, of
 /** Checks what describes the buffer. @return an error code, which was raised */
 int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *given);
 
+/** Whether MPI defines the datatype. */
+int offbeat_partitioned_is_predefined(MPI_Datatype datatype);
+
 /** Creates a request with what is equal for all kinds; NULL if there is no memory. @return an MPI error code
  */
 int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm *comm,

@@ -205,12 +205,25 @@ static void test_messages(offbeat_partitioned_request *request) {
     remove_ended(of);
 }
 
-/* MPI failed: no message may arrive in the caller's buffer after the iteration. */
-static void give_up(collective *of) {
+/* MPI failed: no message may arrive in the caller's buffer after the iteration. Messages that are on their
+ * way remain. Later iterations fail, too: they would receive the messages of this one. */
+static void give_up(offbeat_partitioned_request *request) {
+    collective *of = request->collective;
+    request->match_failure = atomic_load_explicit(&request->failure, memory_order_relaxed);
     for (int i = 0; i < of->active; i++)
         if (of->purposes[i] != SENT)
             offbeat_partitioned_cancel(&of->requests[i]);
-    of->active = 0;
+    remove_ended(of);
+}
+
+/* Whether no thread can still mark a partition: after a failure, the program may free the request. */
+static int are_all_marked(const offbeat_partitioned_request *request) {
+    const collective *of = request->collective;
+    for (int i = 0; i < of->layout.groups && has_contribution(of); i++)
+        if (atomic_load_explicit(&request->message[i].stamp, memory_order_acquire) !=
+            offbeat_partitioned_stamp(request))
+            return 0;
+    return 1;
 }
 
 static void progress(offbeat_partitioned_request *request) {
@@ -218,13 +231,16 @@ static void progress(offbeat_partitioned_request *request) {
     if (!atomic_load_explicit(&request->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(request))
         return;
-    contribute_ready(request);
-    test_messages(request);
+    if (request->match_failure == MPI_SUCCESS) {
+        contribute_ready(request);
+        test_messages(request);
+    }
     const int has_failed = atomic_load_explicit(&request->failure, memory_order_relaxed) != MPI_SUCCESS;
     if (has_failed)
-        give_up(of);
-    const int is_done = of->finished == offbeat_partitioned_steps(of) && of->active == 0;
-    if ((is_done || has_failed) && atomic_load_explicit(&of->markers, memory_order_acquire) == 0)
+        give_up(request);
+    const int is_done = has_failed ? are_all_marked(request)
+                                   : of->finished == offbeat_partitioned_steps(of) && of->active == 0;
+    if (is_done && atomic_load_explicit(&of->markers, memory_order_acquire) == 0)
         atomic_store_explicit(&request->complete, offbeat_partitioned_stamp(request), memory_order_release);
 }
 
@@ -247,6 +263,11 @@ void offbeat_partitioned_collective_progress(offbeat_partitioned_request *reques
 
 void offbeat_partitioned_collective_start(offbeat_partitioned_request *request) {
     collective *of = request->collective;
+    if (request->match_failure != MPI_SUCCESS) {
+        offbeat_partitioned_send_start(request);
+        offbeat_partitioned_note_failure(request, request->match_failure);
+        return;
+    }
     of->finished = 0;
     of->active = 0;
     for (int i = 0; i < offbeat_partitioned_steps(of); i++) {
@@ -272,6 +293,12 @@ void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, 
     offbeat_partitioned_collective_progress(request);
     /* The last access: when the count is 0, another thread may complete and free the request. */
     atomic_fetch_sub(&of->markers, 1);
+}
+
+int offbeat_partitioned_collective_is_idle(offbeat_partitioned_request *request) {
+    collective *of = request->collective;
+    int is_done = 1;
+    return PMPI_Testall(of->active, of->requests, &is_done, of->statuses) == MPI_SUCCESS && is_done;
 }
 
 int offbeat_partitioned_collective_has(offbeat_partitioned_request *request, int partition) {

@@ -76,6 +76,9 @@ void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, 
 /** Tests and forwards messages, unless another thread does. */
 void offbeat_partitioned_collective_progress(offbeat_partitioned_request *request);
 
+/** Whether MPI is done with a freed request, whose last iteration may have failed. The caller entered it. */
+int offbeat_partitioned_collective_is_idle(offbeat_partitioned_request *request);
+
 /** Whether the result of a partition is here. Local, without progress. */
 int offbeat_partitioned_collective_has(offbeat_partitioned_request *request, int partition);
 

@@ -70,16 +70,15 @@ static int check_operation(const offbeat_partitioned_arguments *given, const spe
     enum { PREDEFINED = 12 };
     const MPI_Op predefined[PREDEFINED] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
                                            MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
-    int64_t left[8] = {0}, right[8] = {0};
+    int64_t left[8] = {0}, right[8] = {0}; /* larger than each predefined datatype */
     if (own->op == MPI_OP_NULL || own->op == MPI_REPLACE || own->op == MPI_NO_OP)
         return offbeat_partitioned_fail(given->comm, MPI_ERR_OP,
                                         "%s: the operation is not one of a reduction", given->function);
     for (int i = 0; i < PREDEFINED; i++) {
-        MPI_Count bytes;
-        if (own->op != predefined[i] || PMPI_Type_size_x(given->datatype, &bytes) != MPI_SUCCESS ||
-            bytes > (MPI_Count)sizeof left)
+        if (own->op != predefined[i])
             continue;
-        if (PMPI_Reduce_local(left, right, 1, given->datatype, own->op) != MPI_SUCCESS)
+        if (!offbeat_partitioned_is_predefined(given->datatype) ||
+            PMPI_Reduce_local(left, right, 1, given->datatype, own->op) != MPI_SUCCESS)
             return offbeat_partitioned_fail(given->comm, MPI_ERR_OP,
                                             "%s: the operation is not defined for the datatype",
                                             given->function);

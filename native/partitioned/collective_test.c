@@ -334,6 +334,12 @@ static void an_operation_must_be_defined_for_the_datatype(void) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     assert_error(rc, MPI_ERR_OP, "the operation is not defined for the datatype");
+    MPI_Datatype four;
+    MPI_Type_contiguous(4, MPI_DOUBLE, &four);
+    MPI_Type_commit(&four);
+    rc = offbeat_pallreduce_init(data, sum, 2, 1, four, MPI_SUM, comm, MPI_INFO_NULL, &request);
+    assert_error(rc, MPI_ERR_OP, "the operation is not defined for the datatype");
+    MPI_Type_free(&four);
 }
 
 static void processes_must_agree(void) {

@@ -181,15 +181,18 @@ static int smallest(MPI_Comm comm, int number, int *result) {
 
 /* Tags of data and of replies share lane 0: each has half of the tags. */
 static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
-    int is_inter, is_set, level, has_world, *largest_tag;
+    int is_inter, is_set, level, has_begun, has_ended, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
     state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Initialized(&has_world); /* not if the program uses sessions only */
+        rc = PMPI_Initialized(&has_begun); /* not if the program uses sessions only */
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_get_attr(has_world ? MPI_COMM_WORLD : comm, MPI_TAG_UB, (void *)&largest_tag, &is_set);
+        rc = PMPI_Finalized(&has_ended);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_get_attr(has_begun && !has_ended ? MPI_COMM_WORLD : comm, MPI_TAG_UB,
+                                (void *)&largest_tag, &is_set);
     state->largest_tag = rc == MPI_SUCCESS && is_set ? *largest_tag : 32767;
     state->tags.largest = (state->largest_tag - 1) / 2;
     return rc;
@@ -215,7 +218,8 @@ static offbeat_partitioned_comm *new_state(MPI_Comm comm) {
 static int create_lanes(MPI_Comm comm, int lanes, offbeat_partitioned_comm *state) {
     int rc = MPI_SUCCESS;
     for (state->lane_count = 0; state->lane_count < lanes; state->lane_count++) {
-        int lane_rc = offbeat_create_private_comm(comm, &state->lanes[state->lane_count]);
+        int lane_rc =
+            offbeat_partitioned_note(offbeat_create_private_comm(comm, &state->lanes[state->lane_count]));
         rc = rc == MPI_SUCCESS ? lane_rc : rc;
     }
     return rc;
@@ -247,7 +251,7 @@ static int attach(MPI_Comm comm, int lanes, const refusal *found, offbeat_partit
     MPI_Comm setup;
     const int is_refused = found->error_class != MPI_SUCCESS;
     int agreed = 0, is_attached = 0;
-    int rc = offbeat_create_private_comm(comm, &setup);
+    int rc = offbeat_partitioned_note(offbeat_create_private_comm(comm, &setup));
     if (rc == MPI_SUCCESS)
         rc = offbeat_partitioned_raise(comm,
                                        smallest(setup, is_refused ? -found->error_class : lanes, &agreed));

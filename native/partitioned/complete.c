@@ -106,7 +106,9 @@ static int check(const char *function, const void *requests, const void *result)
 
 void offbeat_partitioned_between_rounds(int *rounds) {
     offbeat_partitioned_progress();
-    if (++*rounds > rounds_before_yield())
+    if (*rounds < rounds_before_yield())
+        ++*rounds;
+    else
         sched_yield();
 }
 

@@ -22,14 +22,16 @@ static struct {
 static int known_count;
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int offbeat_partitioned_raise(MPI_Comm comm, int code) {
+int offbeat_partitioned_note(int code) {
     char sentence[MPI_MAX_ERROR_STRING];
     int length;
-    if (code == MPI_SUCCESS)
-        return code;
-    if (PMPI_Error_string(code, sentence, &length) == MPI_SUCCESS)
+    if (code != MPI_SUCCESS && PMPI_Error_string(code, sentence, &length) == MPI_SUCCESS)
         snprintf(last_sentence, sizeof last_sentence, "%.*s", SENTENCE_BYTES - 1, sentence);
-    return offbeat_raise_error(comm, code);
+    return code;
+}
+
+int offbeat_partitioned_raise(MPI_Comm comm, int code) {
+    return code == MPI_SUCCESS ? code : offbeat_raise_error(comm, offbeat_partitioned_note(code));
 }
 
 /* Whether MPI gives a code its sentence: MPICH 4.0 does so only for codes of classes that the program added.

@@ -13,6 +13,9 @@
  * handler of errors that concern no communicator. @return the code */
 int offbeat_partitioned_raise(MPI_Comm comm, int code);
 
+/** Keeps the text of an error that MPI has reported, for offbeat_partitioned_error. @return the code */
+int offbeat_partitioned_note(int code);
+
 /** Raises an error of a class with a sentence (printf style). @return the error code */
 __attribute__((format(printf, 3, 4))) int offbeat_partitioned_fail(MPI_Comm comm, int error_class,
                                                                    const char *sentence, ...);

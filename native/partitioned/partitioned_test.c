@@ -356,8 +356,7 @@ static void any_datatype_can_be_sent(void) {
     MPI_Type_vector(ROWS, 1, COLUMNS, MPI_DOUBLE, &column);
     MPI_Type_create_resized(column, 0, sizeof(double), &resized);
     MPI_Type_contiguous(4, MPI_DOUBLE, &four);
-    MPI_Type_commit(&resized);
-    MPI_Type_commit(&four);
+    MPI_Type_commit(&resized); /* the requests commit their own duplicates: `four` need not be */
     offbeat_psend_init(out, 5, 2, resized, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[SEND]);
     /* 12 doubles in a partition of the sender, 4 in an element, 20 in a partition of the receiver */
     offbeat_precv_init(in, 3, 5, four, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[RECEIVE]);

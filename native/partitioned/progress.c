@@ -93,8 +93,9 @@ static void remove_settled(void) {
 static int is_destroyed(offbeat_partitioned_request *request) {
     if (!offbeat_partitioned_try_enter(request))
         return 0;
-    int is_idle = request->is_send ? offbeat_partitioned_send_is_idle(request)
-                                   : offbeat_partitioned_receive_is_idle(request);
+    int is_idle = request->collective != NULL ? offbeat_partitioned_collective_is_idle(request)
+                  : request->is_send          ? offbeat_partitioned_send_is_idle(request)
+                                              : offbeat_partitioned_receive_is_idle(request);
     offbeat_partitioned_leave(request);
     if (is_idle)
         offbeat_partitioned_destroy(request);
@@ -127,11 +128,15 @@ void offbeat_partitioned_progress(void) {
     pthread_mutex_unlock(&list_lock);
 }
 
-static int has_freed(void) {
+static int has_any(offbeat_partitioned_request *const *list) {
     pthread_mutex_lock(&list_lock);
-    int is_any = freed != NULL;
+    int is_any = *list != NULL;
     pthread_mutex_unlock(&list_lock);
     return is_any;
+}
+
+int offbeat_partitioned_has_waiting(void) {
+    return offbeat_partitioned_needs_progress() && has_any(&waiting);
 }
 
 static int is_discarded(offbeat_partitioned_request *request) {
@@ -143,7 +148,7 @@ static int is_discarded(offbeat_partitioned_request *request) {
 void offbeat_partitioned_end_freed(void) {
     const int64_t deadline_ns = offbeat_partitioned_now_ns() + LAST_REPLIES_NS;
     offbeat_partitioned_progress(); /* other processes wait for the replies of receives that were not freed */
-    while (has_freed() && offbeat_partitioned_now_ns() < deadline_ns) {
+    while (has_any(&freed) && offbeat_partitioned_now_ns() < deadline_ns) {
         offbeat_partitioned_progress();
         sched_yield();
     }
@@ -163,7 +168,8 @@ static atomic_int is_ending;
 static void drive(offbeat_partitioned_comm *comm) {
     int flag;
     for (int i = 0; comm->root == comm && i < comm->lane_count && !atomic_load(&is_ending); i++)
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
+        if (comm->lanes[i] != MPI_COMM_NULL) /* as after a failed creation, until the attach ends */
+            PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
 }
 
 static void *drive_all(void *unused) {

@@ -22,6 +22,10 @@ void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
 /** Whether requests are listed. */
 int offbeat_partitioned_needs_progress(void);
 
+/** Whether a started receive waits for its sender's setup, a receive for its reply, or a collective for its
+ * messages. */
+int offbeat_partitioned_has_waiting(void);
+
 /** Progresses the listed requests. Cheap when there are none. */
 void offbeat_partitioned_progress(void);
 

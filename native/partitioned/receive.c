@@ -62,7 +62,8 @@ static void match(offbeat_partitioned_request *receive) {
     int rc = offbeat_partitioned_allocate_messages(receive);
     if (rc == MPI_SUCCESS)
         rc = allocate_buffers(receive);
-    receive->match_failure = rc;
+    if (receive->match_failure == MPI_SUCCESS)
+        receive->match_failure = rc;
     atomic_store_explicit(&receive->owes_reply, rc == MPI_SUCCESS, memory_order_relaxed);
     offbeat_partitioned_note_failure(receive, rc);
 }
@@ -112,8 +113,10 @@ static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *
                                           receive->datatype};
 }
 
-/* MPI failed: no message may arrive in the caller's buffer after the iteration. */
-static void give_up(offbeat_partitioned_request *receive) {
+/* MPI failed: no message may arrive in the caller's buffer after the iteration. Later iterations fail, too:
+ * they would receive the messages of this one. */
+static void give_up(offbeat_partitioned_request *receive, int code) {
+    receive->match_failure = code;
     for (int i = 0; receive->requests != NULL && i <= receive->most_messages; i++)
         offbeat_partitioned_cancel(&receive->requests[i]);
     set_complete(receive);
@@ -134,7 +137,7 @@ static void post(offbeat_partitioned_request *receive) {
                         receive->comm->lanes[receive->first_lane], &receive->requests[receive->messages]);
     offbeat_partitioned_note_failure(receive, rc);
     if (rc != MPI_SUCCESS)
-        give_up(receive);
+        give_up(receive, rc);
     if (is_mismatch(receive))
         offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
     atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_release);
@@ -209,7 +212,7 @@ static int has_ended(offbeat_partitioned_request *receive, int message) {
     if (rc == MPI_SUCCESS && !is_done)
         return 0;
     if (rc != MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
-        give_up(receive);
+        give_up(receive, rc);
         return 0;
     }
     receive->arrived++;
@@ -243,9 +246,9 @@ void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, 
     }
     if (offbeat_partitioned_is_complete(receive))
         return;
-    if (!offbeat_partitioned_receive_is_posted(receive) &&
-        atomic_load_explicit(&receive->failure, memory_order_relaxed) > 0) {
-        set_complete(receive); /* the setup could not be received: there is nothing to wait for */
+    const int failure = atomic_load_explicit(&receive->failure, memory_order_relaxed);
+    if (!offbeat_partitioned_receive_is_posted(receive) && failure > 0) {
+        give_up(receive, failure); /* the setup could not be received: there is nothing to wait for */
         return;
     }
     if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions that block. MPI lets a program wait in any of them for a process that waits for a partitioned
- * send to complete. If a started receive has no setup yet, messages are exchanged by their nonblocking
- * functions. Collectives cannot be: a blocking one does not match a nonblocking one of another process. A
- * thread progresses the receive during the call.
+ * Functions for messages that block. MPI lets a program wait in them for a process that waits for a
+ * partitioned send to complete. If a started receive has no setup yet, messages are exchanged by their
+ * nonblocking functions, and the receive is progressed meanwhile: this works at each thread level. For other
+ * functions that block, there is the thread of wait.h.
  */
-#include "collectives/signatures.h"
 #include "partitioned/complete.h"
 #include "partitioned/errors.h"
 #include "partitioned_preload/next.h"
@@ -13,8 +12,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-
-/* --- messages --- */
 
 int MPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Status *status) {
@@ -59,10 +56,14 @@ int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int d
         return NEXT(MPI_Sendrecv)(sent, send_count, send_type, dest, send_tag, received, receive_count,
                                   receive_type, source, receive_tag, comm, status);
     int rc = NEXT(MPI_Irecv)(received, receive_count, receive_type, source, receive_tag, comm, &receive);
-    if (rc == MPI_SUCCESS)
-        rc = NEXT(MPI_Isend)(sent, send_count, send_type, dest, send_tag, comm, &send);
-    if (rc == MPI_SUCCESS)
-        rc = offbeat_preload_wait(&receive, status);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = NEXT(MPI_Isend)(sent, send_count, send_type, dest, send_tag, comm, &send);
+    if (rc != MPI_SUCCESS) {
+        offbeat_partitioned_cancel(&receive);
+        return rc;
+    }
+    rc = offbeat_preload_wait(&receive, status);
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&send, MPI_STATUS_IGNORE) : rc;
 }
 
@@ -104,8 +105,12 @@ int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype datatype, int des
         return rc;
     }
     rc = NEXT(MPI_Isend)(packed, bytes, MPI_PACKED, dest, send_tag, comm, &send);
-    if (rc == MPI_SUCCESS)
-        rc = offbeat_preload_wait(&receive, status);
+    if (rc != MPI_SUCCESS) {
+        offbeat_partitioned_cancel(&receive);
+        free(packed);
+        return rc;
+    }
+    rc = offbeat_preload_wait(&receive, status);
     if (rc == MPI_SUCCESS)
         rc = offbeat_preload_wait(&send, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS) /* else MPI may still read the packed elements */
@@ -134,25 +139,3 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
     }
     return NEXT(MPI_Mprobe)(source, tag, comm, message, status);
 }
-
-/* --- collectives --- */
-
-/* Parameter lists cannot be put in parentheses of their own. */
-// NOLINTBEGIN(bugprone-macro-parentheses)
-
-#define WRAPPER(symbol, parameters, arguments)                                                               \
-    int symbol parameters {                                                                                  \
-        offbeat_preload_helper helper;                                                                       \
-        offbeat_preload_helper_begin(&helper);                                                               \
-        int rc = NEXT(symbol) arguments;                                                                     \
-        offbeat_preload_helper_end(&helper);                                                                 \
-        return rc;                                                                                           \
-    }
-#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
-    WRAPPER(MPI_##name, (OFFBEAT_EXPAND(signature, OFFBEAT_C_ROLES)),                                        \
-            (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES)))
-#define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
-#define OFFBEAT_TRACED_COLLECTIVE OFFBEAT_COLLECTIVE
-#include "collectives/collectives.def"
-
-// NOLINTEND(bugprone-macro-parentheses)

@@ -7,8 +7,6 @@
 #include "partitioned_preload/next.h"
 #include "partitioned_preload/wait.h"
 
-#include <offbeat/partitioned.h>
-
 int MPI_Init(int *argc, char ***argv) {
     int rc = NEXT(MPI_Init)(argc, argv);
     return rc == MPI_SUCCESS ? offbeat_preload_begin() : rc;
@@ -20,7 +18,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
 }
 
 int MPI_Finalize(void) {
-    offbeat_partitioned_finalize();
+    offbeat_preload_end();
     return NEXT(MPI_Finalize)();
 }
 
@@ -31,10 +29,7 @@ int MPI_Finalize(void) {
 #define OFFBEAT_CONSTRUCTOR(name, parameters, arguments)                                                     \
     int name parameters {                                                                                    \
         const int64_t identity = offbeat_preload_child_identity(comm);                                       \
-        offbeat_preload_helper helper;                                                                       \
-        offbeat_preload_helper_begin(&helper);                                                               \
         int rc = NEXT(name) arguments;                                                                       \
-        offbeat_preload_helper_end(&helper);                                                                 \
         if (rc == MPI_SUCCESS)                                                                               \
             offbeat_preload_set_identity(*created, identity);                                                \
         return rc;                                                                                           \
@@ -83,22 +78,16 @@ OFFBEAT_CONSTRUCTOR(MPI_Comm_idup_with_info,
 /* Functions whose processes share no order of calls agree on the identity through the new communicator. */
 
 int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created) {
-    offbeat_preload_helper helper;
-    offbeat_preload_helper_begin(&helper);
     int rc = NEXT(MPI_Comm_create_group)(comm, group, tag, created);
     if (rc == MPI_SUCCESS && *created != MPI_COMM_NULL)
         offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
-    offbeat_preload_helper_end(&helper);
     return rc;
 }
 
 int MPI_Intercomm_create(MPI_Comm comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
                          MPI_Comm *created) {
-    offbeat_preload_helper helper;
-    offbeat_preload_helper_begin(&helper);
     int rc = NEXT(MPI_Intercomm_create)(comm, local_leader, peer_comm, remote_leader, tag, created);
     if (rc == MPI_SUCCESS)
         offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
-    offbeat_preload_helper_end(&helper);
     return rc;
 }

@@ -39,9 +39,8 @@ static MPI_Status *statuses_of(MPI_Status *statuses) {
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/* Replaces a procedure whose last parameter is `code`. `after` is done if it succeeded (`rc`), `end` always.
- */
-#define EXTENDED(name, parameters, arguments, before, after, end)                                            \
+/* Replaces a procedure whose last parameter is `code`. `after` is done if it succeeded (`rc`). */
+#define EXTENDED(name, parameters, arguments, before, after)                                                 \
     void mpi_##name##_f08_ parameters;                                                                       \
     void mpi_##name##_f08_ parameters {                                                                      \
         static _Atomic(void *) found;                                                                        \
@@ -51,20 +50,17 @@ static MPI_Status *statuses_of(MPI_Status *statuses) {
         ((void(*) parameters)offbeat_preload_next(&found, "mpi_" #name "_f08_", NULL)) arguments;            \
         if (rc == MPI_SUCCESS)                                                                               \
             after;                                                                                           \
-        end;                                                                                                 \
         set_code(callers_code, rc);                                                                          \
     }
 
-EXTENDED(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin(), (void)0)
+EXTENDED(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin())
 EXTENDED(init_thread, (const fint *required, fint *provided, fint *code), (required, provided, code), (void)0,
-         rc = offbeat_preload_begin(), (void)0)
-EXTENDED(finalize, (fint * code), (code), offbeat_partitioned_finalize(), (void)0, (void)0)
+         rc = offbeat_preload_begin())
+EXTENDED(finalize, (fint * code), (code), offbeat_preload_end(), (void)0)
 
 #define CONSTRUCTOR(name, parameters, arguments)                                                             \
-    EXTENDED(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm);    \
-             offbeat_preload_helper helper;                                                                  \
-             offbeat_preload_helper_begin(&helper), offbeat_preload_set_identity(*created, identity),        \
-             offbeat_preload_helper_end(&helper))
+    EXTENDED(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm),    \
+             offbeat_preload_set_identity(*created, identity))
 
 CONSTRUCTOR(comm_dup, (MPI_Comm * comm, MPI_Comm *created, fint *code), (comm, created, code))
 CONSTRUCTOR(comm_dup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *created, fint *code),
@@ -105,14 +101,10 @@ CONSTRUCTOR(dist_graph_create_adjacent,
 
 /* The processes of the new communicator agree on its identity. */
 #define AGREED_CONSTRUCTOR(name, parameters, arguments)                                                      \
-    EXTENDED(                                                                                                \
-        name, parameters, arguments, offbeat_preload_helper helper;                                          \
-        offbeat_preload_helper_begin(&helper),                                                               \
-        {                                                                                                    \
-            if (*created != MPI_COMM_NULL)                                                                   \
-                offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));           \
-        },                                                                                                   \
-        offbeat_preload_helper_end(&helper))
+    EXTENDED(name, parameters, arguments, (void)0, {                                                         \
+        if (*created != MPI_COMM_NULL)                                                                       \
+            offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));               \
+    })
 
 AGREED_CONSTRUCTOR(comm_create_group,
                    (MPI_Comm * comm, void *group, void *tag, MPI_Comm *created, fint *code),
@@ -125,10 +117,6 @@ AGREED_CONSTRUCTOR(intercomm_create,
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* --- blocking procedures without buffers, and requests: the functions for C --- */
-
-PROCEDURE(barrier, const MPI_Comm *comm, fint *code) {
-    set_code(code, MPI_Barrier(*comm));
-}
 
 PROCEDURE(probe, const fint *source, const fint *tag, const MPI_Comm *comm, MPI_Status *status, fint *code) {
     set_code(code, MPI_Probe(*source, *tag, *comm, status_of(status)));
@@ -207,12 +195,14 @@ static void shift_all(fint number, fint indices[]) {
 }
 
 PROCEDURE(waitany, const fint *count, MPI_Request requests[], fint *index, MPI_Status *status, fint *code) {
+    *index = MPI_UNDEFINED;
     set_code(code, MPI_Waitany(*count, requests, index, status_of(status)));
     shift(index);
 }
 
 PROCEDURE(testany, const fint *count, MPI_Request requests[], fint *index, fint *flag, MPI_Status *status,
           fint *code) {
+    *flag = 0; /* where the call fails without setting the results */
     set_code(code, MPI_Testany(*count, requests, index, flag, status_of(status)));
     if (*flag)
         shift(index);
@@ -220,12 +210,14 @@ PROCEDURE(testany, const fint *count, MPI_Request requests[], fint *index, fint 
 
 PROCEDURE(waitsome, const fint *count, MPI_Request requests[], fint *number, fint indices[],
           MPI_Status *statuses, fint *code) {
+    *number = MPI_UNDEFINED;
     set_code(code, MPI_Waitsome(*count, requests, number, indices, statuses_of(statuses)));
     shift_all(*number, indices);
 }
 
 PROCEDURE(testsome, const fint *count, MPI_Request requests[], fint *number, fint indices[],
           MPI_Status *statuses, fint *code) {
+    *number = MPI_UNDEFINED;
     set_code(code, MPI_Testsome(*count, requests, number, indices, statuses_of(statuses)));
     shift_all(*number, indices);
 }

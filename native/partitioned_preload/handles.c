@@ -47,7 +47,7 @@ static uintptr_t key_at(const table *searched, size_t place) {
 offbeat_prequest offbeat_preload_handle_find(MPI_Request handle) {
     const uintptr_t key = (uintptr_t)handle;
     table *searched = atomic_load_explicit(&current, memory_order_acquire);
-    if (searched == NULL)
+    if (searched == NULL || key == UNUSED || key == REMOVED) /* no handle of this library */
         return OFFBEAT_PREQUEST_NULL;
     for (size_t i = first_slot(searched, key);; i = next_slot(searched, i)) {
         const uintptr_t found = key_at(searched, i);

@@ -91,7 +91,11 @@ static offbeat_prequest own_at(const MPI_Request *request) {
 
 int MPI_Start(MPI_Request *request) {
     offbeat_prequest own = own_at(request);
-    return own != OFFBEAT_PREQUEST_NULL ? offbeat_pstart(&own) : NEXT(MPI_Start)(request);
+    if (own == OFFBEAT_PREQUEST_NULL)
+        return NEXT(MPI_Start)(request);
+    int rc = offbeat_pstart(&own);
+    offbeat_preload_progress_started();
+    return rc;
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {

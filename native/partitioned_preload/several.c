@@ -6,6 +6,7 @@
 #include "partitioned/complete.h"
 #include "partitioned_preload/mixed.h"
 #include "partitioned_preload/next.h"
+#include "partitioned_preload/wait.h"
 
 typedef offbeat_preload_mixed mixed_list;
 
@@ -20,6 +21,7 @@ int MPI_Startall(int count, MPI_Request requests[]) {
         if (mixed.own[i] != OFFBEAT_PREQUEST_NULL)
             mixed.own[started++] = mixed.own[i];
     rc = offbeat_pstartall(started, mixed.own);
+    offbeat_preload_progress_started();
     if (rc == MPI_SUCCESS && mixed.other_count > 0)
         rc = NEXT(MPI_Startall)(mixed.other_count, mixed.others);
     offbeat_preload_merge(&mixed);
@@ -215,6 +217,7 @@ static int test_some(mixed_list *mixed, int *number, int indices[], MPI_Status *
     if (mixed->other_count > 0)
         rc =
             NEXT(MPI_Testsome)(mixed->other_count, mixed->others, &others, mixed->completed, mixed->statuses);
+    *number = active ? found : MPI_UNDEFINED;
     if (rc != MPI_SUCCESS && !is_in_status(rc))
         return rc;
     for (int i = 0; others != MPI_UNDEFINED && i < others; i++) {

@@ -7,8 +7,12 @@
 #include "partitioned_preload/handles.h"
 #include "partitioned_preload/next.h"
 
-#include <sched.h>
+#include <offbeat/partitioned.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
 
 int offbeat_preload_must_progress(void) {
     if (atomic_load_explicit(&offbeat_preload_handle_count, memory_order_relaxed) == 0 ||
@@ -30,28 +34,61 @@ int offbeat_preload_wait(MPI_Request *request, MPI_Status *status) {
     return NEXT(MPI_Wait)(request, status);
 }
 
-static void *help(void *argument) {
-    offbeat_preload_helper *helper = argument;
-    while (!atomic_load(&helper->is_ending) && offbeat_partitioned_needs_progress()) {
+/* --- the thread that progresses started receives --- */
+
+/* The time between two tests: short for a program that waits, long for one that computes on the core. */
+static const struct timespec PAUSE = {.tv_nsec = 50000};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static int is_running, is_requested;
+static atomic_int is_ending;
+
+static void progress_until_settled(void) {
+    while (!atomic_load(&is_ending) && offbeat_partitioned_has_waiting()) {
         offbeat_partitioned_progress();
-        sched_yield();
+        nanosleep(&PAUSE, NULL);
     }
-    return NULL;
 }
 
-void offbeat_preload_helper_begin(offbeat_preload_helper *helper) {
+static void *run(void *unused) {
+    pthread_mutex_lock(&lock);
+    while (!atomic_load(&is_ending)) {
+        if (!is_requested) {
+            pthread_cond_wait(&wake, &lock);
+            continue;
+        }
+        is_requested = 0;
+        pthread_mutex_unlock(&lock);
+        progress_until_settled();
+        pthread_mutex_lock(&lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+void offbeat_preload_progress_started(void) {
     int level = MPI_THREAD_SINGLE;
-    helper->is_running = 0;
-    if (!offbeat_preload_must_progress() || PMPI_Query_thread(&level) != MPI_SUCCESS ||
+    if (!offbeat_partitioned_has_waiting() || PMPI_Query_thread(&level) != MPI_SUCCESS ||
         level < MPI_THREAD_MULTIPLE)
         return;
-    atomic_init(&helper->is_ending, 0);
-    helper->is_running = pthread_create(&helper->thread, NULL, help, helper) == 0;
+    pthread_mutex_lock(&lock);
+    is_requested = 1;
+    if (!is_running && !atomic_load(&is_ending))
+        is_running = pthread_create(&thread, NULL, run, NULL) == 0;
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&lock);
 }
 
-void offbeat_preload_helper_end(offbeat_preload_helper *helper) {
-    if (!helper->is_running)
-        return;
-    atomic_store(&helper->is_ending, 1);
-    pthread_join(helper->thread, NULL);
+void offbeat_preload_end(void) {
+    pthread_mutex_lock(&lock);
+    const int was_running = is_running;
+    is_running = 0;
+    atomic_store(&is_ending, 1);
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&lock);
+    if (was_running)
+        pthread_join(thread, NULL);
+    offbeat_partitioned_finalize();
 }

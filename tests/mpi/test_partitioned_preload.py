@@ -116,6 +116,10 @@ def test_a_started_receive_goes_on_while_the_program_blocks_elsewhere(preload: P
     assert preload.lines("partitioned_data", "blocked_calls") == ["done"]
 
 
+def test_a_receive_that_a_thread_starts_goes_on_while_all_threads_wait_elsewhere(preload: Preload) -> None:
+    assert preload.lines("partitioned_data", "blocked_before_the_start") == ["done"]
+
+
 MOVES_MESSAGES_IN_INTERCOMM_CREATE = [name for name in WITH_PARTITIONED if name != "mpich5"]
 """MPICH 5.0.2 does not, so that MPI_Irecv of a large message before the call hangs, too."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from contextlib import suppress
 
 import numpy as np
 from mpi4py import MPI
@@ -87,4 +89,28 @@ with (
     assert requests.test_some([]) is None
     requests.wait_all([])
     send.cancel()
+refuses("4294967296 is not a number of 32 bits", send_init, COMM, out, partitions=4, dest=RIGHT, tag=2**32)
+
+
+def dropped() -> weakref.ref[np.ndarray]:
+    """Start a receive and drop it, as a program does after an error."""
+    array = np.zeros(24, dtype=np.int64)
+    with suppress(KeyError), receive_init(COMM, array, partitions=3, source=LEFT, tag=5) as receive:
+        receive.start()
+        raise KeyError
+    return weakref.ref(array)
+
+
+memory = dropped()
+assert memory() is not None, "MPI writes into memory that was released"
+with send_init(COMM, out, partitions=4, dest=RIGHT, tag=5) as send:
+    refuses("4294967296 is not a number of 32 bits", send.ready, 2**32)
+    send.start()
+    send.ready(0, 3)
+    (kept,) = (one for one in requests._unfreed if one is not send)
+    kept.wait()
+    send.wait()
+kept.free()
+del kept
+assert memory() is None and not requests._unfreed
 print("arrived", flush=True)

@@ -292,12 +292,12 @@ def test_the_deviation_of_computing_times_is_that_of_the_platform_unless_it_is_g
     noisy = tmp_path / "noisy.toml"
     noisy.write_text(f"flop_noise = 0.3\n{platform.read_text(encoding='utf-8')}", encoding="utf-8")
 
-    def advice(machine_file: Path, *options: object) -> str:
+    def recommended(machine_file: Path, *options: object) -> str:
         arguments = ("--size", "4 MiB", "--threads", 4, "--compute-rate", 100)
         return run("advise", machine_file, *arguments, *options, "--json", "-").stdout
 
-    assert advice(noisy) == advice(platform, "--deviation", 0.3) != advice(platform)
-    assert advice(platform) == advice(noisy, "--deviation", 0.02)
+    assert recommended(noisy) == recommended(platform, "--deviation", 0.3) != recommended(platform)
+    assert recommended(platform) == recommended(noisy, "--deviation", 0.02)
 
 
 def test_ready_times_of_a_file_decide_the_number_of_partitions(platform: Path, tmp_path: Path) -> None:

@@ -77,9 +77,21 @@ def attach(comm: Any, *, lanes: int | None = None, progress_thread: bool | None 
     _with_info(keys, lambda info: library.offbeat_partitioned_attach(comm_handle, info))
 
 
+def _c_int(value: int) -> ctypes.c_int:
+    """An argument of the C library. Raises :class:`BadInput` for a number that int cannot hold."""
+    number = ctypes.c_int(value)
+    if number.value != value:
+        raise BadInput(f"{value} is not a number of 32 bits")
+    return number
+
+
 def finalize() -> None:
     """End the progress thread: ``offbeat_partitioned_finalize``. Local."""
     _check(_loaded().offbeat_partitioned_finalize())
+
+
+_unfreed: set[PartitionedRequest] = set()
+"""Requests whose buffers MPI may use, even if the program has dropped them after an error."""
 
 
 class PartitionedRequest:
@@ -105,16 +117,17 @@ class PartitionedRequest:
             keys,
             lambda info: getattr(library, function)(
                 self._memory,
-                ctypes.c_int(partitions),
+                _c_int(partitions),
                 ctypes.c_longlong(view.nbytes // partitions),
                 handle_of(mpi, mpi.BYTE),
-                ctypes.c_int(peer),
-                ctypes.c_int(tag),
+                _c_int(peer),
+                _c_int(tag),
                 handle(mpi, comm),
                 info,
                 ctypes.byref(self._request),
             ),
         )
+        _unfreed.add(self)
 
     def start(self) -> None:
         """Begin an iteration."""
@@ -123,17 +136,17 @@ class PartitionedRequest:
     def ready(self, first: int, last: int | None = None) -> None:
         """Mark a partition of a send as ready, or all from ``first`` to ``last``; by any thread."""
         last = first if last is None else last
-        _check(self._library.offbeat_pready_range(ctypes.c_int(first), ctypes.c_int(last), self._request))
+        _check(self._library.offbeat_pready_range(_c_int(first), _c_int(last), self._request))
 
     def ready_list(self, partitions: Sequence[int]) -> None:
         """Mark the listed partitions of a send as ready; by any thread."""
-        listed = (ctypes.c_int * len(partitions))(*partitions)
+        listed = (ctypes.c_int * len(partitions))(*(_c_int(one) for one in partitions))
         _check(self._library.offbeat_pready_list(ctypes.c_int(len(partitions)), listed, self._request))
 
     def arrived(self, partition: int) -> bool:
         """Whether a partition of a receive arrived; by any thread."""
         flag = ctypes.c_int()
-        _check(self._library.offbeat_parrived(self._request, ctypes.c_int(partition), ctypes.byref(flag)))
+        _check(self._library.offbeat_parrived(self._request, _c_int(partition), ctypes.byref(flag)))
         return bool(flag)
 
     def test(self) -> bool:
@@ -155,6 +168,7 @@ class PartitionedRequest:
         """Free the inactive request; does nothing the second time."""
         if self._request:
             _check(self._library.offbeat_prequest_free(ctypes.byref(self._request)))
+        _unfreed.discard(self)
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 #include "partitioned.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { TAG = 7, MIB = 1 << 20 };
 
@@ -345,6 +346,13 @@ static void create_group(void) {
     MPI_Group_free(&all);
 }
 
+static void create_window(void) {
+    MPI_Win window;
+    void *memory;
+    MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, (void *)&memory, &window);
+    MPI_Win_free(&window);
+}
+
 static void create_intercomm(void) {
     MPI_Comm created;
     MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 2, &created);
@@ -359,10 +367,44 @@ static void blocked_calls(void) {
     blocked(replace);
     blocked(collective);
     blocked(create_group);
+    blocked(create_window);
 }
 
 static void blocked_in_intercomm_create(void) {
     blocked(create_intercomm);
+}
+
+static void *receive_signal(void *unused) {
+    MPI_Recv(NULL, 0, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return unused;
+}
+
+/* A thread is in MPI_Recv before another thread starts the partitioned receive and then waits for the first
+ * one, without a call of MPI. */
+static void blocked_before_the_start(void) {
+    int *data = malloc(4 * MIB);
+    pthread_t thread;
+    MPI_Request request;
+    if (rank == 1) {
+        pthread_create(&thread, NULL, receive_signal, NULL);
+        usleep(100000);
+        MPI_Precv_init(data, 2, MIB / 2, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        pthread_join(thread, NULL);
+    } else {
+        MPI_Recv(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Psend_init(data, 2, MIB / 2, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        fill(data, 0, MIB, 1, 0);
+        MPI_Pready_range(0, 1, request);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Send(NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    CHECK(is_right(data, 0, MIB, 1, 0));
+    MPI_Request_free(&request);
+    free(data);
 }
 
 const struct named_scenario scenarios[] = {
@@ -375,5 +417,6 @@ const struct named_scenario scenarios[] = {
     {"early", early},
     {"blocked_calls", blocked_calls},
     {"blocked_in_intercomm_create", blocked_in_intercomm_create},
+    {"blocked_before_the_start", blocked_before_the_start},
     {NULL, NULL},
 };
