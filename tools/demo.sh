@@ -48,6 +48,8 @@ step "1. Simulate every algorithm under every arrival pattern on 1,024 processes
 step "2. Which algorithm would stay good there?" select "$simulated"
 step "3. Draw the report" report "$simulated"
 step "4. Does this machine's MPI work?" doctor --mpi .venv
+wait "$!" || true
+trap - EXIT
 step "5. Measure every algorithm under every arrival pattern here" \
     run examples/demo.toml --output "$measured" --mpi .venv
 step "6. Which algorithm stays good?" select "$measured"

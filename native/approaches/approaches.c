@@ -2,6 +2,7 @@
 /** @file approaches.c  The list of approaches, and what all transfers have in common. */
 #include "approaches/transfer.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,21 @@ const offbeat_approach *offbeat_approach_find(const char *name) {
 
 int offbeat_thread_of_partition(const offbeat_message *message, int partition) {
     return (int)((((long long)partition + 1) * message->threads - 1) / message->partitions);
+}
+
+int offbeat_poll_partitions(offbeat_transfer *transfer,
+                            int (*ask)(offbeat_transfer *transfer, int partition, int *has_arrived)) {
+    const char *yield = getenv("OFFBEAT_YIELD");
+    const int is_shared = yield != NULL && *yield == '1';
+    for (int i = 0; i < transfer->message.partitions; i++)
+        for (int has_arrived = 0;;) {
+            OFFBEAT_TRY(ask(transfer, i, &has_arrived));
+            if (has_arrived)
+                break;
+            if (is_shared)
+                sched_yield();
+        }
+    return MPI_SUCCESS;
 }
 
 int offbeat_transfer_open(const offbeat_approach *approach, const offbeat_message *message,

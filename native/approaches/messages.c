@@ -117,11 +117,13 @@ static int ready_library(offbeat_transfer *transfer, int partition) {
     return MPI_Pready(partition, transfer->requests[0]);
 }
 
-/* The receiver asks for each partition, as a program does that uses partitions when they arrive. */
+static int ask_library(offbeat_transfer *transfer, int partition, int *has_arrived) {
+    return MPI_Parrived(transfer->requests[0], partition, has_arrived);
+}
+
 static int poll_and_wait(offbeat_transfer *transfer) {
-    for (int i = 0; !transfer->is_sender && i < transfer->message.partitions; i++)
-        for (int has_arrived = 0; !has_arrived;)
-            OFFBEAT_TRY(MPI_Parrived(transfer->requests[0], i, &has_arrived));
+    if (!transfer->is_sender)
+        OFFBEAT_TRY(offbeat_poll_partitions(transfer, ask_library));
     return wait_for_all(transfer);
 }
 

@@ -48,11 +48,13 @@ static int wait(offbeat_transfer *transfer) {
     return offbeat_pwait(&transfer->own, MPI_STATUS_IGNORE);
 }
 
-/* The receiver asks for each partition, as a program does that uses partitions when they arrive. */
+static int ask(offbeat_transfer *transfer, int partition, int *has_arrived) {
+    return offbeat_parrived(transfer->own, partition, has_arrived);
+}
+
 static int poll_and_wait(offbeat_transfer *transfer) {
-    for (int i = 0; !transfer->is_sender && i < transfer->message.partitions; i++)
-        for (int has_arrived = 0; !has_arrived;)
-            OFFBEAT_TRY(offbeat_parrived(transfer->own, i, &has_arrived));
+    if (!transfer->is_sender)
+        OFFBEAT_TRY(offbeat_poll_partitions(transfer, ask));
     return wait(transfer);
 }
 

@@ -43,6 +43,11 @@ static inline unsigned char *offbeat_partition_data(const offbeat_transfer *tran
     return transfer->message.data + (size_t)partition * (size_t)transfer->message.partition_bytes;
 }
 
+/** Asks for each partition until it has arrived, as a program does that uses partitions when they arrive.
+ * Yields between two questions if processes share cores (OFFBEAT_YIELD=1). @return an MPI error code */
+int offbeat_poll_partitions(offbeat_transfer *transfer,
+                            int (*ask)(offbeat_transfer *transfer, int partition, int *has_arrived));
+
 extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
 #if OFFBEAT_HAS_PARTITIONED
 extern const offbeat_approach offbeat_approach_library, offbeat_approach_library_polled;

@@ -73,9 +73,11 @@ static void match(offbeat_partitioned_request *receive) {
 static void answer(offbeat_partitioned_request *receive) {
     if (!atomic_load_explicit(&receive->owes_reply, memory_order_relaxed))
         return;
-    receive->match_failure = send_reply(receive);
+    int rc = send_reply(receive);
+    if (receive->match_failure == MPI_SUCCESS)
+        receive->match_failure = rc;
     atomic_store_explicit(&receive->owes_reply, 0, memory_order_relaxed);
-    offbeat_partitioned_note_failure(receive, receive->match_failure);
+    offbeat_partitioned_note_failure(receive, rc);
 }
 
 static void test_setup(offbeat_partitioned_request *receive) {

@@ -189,6 +189,8 @@ void offbeat_partitioned_destroy(offbeat_partitioned_request *request) {
 void offbeat_partitioned_discard(offbeat_partitioned_request *request) {
     MPI_Request *sent = request->is_send ? &request->setup_request : &request->reply_request;
     int is_sent = 0;
+    if (request->collective != NULL) /* MPI still sends from its memory: it failed */
+        return;
     if (request->is_send)
         offbeat_partitioned_cancel(&request->reply_request);
     else

@@ -13,7 +13,7 @@ add_executable(partitioned_test partitioned/partitioned_test.c testing/mpi_asser
 add_executable(partitioned_misuse_test partitioned/misuse_test.c testing/mpi_assert.c)
 add_executable(partitioned_faults_test partitioned/faults_test.c testing/mpi_assert.c)
 target_link_options(partitioned_faults_test PRIVATE
-    -Wl,--wrap=PMPI_Comm_create,--wrap=PMPI_Comm_free,--wrap=PMPI_Isend,--wrap=PMPI_Test,--wrap=pthread_create)
+    -Wl,--wrap=PMPI_Comm_create,--wrap=PMPI_Comm_free,--wrap=PMPI_Isend,--wrap=PMPI_Irecv,--wrap=PMPI_Test,--wrap=pthread_create)
 add_executable(partitioned_random_test partitioned/random_test.c testing/mpi_assert.c)
 add_executable(partitioned_collective_test partitioned/collective_test.c testing/mpi_assert.c)
 add_executable(partitioned_collective_random_test partitioned/collective_random_test.c testing/mpi_assert.c)

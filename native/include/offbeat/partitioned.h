@@ -15,9 +15,9 @@
  *     thread: some large messages with Intel MPI, and some of many short messages that are ready at the same
  *     time with Open MPI 4.1.
  *   - Between the first offbeat_pstart of a receive and its completion, the process must call functions that
- *     initialise, start, test, wait for or free requests, or have a progress thread. A process that instead
- *     blocks in a call of MPI which ends only after the send is complete waits forever. Later iterations need
- *     no call between start and completion.
+ *     initialise, start, test, wait for or free requests or ask for partitions, or have a progress thread.
+ *     A process that instead blocks in a call of MPI which ends only after the send is complete waits
+ *     forever. Later iterations need no call between start and completion.
  *
  * **Messages.** The sender decides how many messages carry its partitions; each message carries consecutive
  * partitions. Keys of the info object of offbeat_psend_init, and environment variables for all requests
@@ -50,7 +50,9 @@
  * about what was wrong, until the next error of the same class; offbeat_partitioned_error always gives the
  * sentence of the calling thread's last error. A wrong call changes nothing: the request remains usable.
  * Errors of MPI inside an iteration are raised when the iteration is completed, and by offbeat_parrived.
- * Functions that complete lists of requests raise the error of each request, and return MPI_ERR_IN_STATUS.
+ * After such an error, later iterations of a receive or a collective may fail with the same error: free the
+ * request. All partitions must still be marked: a send or a collective is not complete before. Functions that
+ * complete lists of requests raise the error of each request, and return MPI_ERR_IN_STATUS.
  *
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the

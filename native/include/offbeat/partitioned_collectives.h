@@ -15,8 +15,8 @@
  *     has left. The status is empty.
  *
  * A process forwards messages in calls that mark partitions of the collective, that start, initialise, test,
- * wait for or free any request, and in the progress thread. A process that computes without such calls delays
- * the others.
+ * wait for or free any request or ask for partitions, and in the progress thread. A process that computes
+ * without such calls delays the others.
  *
  * **Initialisation** is collective over the communicator, which must be an intra-communicator and attached
  * (offbeat_partitioned_attach). All processes must give the same number of partitions, bytes in a partition

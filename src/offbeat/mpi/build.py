@@ -260,10 +260,14 @@ def exclusive(lock: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
     ``waiting`` is called first if another process holds the lock.
     """
     with lock.open("w") as file:
+        is_held = False
         with contextlib.suppress(OSError):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                waiting()
+                is_held = True
+        if is_held:
+            waiting()
+            with contextlib.suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield
