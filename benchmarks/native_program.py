@@ -32,7 +32,7 @@ def output_of(
     arguments: Sequence[object],
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """What the program prints on so many processes, with ``environment`` besides the usual variables.
+    """What the program prints when it runs with a number of processes; ``environment`` has further variables.
 
     Raises CalledProcessError if the program fails.
     """

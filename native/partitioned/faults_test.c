@@ -174,7 +174,7 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *m
     offbeat_prequest_free(&requests[1]);
 }
 
-/* Takes the messages of a receive that nobody took: MPICH 5 frees no communicator before. */
+/* Receives the messages that a failed request left: MPICH 5 refuses to free a communicator that has some. */
 static void take_rest(const offbeat_partitioned_request *receive) {
     const offbeat_partitioned_comm *of = receive->comm;
     int value, is_here;

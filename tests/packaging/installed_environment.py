@@ -96,9 +96,9 @@ def _cached(folder: Path) -> dict[str, str]:
 
     The build unpacks the sources in the temporary folder. ccache compares paths relative to that folder.
     """
-    if "CMAKE_C_COMPILER_LAUNCHER" not in os.environ:
+    launcher = os.environ.get("CMAKE_C_COMPILER_LAUNCHER")
+    if launcher is None:
         return {**os.environ}
-    launcher = os.environ["CMAKE_C_COMPILER_LAUNCHER"]
     return {
         **os.environ,
         "CMAKE_CXX_COMPILER_LAUNCHER": launcher,

@@ -374,37 +374,28 @@ static void blocked_in_intercomm_create(void) {
     blocked(create_intercomm);
 }
 
-static void *receive_signal(void *unused) {
-    MPI_Recv(NULL, 0, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+static pthread_t receiver;
+
+static void *receive(void *unused) {
+    exchange_blocking();
     return unused;
+}
+
+static void join_receiver(void) {
+    if (rank == 0)
+        exchange_blocking();
+    else
+        pthread_join(receiver, NULL);
 }
 
 /* A thread is in MPI_Recv before another thread starts the partitioned receive and then waits for the first
  * one, without a call of MPI. */
 static void blocked_before_the_start(void) {
-    int *data = malloc(4 * MIB);
-    pthread_t thread;
-    MPI_Request request;
     if (rank == 1) {
-        pthread_create(&thread, NULL, receive_signal, NULL);
+        pthread_create(&receiver, NULL, receive, NULL);
         usleep(100000);
-        MPI_Precv_init(data, 2, MIB / 2, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-        MPI_Start(&request);
-        MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
-        pthread_join(thread, NULL);
-    } else {
-        MPI_Recv(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Psend_init(data, 2, MIB / 2, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-        MPI_Start(&request);
-        fill(data, 0, MIB, 1, 0);
-        MPI_Pready_range(0, 1, request);
     }
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (rank == 0)
-        MPI_Send(NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD);
-    CHECK(is_right(data, 0, MIB, 1, 0));
-    MPI_Request_free(&request);
-    free(data);
+    blocked(join_receiver);
 }
 
 const struct named_scenario scenarios[] = {
