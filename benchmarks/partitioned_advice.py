@@ -28,7 +28,8 @@ time:
 - within the noise: the recommended way's interval begins below 1.1 times the upper end of the best way's.
 
 Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
-file (model alone, fitted to four of five parts), beside always sending in the same way.
+file (model alone, fitted to four of five parts), beside always sending in the same way. For both, a line says
+how many of the measured gains of all ways over a single message are inside their predicted 95% intervals.
 
 The last two lines show what the noise allows. Both are strict shares by the times of one half of each case's
 blocks: of the recommended way, and of the way that was fastest in the other half of the blocks. The latter is
@@ -47,6 +48,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -56,9 +58,9 @@ from studies import write_study
 from offbeat.engines.open import find_approaches
 from offbeat.mpi import find
 from offbeat.partitioned.cells import Cell, Measured, read_measured
-from offbeat.partitioned.costs import Costs, approach_time_s, message_counts
+from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import fit
-from offbeat.partitioned.recommendation import Adviser, Message
+from offbeat.partitioned.recommendation import Adviser, Message, Option, with_gain
 from offbeat.pattern.shapes import delays
 from offbeat.results.blocks import hodges_lehmann
 from offbeat.results.read import read_study
@@ -165,14 +167,23 @@ def made_up() -> Measured:
     return Measured(cells=cells, noise_s=(0.0, 0.0), source="made-up", date="", nodes=1, cores=2)
 
 
-def recommended(adviser: Adviser, cells: Sequence[Cell]) -> Cell:
-    """The cell of the way that is advised for a message, of those that were measured."""
+def predicted(adviser: Adviser, cells: Sequence[Cell]) -> list[tuple[Option, Cell]]:
+    """The option of each measured way of sending a message, and its cell."""
     first = cells[0]
     message = Message(total_bytes=first.total_bytes, threads=first.threads, ready_s=first.ready_s[None])
-    measured = {(cell.approach, cell.setting): cell for cell in cells if cell.approach in adviser.fits}
     per_thread = first.partitions // first.threads
-    options = {way: adviser.option(message, *way, per_thread) for way in measured}
-    return measured[min(options, key=lambda way: options[way].time_s)]
+    return [
+        (adviser.option(message, cell.approach, cell.setting, per_thread), cell)
+        for cell in cells
+        if cell.approach in adviser.fits
+    ]
+
+
+def are_inside(options: Sequence[tuple[Option, Cell]]) -> list[bool]:
+    """Whether the measured gain of each way over a single message is inside its predicted 95% interval."""
+    single, alone = next(one for one in options if one[1].approach == SINGLE)
+    gains = [(with_gain(option, single), alone.time_s / cell.time_s) for option, cell in options]
+    return [one.gain_low <= gain <= one.gain_high for one, gain in gains if one.approach != SINGLE]
 
 
 def messages_of(cell: Cell) -> int:
@@ -180,14 +191,24 @@ def messages_of(cell: Cell) -> int:
     return max(message_counts(cell.approach, cell.partitions, cell.total_bytes, cell.setting))
 
 
-Judged = tuple[Cell, list[Cell]]
-"""The cell of a recommended way, and the cells of all ways for its message."""
+class Judged(NamedTuple):
+    """The cell of a way, the cells of all ways for its message, and which gains are in their intervals."""
+
+    chosen: Cell
+    cells: list[Cell]
+    are_inside: list[bool]
 
 
-def counts(chosen: Cell, cells: Sequence[Cell]) -> tuple[bool, bool, bool]:
+def judged_by(adviser: Adviser, cells: list[Cell]) -> Judged:
+    options = predicted(adviser, cells)
+    fastest = min(options, key=lambda one: one[0].time_s)
+    return Judged(fastest[1], cells, are_inside(options))
+
+
+def counts(judged: Judged) -> tuple[bool, bool, bool]:
     """Strictly within 10% of the best; whether the best is distinguishable; within the noise."""
-    by_time = sorted(cells, key=lambda cell: cell.time_s)
-    best = by_time[0]
+    by_time = sorted(judged.cells, key=lambda cell: cell.time_s)
+    best, chosen = by_time[0], judged.chosen
     is_distinct = best.high_s < by_time[1].low_s
     is_within = chosen.time_s <= WITHIN * best.time_s
     return is_within, is_distinct, is_within or chosen.low_s <= WITHIN * best.high_s
@@ -229,7 +250,7 @@ def judge(measured: Measured, parts: int) -> tuple[list[Judged], list[Judged]]:
             fits = fit(known)
             for cells_known, judged in ((known, from_results), (None, from_platform)):
                 adviser = Adviser(fits, cells_known, measured.noise_s, measured.source)
-                judged += [(recommended(adviser, cells), cells) for cells in others]
+                judged += [judged_by(adviser, cells) for cells in others]
     return from_results, from_platform
 
 
@@ -259,7 +280,7 @@ def half_times(measured: Measured, directory: Path) -> dict[tuple[object, ...], 
 def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tuple[float, float]]) -> None:
     """Print how often ways are within 10% of the best, if half of the blocks are the judge."""
     advised, measured = [], []
-    for chosen, cells in judged:
+    for chosen, cells, _ in judged:
         keys = [key_of(cell) for cell in cells if key_of(cell) in times]
         if key_of(chosen) not in keys:
             continue
@@ -272,9 +293,14 @@ def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tupl
 
 
 def line(what: str, judged: Sequence[Judged]) -> str:
-    strict, distinct, noise = np.array([counts(*one) for one in judged], dtype=bool).T
+    strict, distinct, noise = np.array([counts(one) for one in judged], dtype=bool).T
     share = f"{100 * strict[distinct].mean():3.0f}% of {distinct.mean():.0%}" if distinct.any() else "none"
     return f"  {what:<34} {100 * strict.mean():5.0f}%   {share:>14}   {100 * noise.mean():5.0f}%"
+
+
+def inside_line(judged: Sequence[Judged]) -> str:
+    share = np.mean([inside for one in judged for inside in one.are_inside])
+    return f"  {'gains in their 95% intervals':<34} {100 * share:5.0f}%"
 
 
 def report(measured: Measured, directory: Path | None = None) -> None:
@@ -284,13 +310,15 @@ def report(measured: Measured, directory: Path | None = None) -> None:
     print(f"  {'within 10% of the best':<34} strict  distinguishable  within the noise")
     from_results, from_platform = judge(measured, 5)
     print(line("recommended, 4 of 5 parts known", from_results))
-    by_division = np.reshape([counts(*one)[0] for one in from_results], (len(SEEDS[5]), -1)).mean(axis=1)
+    by_division = np.reshape([counts(one)[0] for one in from_results], (len(SEEDS[5]), -1)).mean(axis=1)
     print(f"  {'in a single division':<34} {by_division.min():.0%} to {by_division.max():.0%}")
+    print(inside_line(from_results))
     print(line("recommended, 1 of 2 parts known", judge(measured, 2)[0]))
     print(line("recommended from a platform file", from_platform))
+    print(inside_line(from_platform))
     for approach, setting in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
         always = [
-            (cell, cells)
+            Judged(cell, cells, [])
             for cells in messages
             for cell in cells
             if cell.approach == approach and messages_of(cell) == messages_of(replace(cell, setting=setting))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from offbeat.errors import BadInput
 from offbeat.partitioned.cells import modelled_approach, read_measured
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts, time_s
-from offbeat.partitioned.fit import fit, fit_approach, fit_of, fitted_platform, predicted_s, section
+from offbeat.partitioned.fit import Z95, fit, fit_approach, fit_of, fitted_platform, predicted_s, section
 from offbeat.partitioned.model import pipelined_s
 from offbeat.partitioned.tables import cost_rows
 from offbeat.platform import machine
@@ -122,6 +122,19 @@ def test_the_costs_of_made_up_cells_are_found(noise: float) -> None:
         low, high = getattr(found.low, name), getattr(found.high, name)
         assert low <= getattr(found.costs, name) <= high
     assert (found.sizes, found.partitions, found.threads) == ((2**10, 2**22), (4, 16), (1, 2))
+
+
+@pytest.mark.slow
+def test_the_error_of_a_fit_counts_cells_that_are_far_off() -> None:
+    """Most times are near the predicted ones and some far off: intervals contain nine of ten times."""
+    off = np.random.default_rng(3).standard_t(2, 64)
+    made = [
+        replace(one, time_s=one.time_s * float(np.exp(0.05 * error)))
+        for one, error in zip(cells("many"), off, strict=True)
+    ]
+    found = fit_approach("many", made)
+    apart = np.log(predicted_s(found.costs, made) / np.array([one.time_s for one in made]))
+    assert np.mean(np.abs(apart) <= Z95 * found.error) >= 0.9
 
 
 @pytest.mark.slow

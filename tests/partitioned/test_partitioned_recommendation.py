@@ -152,6 +152,22 @@ def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
     assert corrected.high_s / corrected.low_s < uncorrected.high_s / uncorrected.low_s
 
 
+def test_cells_with_another_number_of_partitions_correct_a_message() -> None:
+    """A library that takes twice as long as the model says does so for all numbers of partitions."""
+    made = [
+        replace(one, time_s=2 * one.time_s, low_s=1.9 * one.time_s, high_s=2.1 * one.time_s)
+        for one in cells("offbeat")
+        if one.partitions == 4
+    ]
+    wrong = replace(fitted("offbeat"), error=0.7)
+    known = Adviser([fitted("single"), wrong], measured(made), NO_NOISE, "a study")
+    finer = message(2**18, [0.0] * 16)
+    corrected = known.option(finer, "offbeat", 4, 16)
+    predicted_s = approach_time_s(COSTS, "offbeat", finer.ready_s, 2**18, 1, 4)[0]
+    assert math.sqrt(corrected.low_s * corrected.high_s) == pytest.approx(2 * predicted_s, rel=0.25)
+    assert corrected.low_s < 2 * predicted_s < corrected.high_s
+
+
 def test_the_time_of_an_option_is_its_expectation() -> None:
     certain, uncertain = (
         Adviser([fitted("single"), replace(fitted("many"), error=error)], None, NO_NOISE, "").option(

@@ -103,7 +103,8 @@ def fit_costs(
     if prints_text(json):
         console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))
         for one in fitted:
-            console.print(f"{one.approach}: the typical error is {100 * one.error:.0f}%", markup=False)
+            error = f"the root mean square error is {100 * one.error:.0f}%"
+            console.print(f"{one.approach}: {error}", markup=False)
         if left_out:
             console.print(tables.too_few_sentence(left_out), markup=False)
         print_notes(console, measured.notes, everything=all_notes)

@@ -67,8 +67,8 @@ Z95 = 1.96
 class Fit(Struct, frozen=True, eq=False, kw_only=True):
     """The costs of an approach with the ends of their 95% intervals.
 
-    ``error`` is the typical relative error of predictions. The ranges are the smallest and the largest value
-    of the cells.
+    ``error`` is the root mean square error of the logarithms of predicted times. The ranges are the smallest
+    and the largest value of the cells.
     """
 
     approach: str
@@ -118,8 +118,8 @@ def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
     finished = [problem.minimise(place, limit, FINE) for _, place, limit, _ in tried[:FINISHED]]
     _, place, eager_below, jacobian = min(finished, key=lambda one: one[0])
     logs = problem.logs(place, eager_below)
-    error = float(np.clip(1.4826 * np.median(np.abs(logs)), LEAST_ERROR, MOST_ERROR))
-    scale = max(1.0, error / float(np.median(problem.errors)))
+    typical = 1.4826 * np.median(np.abs(logs))  # the loss bounds the influence of outliers on the costs
+    scale = max(1.0, typical / float(np.median(problem.errors)))
     spread = scale * np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
     low, high = (_costs(place + sign * Z95 * spread, eager_below) for sign in (-1, 1))
     return Fit(
@@ -127,7 +127,8 @@ def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
         costs=_costs(place, eager_below),
         low=low,
         high=high,
-        error=error,
+        # The mean square: the model is right for most cells and far off for some, which must be in intervals.
+        error=float(np.clip(np.sqrt(np.mean(logs**2)), LEAST_ERROR, MOST_ERROR)),
         sizes=_range(cell.total_bytes for cell in cells),
         partitions=_range(cell.partitions for cell in cells),
         threads=_range(cell.threads for cell in cells),

@@ -198,7 +198,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Cost = Annotated[float, Meta(ge=0)]
 
 MOST_ERROR = 3.0
-"""Largest typical error of the logarithm of predicted times: a factor of 20."""
+"""Largest root mean square error of the logarithm of predicted times: a factor of 20."""
 
 
 class PartitionedSection(Section, frozen=True, kw_only=True):
@@ -250,7 +250,7 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
     ]
     error: Annotated[
         float,
-        Meta(gt=0, le=MOST_ERROR, description="typical error of the logarithm of predicted times"),
+        Meta(gt=0, le=MOST_ERROR, description="root mean square error of the logarithm of predicted times"),
     ]
     sizes: Annotated[list[Size], Meta(description="smallest and largest message of the measurements")]
     partitions: Annotated[
