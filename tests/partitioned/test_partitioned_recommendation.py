@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from offbeat.cli.partitioned import app
 from offbeat.errors import BadInput
 from offbeat.partitioned import tables
+from offbeat.partitioned.cells import Cell
 from offbeat.partitioned.costs import approach_time_s, message_counts
 from offbeat.partitioned.fit import fitted_platform
 from offbeat.partitioned.model import Times
@@ -137,11 +138,16 @@ def test_a_measured_message_counts_before_the_model() -> None:
     assert known.option(larger, "many", 0, 8).rests_on == "extrapolated"
 
 
-def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
-    made = [
+def twice_as_slow(approach: str) -> list[Cell]:
+    """Cells with twice the times of the model."""
+    return [
         replace(one, time_s=2 * one.time_s, low_s=1.9 * one.time_s, high_s=2.1 * one.time_s)
-        for one in cells("many")
+        for one in cells(approach)
     ]
+
+
+def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
+    made = twice_as_slow("many")
     wrong = replace(fitted("many"), error=1.0)
     known = Adviser([fitted("single"), wrong], measured(made), NO_NOISE, "a study")
     plain = Adviser([fitted("single"), wrong], None, NO_NOISE, "a study")
@@ -154,11 +160,7 @@ def test_what_cells_differ_from_the_model_corrects_messages_near_them() -> None:
 
 def test_cells_with_another_number_of_partitions_correct_a_message() -> None:
     """A library that takes twice as long as the model says does so for all numbers of partitions."""
-    made = [
-        replace(one, time_s=2 * one.time_s, low_s=1.9 * one.time_s, high_s=2.1 * one.time_s)
-        for one in cells("offbeat")
-        if one.partitions == 4
-    ]
+    made = [one for one in twice_as_slow("offbeat") if one.partitions == 4]
     wrong = replace(fitted("offbeat"), error=0.7)
     known = Adviser([fitted("single"), wrong], measured(made), NO_NOISE, "a study")
     finer = message(2**18, [0.0] * 16)
