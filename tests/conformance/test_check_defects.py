@@ -35,7 +35,7 @@ CASES = [
 FOUND = {
     "none": {},
     "early": {"test-not-ready": "wrong"},
-    "arrived": {"parrived": "wrong"},
+    "arrived": {"parrived": "wrong", "refuse-polled": "no"},
     "tags": {"neighbouring-tags": "wrong"},
     "wildcard": {"user-wildcard": "wrong"},
     "status": {"status": "wrong"},
