@@ -29,7 +29,10 @@ time:
 
 Each is printed for recommendations from results (model and correction by nearby cells) and from a platform
 file (model alone, fitted to four of five parts), beside always sending in the same way. For both, a line says
-how many of the measured gains of all ways over a single message are inside their predicted 95% intervals.
+how many of the measured gains of all ways over a single message are inside their predicted 95% intervals, and
+another one gives the mean logarithm of the density that was predicted at the logarithm of a measured time
+(the higher, the more probable the measured times), by which the length scales in
+``offbeat.partitioned.recommendation`` were chosen.
 
 The last two lines show what the noise allows. Both are strict shares by the times of one half of each case's
 blocks: of the recommended way, and of the way that was fastest in the other half of the blocks. The latter is
@@ -59,7 +62,7 @@ from offbeat.engines.open import find_approaches
 from offbeat.mpi import find
 from offbeat.partitioned.cells import Cell, Measured, read_measured
 from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
-from offbeat.partitioned.fit import fit
+from offbeat.partitioned.fit import Z95, fit
 from offbeat.partitioned.recommendation import Adviser, Message, Option, with_gain
 from offbeat.pattern.shapes import delays
 from offbeat.results.blocks import hodges_lehmann
@@ -186,23 +189,35 @@ def are_inside(options: Sequence[tuple[Option, Cell]]) -> list[bool]:
     return [one.gain_low <= gain <= one.gain_high for one, gain in gains if one.approach != SINGLE]
 
 
+def log_densities(options: Sequence[tuple[Option, Cell]]) -> list[float]:
+    """The logarithm of the predicted density at the logarithm of each way's measured time."""
+    both = np.log([[(one.low_s, one.high_s) for one in pair] for pair in options])
+    times = np.log([cell.time_s for _, cell in options])
+    deviations = np.hypot.reduce(both[:, :, 1] - both[:, :, 0], axis=1) / (2 * Z95)
+    distances = (times - both[:, 0].mean(axis=1)) / deviations
+    densities: list[float] = (-(distances**2) / 2 - np.log(deviations * np.sqrt(2 * np.pi))).tolist()
+    return densities
+
+
 def messages_of(cell: Cell) -> int:
     """The largest number of messages of the cell's way."""
     return max(message_counts(cell.approach, cell.partitions, cell.total_bytes, cell.setting))
 
 
 class Judged(NamedTuple):
-    """The cell of a way, the cells of all ways for its message, and which gains are in their intervals."""
+    """The cell of a way, the cells of all ways for its message, which gains are in their intervals, and the
+    logarithms of the predicted densities at the measured times."""
 
     chosen: Cell
     cells: list[Cell]
-    are_inside: list[bool]
+    are_inside: Sequence[bool] = ()
+    log_densities: Sequence[float] = ()
 
 
 def judged_by(adviser: Adviser, cells: list[Cell]) -> Judged:
     options = predicted(adviser, cells)
     fastest = min(options, key=lambda one: one[0].time_s)
-    return Judged(fastest[1], cells, are_inside(options))
+    return Judged(fastest[1], cells, are_inside(options), log_densities(options))
 
 
 def counts(judged: Judged) -> tuple[bool, bool, bool]:
@@ -280,7 +295,7 @@ def half_times(measured: Measured, directory: Path) -> dict[tuple[object, ...], 
 def report_halves(judged: Sequence[Judged], times: dict[tuple[object, ...], tuple[float, float]]) -> None:
     """Print how often ways are within 10% of the best, if half of the blocks are the judge."""
     advised, measured = [], []
-    for chosen, cells, _ in judged:
+    for chosen, cells, *_ in judged:
         keys = [key_of(cell) for cell in cells if key_of(cell) in times]
         if key_of(chosen) not in keys:
             continue
@@ -298,9 +313,14 @@ def line(what: str, judged: Sequence[Judged]) -> str:
     return f"  {what:<34} {100 * strict.mean():5.0f}%   {share:>14}   {100 * noise.mean():5.0f}%"
 
 
-def inside_line(judged: Sequence[Judged]) -> str:
+def prediction_lines(judged: Sequence[Judged]) -> str:
+    """How good the predicted times of all ways are."""
     share = np.mean([inside for one in judged for inside in one.are_inside])
-    return f"  {'gains in their 95% intervals':<34} {100 * share:5.0f}%"
+    density = np.mean([density for one in judged for density in one.log_densities])
+    return (
+        f"  {'gains in their 95% intervals':<34} {100 * share:5.0f}%\n"
+        f"  {'mean log density of times':<34} {density:6.2f}"
+    )
 
 
 def report(measured: Measured, directory: Path | None = None) -> None:
@@ -312,13 +332,13 @@ def report(measured: Measured, directory: Path | None = None) -> None:
     print(line("recommended, 4 of 5 parts known", from_results))
     by_division = np.reshape([counts(one)[0] for one in from_results], (len(SEEDS[5]), -1)).mean(axis=1)
     print(f"  {'in a single division':<34} {by_division.min():.0%} to {by_division.max():.0%}")
-    print(inside_line(from_results))
+    print(prediction_lines(from_results))
     print(line("recommended, 1 of 2 parts known", judge(measured, 2)[0]))
     print(line("recommended from a platform file", from_platform))
-    print(inside_line(from_platform))
+    print(prediction_lines(from_platform))
     for approach, setting in sorted({(cell.approach, cell.setting) for cell in measured.cells}):
         always = [
-            Judged(cell, cells, [])
+            Judged(cell, cells)
             for cells in messages
             for cell in cells
             if cell.approach == approach and messages_of(cell) == messages_of(replace(cell, setting=setting))

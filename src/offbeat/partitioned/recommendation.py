@@ -27,7 +27,7 @@ from offbeat.partitioned.costs import (
 from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
 from offbeat.partitioned.model import Times
 from offbeat.partitioned.predictions import ReadySource, powers_of_two
-from offbeat.platform.schema import PlatformFile
+from offbeat.platform.schema import MOST_ERROR, PlatformFile
 from offbeat.study.algorithm import LEARNED, OWN
 from offbeat.units import counted
 
@@ -47,9 +47,10 @@ TIE = 0.01
 LENGTHS = np.array([4.5, 5.0, 0.68, 2.75, 2.75, 0.9])
 """Length scales of the correction: in octaves of bytes, partitions, threads, messages and relative delay; and
 in the mean earliness of partitions as a share of the delay. With those of bytes, messages, delay and
-earliness, the measured times of messages that were left out were the most probable (four MPI libraries,
-``benchmarks/partitioned_advice.py``). That of partitions would be several times as long; with 5, intervals of
-gains contain about 95% of the measured gains. That of threads is a guess: the studies have one thread."""
+earliness, the measured times of messages that were left out were the most probable (four MPI libraries;
+``benchmarks/partitioned_advice.py`` prints their mean log density). That of partitions would be several times
+as long; with 5, intervals of gains contain about 95% of the measured gains. That of threads is a guess: the
+studies have one thread."""
 
 LEAST_NOISE = 0.02
 """The standard deviation of the logarithm of a measured time is taken to be at least this."""
@@ -232,7 +233,7 @@ class _Correction:
     def __init__(self, fitted: Fit, cells: Sequence[Cell]) -> None:
         times_s = np.array([cell.time_s for cell in cells])
         widths = np.array([np.log(cell.high_s / cell.low_s) for cell in cells]) / (2 * Z95)
-        logs = np.clip(np.log(times_s / predicted_s(fitted.costs, cells)), -3, 3)
+        logs = np.log(times_s / predicted_s(fitted.costs, cells)).clip(-MOST_ERROR, MOST_ERROR)
         self._variance = fitted.error**2
         self._places = np.array([_features(_as_message(cell), cell.setting, cell.approach) for cell in cells])
         noise = np.clip(widths, LEAST_NOISE, 2.0) ** 2
