@@ -206,7 +206,6 @@ static offbeat_partitioned_comm *new_state(MPI_Comm comm) {
     state->user = comm;
     state->root = state;
     state->setup = MPI_COMM_NULL;
-    state->setup_request = MPI_REQUEST_NULL;
     atomic_init(&state->users, 1);
     pthread_mutex_init(&state->tag_lock, NULL);
     pthread_mutex_init(&state->matching_lock, NULL);

@@ -36,12 +36,8 @@ typedef struct offbeat_partitioned_comm {
     int largest_tag;           /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;
     offbeat_partitioned_tag_space tags;
-    pthread_mutex_t matching_lock; /**< guards the following */
-    struct offbeat_partitioned_request
-        *unmatched; /**< receives without a setup, in order of initialisation */
-    struct offbeat_partitioned_early_setup *early;    /**< setups without a receive, in order of arrival */
-    struct offbeat_partitioned_early_setup *arriving; /**< the memory for the next one */
-    MPI_Request setup_request;                        /**< of its receive */
+    pthread_mutex_t matching_lock;                    /**< guards the following */
+    struct offbeat_partitioned_source *sources;       /**< of receives (matching.h) */
     struct offbeat_partitioned_comm *previous, *next; /**< in the list of all */
 } offbeat_partitioned_comm;
 

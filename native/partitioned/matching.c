@@ -5,16 +5,42 @@
 #include <string.h>
 
 /* A setup that arrived before its receive was initialised. */
-struct offbeat_partitioned_early_setup {
-    int source;
+typedef struct early_setup {
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
-    struct offbeat_partitioned_early_setup *next;
+    struct early_setup *next;
+} early_setup;
+
+/* A process from which there were receives. It exists as long as the private communicators. */
+struct offbeat_partitioned_source {
+    int rank;
+    offbeat_partitioned_request *unmatched; /* receives without a setup, in order of initialisation */
+    early_setup *early;                     /* setups without a receive, in order of arrival */
+    early_setup *arriving;                  /* the memory for the next one */
+    MPI_Request setup_request;              /* of its receive */
+    struct offbeat_partitioned_source *next;
 };
 
-typedef struct offbeat_partitioned_early_setup early_setup;
+typedef struct offbeat_partitioned_source source;
 
-static int is_for(const int64_t *setup, int source, const offbeat_partitioned_request *receive) {
-    return source == receive->peer && setup[OFFBEAT_PARTITIONED_TAG] == receive->tag &&
+/* The source of a rank, which is created when it is needed; NULL without memory. */
+static source *source_of(offbeat_partitioned_comm *root, int rank) {
+    source *one = root->sources;
+    while (one != NULL && one->rank != rank)
+        one = one->next;
+    if (one != NULL)
+        return one;
+    one = calloc(1, sizeof *one);
+    if (one == NULL)
+        return NULL;
+    one->rank = rank;
+    one->setup_request = MPI_REQUEST_NULL;
+    one->next = root->sources;
+    root->sources = one;
+    return one;
+}
+
+static int is_for(const int64_t *setup, const offbeat_partitioned_request *receive) {
+    return setup[OFFBEAT_PARTITIONED_TAG] == receive->tag &&
            setup[OFFBEAT_PARTITIONED_IDENTITY] == receive->comm->identity;
 }
 
@@ -24,9 +50,9 @@ static void give(const int64_t *setup, offbeat_partitioned_request *receive) {
 }
 
 /* Gives a receive the first early setup that is for it. */
-static int take_early(offbeat_partitioned_comm *root, offbeat_partitioned_request *receive) {
-    early_setup **place = &root->early;
-    while (*place != NULL && !is_for((*place)->setup, (*place)->source, receive))
+static int take_early(source *from, offbeat_partitioned_request *receive) {
+    early_setup **place = &from->early;
+    while (*place != NULL && !is_for((*place)->setup, receive))
         place = &(*place)->next;
     early_setup *found = *place;
     if (found == NULL)
@@ -38,36 +64,40 @@ static int take_early(offbeat_partitioned_comm *root, offbeat_partitioned_reques
 }
 
 /* Receives the next setup. It is expected as soon as a receive needs one: MPI then takes it in any of its
- * calls, and the first iteration only tests whether it is here. */
-static int expect_setup(offbeat_partitioned_comm *root) {
-    if (root->setup_request != MPI_REQUEST_NULL)
+ * calls, and the first iteration only tests whether it is here. Its source is always named: with UCX between
+ * nodes, MPICH 5.0.2 never completes a nonblocking receive from MPI_ANY_SOURCE of a message that was here
+ * before. */
+static int expect_setup(source *from, const offbeat_partitioned_comm *root) {
+    if (from->setup_request != MPI_REQUEST_NULL)
         return MPI_SUCCESS;
-    if (root->arriving == NULL)
-        root->arriving = malloc(sizeof *root->arriving);
-    if (root->arriving == NULL)
+    if (from->arriving == NULL)
+        from->arriving = malloc(sizeof *from->arriving);
+    if (from->arriving == NULL)
         return MPI_ERR_NO_MEM;
-    return PMPI_Irecv(root->arriving->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, MPI_ANY_SOURCE, 0,
-                      root->setup, &root->setup_request);
+    return PMPI_Irecv(from->arriving->setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, from->rank, 0,
+                      root->setup, &from->setup_request);
 }
 
-void offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
+int offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
     offbeat_partitioned_comm *root = receive->comm->root;
     pthread_mutex_lock(&root->matching_lock);
-    offbeat_partitioned_request **place = &root->unmatched;
-    if (!take_early(root, receive)) {
+    source *from = receive->source = source_of(root, receive->peer);
+    if (from != NULL && !take_early(from, receive)) {
+        offbeat_partitioned_request **place = &from->unmatched;
         while (*place != NULL)
             place = &(*place)->next_unmatched;
         *place = receive;
-        expect_setup(root); /* an error is reported by the first iteration, which tries again */
+        expect_setup(from, root); /* an error is reported by the first iteration, which tries again */
     }
     pthread_mutex_unlock(&root->matching_lock);
+    return from == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
 /* Gives the setup that arrived to the first receive that it is for, or keeps it. */
-static void distribute(offbeat_partitioned_comm *root, int source) {
-    early_setup *arrived = root->arriving, **end = &root->early;
-    offbeat_partitioned_request **place = &root->unmatched;
-    while (*place != NULL && !is_for(arrived->setup, source, *place))
+static void distribute(source *from) {
+    early_setup *arrived = from->arriving, **end = &from->early;
+    offbeat_partitioned_request **place = &from->unmatched;
+    while (*place != NULL && !is_for(arrived->setup, *place))
         place = &(*place)->next_unmatched;
     offbeat_partitioned_request *found = *place;
     if (found != NULL) {
@@ -75,25 +105,23 @@ static void distribute(offbeat_partitioned_comm *root, int source) {
         give(arrived->setup, found);
         return;
     }
-    arrived->source = source;
     arrived->next = NULL;
     while (*end != NULL)
         end = &(*end)->next;
     *end = arrived;
-    root->arriving = NULL;
+    from->arriving = NULL;
 }
 
 /* Takes the setups that arrived, up to the one for a receive. */
-static int take_arrived(offbeat_partitioned_comm *root, const offbeat_partitioned_request *receive) {
+static int take_arrived(const offbeat_partitioned_comm *root, const offbeat_partitioned_request *receive) {
     while (!atomic_load_explicit(&receive->has_setup, memory_order_relaxed)) {
         int has_arrived = 0;
-        MPI_Status status;
-        int rc = expect_setup(root);
+        int rc = expect_setup(receive->source, root);
         if (rc == MPI_SUCCESS)
-            rc = PMPI_Test(&root->setup_request, &has_arrived, &status);
+            rc = PMPI_Test(&receive->source->setup_request, &has_arrived, MPI_STATUS_IGNORE);
         if (rc != MPI_SUCCESS || !has_arrived)
             return rc;
-        distribute(root, status.MPI_SOURCE);
+        distribute(receive->source);
     }
     return MPI_SUCCESS;
 }
@@ -104,16 +132,18 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive) {
         pthread_mutex_trylock(&root->matching_lock) != 0)
         return MPI_SUCCESS;
     int rc = take_arrived(root, receive);
-    if (rc == MPI_SUCCESS && root->unmatched != NULL)
-        rc = expect_setup(root);
+    if (rc == MPI_SUCCESS && receive->source->unmatched != NULL)
+        rc = expect_setup(receive->source, root);
     pthread_mutex_unlock(&root->matching_lock);
     return rc;
 }
 
 void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive) {
     offbeat_partitioned_comm *root = receive->comm->root;
+    if (receive->source == NULL)
+        return;
     pthread_mutex_lock(&root->matching_lock);
-    offbeat_partitioned_request **place = &root->unmatched;
+    offbeat_partitioned_request **place = &receive->source->unmatched;
     while (*place != NULL && *place != receive)
         place = &(*place)->next_unmatched;
     if (*place != NULL)
@@ -121,12 +151,21 @@ void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive) {
     pthread_mutex_unlock(&root->matching_lock);
 }
 
+static void free_source(source *one) {
+    offbeat_partitioned_cancel(&one->setup_request);
+    free(one->arriving);
+    while (one->early != NULL) {
+        early_setup *next = one->early->next;
+        free(one->early);
+        one->early = next;
+    }
+    free(one);
+}
+
 void offbeat_partitioned_matching_end(offbeat_partitioned_comm *root) {
-    offbeat_partitioned_cancel(&root->setup_request);
-    free(root->arriving);
-    while (root->early != NULL) {
-        early_setup *next = root->early->next;
-        free(root->early);
-        root->early = next;
+    while (root->sources != NULL) {
+        source *next = root->sources->next;
+        free_source(root->sources);
+        root->sources = next;
     }
 }

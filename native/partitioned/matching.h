@@ -11,8 +11,8 @@
 
 #include "partitioned/request.h"
 
-/** Lists a new receive, which may match a setup that arrived before. Local. */
-void offbeat_partitioned_matching_add(offbeat_partitioned_request *receive);
+/** Lists a new receive, which may match a setup that arrived before. Local. @return an MPI error code */
+int offbeat_partitioned_matching_add(offbeat_partitioned_request *receive);
 
 /** Takes the setups that arrived, up to the one for this receive. Afterwards, receive->has_setup says whether
  * one is for this receive; if another thread is taking setups, it may not say so yet. @return an MPI error
@@ -22,7 +22,7 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive);
 /** Gives up a receive whose setup did not arrive. */
 void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive);
 
-/** Ends the receive of the next setup, and frees the setups that no receive matched. */
+/** Ends the receives of the next setups, and frees the setups that no receive matched. */
 void offbeat_partitioned_matching_end(offbeat_partitioned_comm *root);
 
 #endif

@@ -94,9 +94,7 @@ int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
     offbeat_partitioned_plan_init(&receive->plan, receive->partitions, 1, 0);
     receive->most_messages = 1;
     int rc = offbeat_partitioned_allocate_messages(receive);
-    if (rc == MPI_SUCCESS)
-        offbeat_partitioned_matching_add(receive);
-    return rc;
+    return rc == MPI_SUCCESS ? offbeat_partitioned_matching_add(receive) : rc;
 }
 
 /* --- receiving --- */

@@ -107,7 +107,8 @@ struct offbeat_partitioned_request {
     offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS]; /**< of learned aggregation */
 
     /* Receives. */
-    struct offbeat_partitioned_request *next_unmatched; /**< see matching.h */
+    struct offbeat_partitioned_source *source; /**< of the setup, see matching.h */
+    struct offbeat_partitioned_request *next_unmatched;
     atomic_int has_setup;
     int is_matched;        /**< the sender's setup is known and was read */
     atomic_int owes_reply; /**< it is matched, and the reply to the setup was not sent */

@@ -24,6 +24,7 @@ add_library(partitioned_preload SHARED
     partitioned_preload/next.c
     partitioned_preload/requests.c
     partitioned_preload/several.c
+    partitioned_preload/tools.c
     partitioned_preload/wait.c
     $<TARGET_OBJECTS:partitioned_objects>)
 set(partitioned_preload_exported ${CMAKE_CURRENT_SOURCE_DIR}/partitioned_preload/exported.map)

@@ -8,9 +8,15 @@
 #include "partitioned_preload/handles.h"
 #include "partitioned_preload/identity.h"
 #include "partitioned_preload/next.h"
+#include "partitioned_preload/tools.h"
 #include "partitioned_preload/wait.h"
 
 /* --- initialisation --- */
+
+static int prepare(const char *function, MPI_Comm comm) {
+    int rc = offbeat_preload_attach(function, comm);
+    return rc == MPI_SUCCESS ? offbeat_preload_check_tools(function, comm) : rc;
+}
 
 static int give_handle(MPI_Comm comm, int rc, offbeat_prequest own, MPI_Request *request) {
     if (request != NULL)
@@ -27,7 +33,7 @@ static int give_handle(MPI_Comm comm, int rc, offbeat_prequest own, MPI_Request 
 int MPI_Psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                    int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
     offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
-    int rc = offbeat_preload_attach("MPI_Psend_init", comm);
+    int rc = prepare("MPI_Psend_init", comm);
     if (rc == MPI_SUCCESS)
         rc = offbeat_psend_init(buffer, partitions, count, datatype, dest, tag, comm, info, &own);
     return give_handle(comm, rc, own, request);
@@ -36,7 +42,7 @@ int MPI_Psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Data
 int MPI_Precv_init(void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                    MPI_Comm comm, MPI_Info info, MPI_Request *request) {
     offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
-    int rc = offbeat_preload_attach("MPI_Precv_init", comm);
+    int rc = prepare("MPI_Precv_init", comm);
     if (rc == MPI_SUCCESS)
         rc = offbeat_precv_init(buffer, partitions, count, datatype, source, tag, comm, info, &own);
     return give_handle(comm, rc, own, request);

@@ -6,7 +6,7 @@ The programs are plain MPI 4. Without the preload, none of them is right on ever
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -47,13 +47,13 @@ class Preload(Struct, frozen=True):
     library: Path
     folder: Path
 
-    def compile_c(self, name: str) -> Path:
+    def compile_c(self, *sources: str, to: str = "", words: Sequence[str] = ()) -> Path:
         """A program of PROGRAMS, built with plain MPI unless it exists."""
-        program = self.folder / name
+        program = self.folder / (to or sources[0])
         if not program.exists():
             library = self.mpi.library
-            line = ["cc", "-w", f"-I{self.mpi.include}", str(PROGRAMS / f"{name}.c"), str(library)]
-            line += [f"-Wl,-rpath,{library.parent}", "-pthread", "-o", str(program)]
+            line = ["cc", "-w", f"-I{self.mpi.include}", *(str(PROGRAMS / f"{name}.c") for name in sources)]
+            line += [*words, str(library), f"-Wl,-rpath,{library.parent}", "-pthread", "-o", str(program)]
             compiled(line)
         return program
 
@@ -61,9 +61,8 @@ class Preload(Struct, frozen=True):
         self, program: Path, *words: str, environment: Mapping[str, str] | None = None, preloaded: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run a program on two processes."""
-        variables = dict(environment or {})
-        if preloaded:
-            variables["LD_PRELOAD"] = str(self.library)
+        variables = {"LD_PRELOAD": str(self.library)} if preloaded else {}
+        variables |= environment or {}
         assigned = [f"{name}={value}" for name, value in variables.items()]
         launch = command(self.mpi, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
         return subprocess.run(
@@ -172,3 +171,29 @@ def test_a_call_of_mpi_init_that_is_not_seen_is_named(preload: Preload) -> None:
     done = preload.run(preload.compile_c("partitioned_unseen"))
     assert done.returncode != 0
     assert "did not see the call of MPI_Init; it sees calls in C" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_in_front", [True, False])
+@pytest.mark.parametrize("passes_on", [True, False])
+def test_a_preloaded_tool_is_refused_if_partitioned_requests_would_not_reach_the_library(
+    preload: Preload, is_in_front: bool, passes_on: bool
+) -> None:
+    words = ["-shared", "-fPIC", *(["-DPASSES_ON"] if passes_on else [])]
+    tool = preload.compile_c("partitioned_tool", to=f"libtool-{passes_on}.so", words=words)
+    libraries = [str(tool), str(preload.library)]
+    order = ":".join(libraries if is_in_front else reversed(libraries))
+    program = preload.compile_c("partitioned_requests")
+    done = preload.run(program, "waitall", environment={"LD_PRELOAD": order})
+    if is_in_front and not passes_on:
+        assert done.returncode != 0
+        assert f"{tool} calls MPI's own MPI_Waitall" in done.stdout + done.stderr
+    else:
+        assert (done.returncode, done.stdout.splitlines()) == (0, ["done"]), done.stderr
+        assert ("calls of MPI_Waitall were counted" in done.stderr) == is_in_front
+
+
+def test_a_tool_that_is_linked_into_the_program_is_refused_in_the_same_way(preload: Preload) -> None:
+    program = preload.compile_c("partitioned_requests", "partitioned_tool", to="with_tool", words=["-ldl"])
+    done = preload.run(program, "waitall")
+    assert done.returncode != 0
+    assert "calls MPI's own MPI_Waitall and not that of liboffbeat" in done.stdout + done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,3 +177,20 @@ def test_no_process_is_left_afterwards() -> None:
     """Launched programs end with their nodes."""
     output = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert not [line for line in output.splitlines() if str(NODES) in line and "offbeat run" in line]
+
+
+CHECKED = [
+    (name, of)
+    for name in (OFFSETS if WHOLE else ["mpich5"])
+    for of in (("offbeat", "preload") if WHOLE else ("offbeat",))
+    if (name, of) != ("openmpi4", "preload")  # which has no partitioned functions
+]
+
+
+@pytest.mark.parametrize(("name", "of"), CHECKED)
+def test_partitioned_communication_is_right_on_two_nodes(name: str, of: str, tmp_path: Path) -> None:
+    mpirun = real_installation(name).mpirun
+    hostfile(tmp_path)
+    command = ["partitioned", "check", "--mpi", mpirun, "--of", of, "--nodes", 2, "--hostfile", "hosts.txt"]
+    done = offbeat(command, tmp_path)
+    assert re.search(r"on two nodes: (\d+) of \1 cases right\.", done.stdout), done.stdout

@@ -46,6 +46,15 @@ def command(
     case: Annotated[
         list[str] | None, typer.Option("--case", help="Only this case. May be given several times.")
     ] = None,
+    nodes: Annotated[
+        int,
+        typer.Option(
+            min=1, max=2, help="2 places the processes on two nodes; 1 leaves their places to the launcher."
+        ),
+    ] = 1,
+    hostfile: Annotated[
+        Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -74,10 +83,11 @@ def command(
         of=of.value,
         timeout_s=_timeout_s(timeout),
         cases=case or [],
+        nodes=nodes,
     )
     with CheckProgress(doing="run", unit="cases", activity="launching") as progress:
         built = build_native(installation, echo=progress.print)
-        launch = launch_of(installation, program_of(installation, settings.of, built))
+        launch = launch_of(installation, program_of(installation, settings.of, built), nodes, hostfile)
         with TemporaryDirectory() as scratch:
             done = check(launch, settings, output or Path(scratch) / "check", progress)
     if prints_text(json):

@@ -53,10 +53,26 @@ def program_of(installation: Installation, of: Implementation, built: Path) -> l
     return ["env", f"LD_PRELOAD={preload}", str(program)]
 
 
-def launch_of(installation: Installation, words: Sequence[str]) -> LaunchCommand:
-    """The launch of two processes, as users of the library start them."""
-    job = current()
-    return command(installation, words, 2, allocation=job, steerable=False, threads=THREADS)
+def launch_of(
+    installation: Installation, words: Sequence[str], nodes: int = 1, hostfile: Path | None = None
+) -> LaunchCommand:
+    """The launch of two processes, as users of the library start them: where the launcher places them, or, if
+    ``nodes`` is 2, on two nodes of the batch job or of ``hostfile``.
+
+    Raises :class:`BadInput` if the job has too few nodes.
+    """
+    are_placed = nodes == 2
+    return command(
+        installation,
+        words,
+        2,
+        nodes=2 if are_placed else 0,
+        ppn=1 if are_placed else 0,
+        hostfile=hostfile,
+        allocation=current(),
+        steerable=False,
+        threads=THREADS,
+    )
 
 
 def check(

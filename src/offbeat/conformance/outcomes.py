@@ -55,12 +55,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class CheckSettings(Struct, frozen=True, kw_only=True):
-    """What is checked: the functions ``of`` an implementation on a library; no ``cases`` means all."""
+    """What is checked: the functions ``of`` an implementation on a library; no ``cases`` means all.
+
+    ``nodes`` is 2 if the processes are on two nodes; 1 leaves their places to the launcher.
+    """
 
     library: str
     of: Implementation
     timeout_s: float
     cases: list[str] = []
+    nodes: int = 1
 
 
 class Head(Struct, frozen=True, kw_only=True):

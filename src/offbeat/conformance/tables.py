@@ -50,7 +50,8 @@ def summary(check: Check) -> str:
     named = {"wrong": "wrong", "crashes": "crash", "hangs": "hang", "skipped": "skipped"}
     others = [f"{counts[verdict]} {named[verdict]}" for verdict in (*FAILURES, "skipped") if counts[verdict]]
     settings = check.head.settings
-    text = f"{_SUBJECTS[settings.of].format(settings.library)}: "
+    place = " on two nodes" if settings.nodes == 2 else ""
+    text = f"{_SUBJECTS[settings.of].format(settings.library)}{place}: "
     if required:
         parts = [f"{counts['right']} of {counted(len(required), 'case')} right", *others]
         text += ", ".join(parts) + ". "
