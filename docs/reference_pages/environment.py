@@ -32,6 +32,10 @@ YOURS = {
     "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: the communicators on which MPI_Barrier is"
     " replaced by a harmonised start: `world` (default), `all`, or patterns of their names, separated by"
     " commas",
+    "OFFBEAT_YIELD": "for programs with offbeat's libraries: 1 if a waiting process yields its core, 0 if it"
+    " does not; unless it is set, MPIX_Harmonize yields if the node has more processes than cores, and a"
+    " process that waits for a partitioned message polls for about 10 ms before it yields. offbeat sets it for"
+    " the programs that it launches",
     "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h` or"
     " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default:"
     " by size",
@@ -72,9 +76,6 @@ YOURS = {
 """Variables for users."""
 
 OURS = {
-    "OFFBEAT_YIELD": "for launched programs: 1 if the node is oversubscribed, so that a waiting process"
-    " yields its core; if it is not set, MPIX_Harmonize detects oversubscription itself, and a process that"
-    " waits for a partitioned message polls for about 10 ms before it yields",
     "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm of the launch",
     "OFFBEAT_LAUNCH": "for launched programs: the id of the launch, by which offbeat finds and ends processes"
     " that it left behind",

@@ -7,7 +7,8 @@
  * turns, so that a disturbance of the machine affects all of them. The result of each run is compared with a
  * sequential computation.
  *
- * Exit status: 0; 1 if a result was wrong or a call of MPI did not return; 2 if an option was refused.
+ * Exit status: 0; 1 if a result was wrong or a call of MPI did not return; 2 if the program cannot begin: an
+ * option was refused, or MPI lacks MPI_THREAD_MULTIPLE or partitioned functions.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "block.h"

@@ -6,7 +6,7 @@
  * MPIX_Pallreduce_init). The requests are those of offbeat/partitioned.h, and its functions start, mark,
  * test, complete and free them:
  *
- *   - offbeat_pready marks a partition of the root's buffer (broadcast), or of the own contribution
+ *   - offbeat_pready marks a partition of the root's buffer (broadcast), or of the caller's contribution
  *     (allreduce: every process marks every partition, in any order). The buffer of a marked partition must
  *     not be changed before the completion.
  *   - offbeat_parrived tells whether a partition of the result has arrived: it can be read then. At the
