@@ -34,8 +34,8 @@ YOURS = {
     " commas",
     "OFFBEAT_YIELD": "for programs with offbeat's libraries: 1 if a waiting process yields its core, 0 if it"
     " does not; unless it is set, MPIX_Harmonize yields if the node has more processes than cores, and a"
-    " process that waits for a partitioned message polls for about 10 ms before it yields. offbeat sets it for"
-    " the programs that it launches",
+    " process that waits for a partitioned message polls for about 10 ms before it yields. offbeat sets it"
+    " for the programs that it launches",
     "OFFBEAT_PARTITIONED_MESSAGES": "for programs with `offbeat/partitioned.h` or"
     " `liboffbeat-partitioned-preload.so`: number of messages of a partitioned send, or `learned`; default:"
     " by size",
