@@ -15,7 +15,7 @@
 
 enum { OFFBEAT_PARTITIONED_MOST_LANES = 64 };
 
-struct offbeat_partitioned_early_setup;
+struct offbeat_partitioned_source;
 struct offbeat_partitioned_request;
 
 typedef struct offbeat_partitioned_comm {

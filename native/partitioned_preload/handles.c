@@ -113,7 +113,7 @@ static void drop(uintptr_t key) {
 
 int offbeat_preload_handle_create(offbeat_prequest own, MPI_Request *handle) {
     static char nothing;
-    int rc = PMPI_Recv_init(&nothing, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, handle);
+    int rc = PMPI_Recv_init(&nothing, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, handle);
     if (rc != MPI_SUCCESS)
         return rc;
     pthread_mutex_lock(&lock);
@@ -125,9 +125,13 @@ int offbeat_preload_handle_create(offbeat_prequest own, MPI_Request *handle) {
     return MPI_ERR_NO_MEM;
 }
 
-int offbeat_preload_handle_free(MPI_Request *handle) {
+void offbeat_preload_handle_forget(MPI_Request handle) {
     pthread_mutex_lock(&lock);
-    drop((uintptr_t)*handle);
+    drop((uintptr_t)handle);
     pthread_mutex_unlock(&lock);
+}
+
+int offbeat_preload_handle_free(MPI_Request *handle) {
+    offbeat_preload_handle_forget(*handle);
     return PMPI_Request_free(handle);
 }

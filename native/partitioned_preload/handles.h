@@ -18,7 +18,10 @@ extern atomic_int offbeat_preload_handle_count;
 /** Creates the handle of a request. @return an MPI error code */
 int offbeat_preload_handle_create(offbeat_prequest own, MPI_Request *handle);
 
-/** Frees a handle and sets it to MPI_REQUEST_NULL. */
+/** Forgets the request of a handle, which exists. */
+void offbeat_preload_handle_forget(MPI_Request handle);
+
+/** Forgets the request of a handle, frees the handle and sets it to MPI_REQUEST_NULL. */
 int offbeat_preload_handle_free(MPI_Request *handle);
 
 offbeat_prequest offbeat_preload_handle_find(MPI_Request handle);

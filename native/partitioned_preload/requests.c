@@ -15,7 +15,9 @@
 
 static int prepare(const char *function, MPI_Comm comm) {
     int rc = offbeat_preload_attach(function, comm);
-    return rc == MPI_SUCCESS ? offbeat_preload_check_tools(function, comm) : rc;
+    if (rc != MPI_SUCCESS || comm == MPI_COMM_NULL) /* which the initialisation refuses */
+        return rc;
+    return offbeat_preload_check_tools(function, comm);
 }
 
 static int give_handle(MPI_Comm comm, int rc, offbeat_prequest own, MPI_Request *request) {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 /* --- calls of one request, as the program makes them: the linker finds the function of a tool in front ---
  */
@@ -74,8 +75,16 @@ static const tried all_tried[] = {
 
 /* --- */
 
-static const tried *not_reached; /* the first function of which a call did not reach this library */
+static const char *not_reached; /* the first of these functions of which a call did not reach this library */
+static void *found;             /* the function that was called instead */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void note(const char *name, void *function) {
+    if (not_reached != NULL)
+        return;
+    not_reached = name;
+    found = function;
+}
 
 /* Whether a call of the function changes a receive from MPI_PROC_NULL, which is complete at once. */
 static int is_reached(const tried *one, offbeat_prequest own, MPI_Request *handle) {
@@ -88,6 +97,17 @@ static int is_reached(const tried *one, offbeat_prequest own, MPI_Request *handl
     return is_reached;
 }
 
+/* The call frees the request only if it reaches this library. */
+static void try_free(offbeat_prequest own, MPI_Request handle) {
+    const MPI_Request kept = handle;
+    MPI_Request_free(&handle);
+    if (offbeat_preload_own(kept) == OFFBEAT_PREQUEST_NULL)
+        return;
+    note("MPI_Request_free", (void *)MPI_Request_free);
+    offbeat_preload_handle_forget(kept);
+    offbeat_prequest_free(&own);
+}
+
 static void try_all(void) {
     static char nothing;
     offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
@@ -95,26 +115,33 @@ static void try_all(void) {
     if (offbeat_precv_init(&nothing, 1, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &own) !=
         MPI_SUCCESS)
         return;
-    if (offbeat_preload_handle_create(own, &handle) == MPI_SUCCESS) {
-        for (size_t i = 0; i < sizeof all_tried / sizeof *all_tried && not_reached == NULL; i++)
-            if (!is_reached(&all_tried[i], own, &handle))
-                not_reached = &all_tried[i];
-        offbeat_preload_handle_free(&handle);
+    if (offbeat_preload_handle_create(own, &handle) != MPI_SUCCESS) {
+        offbeat_prequest_free(&own);
+        return;
     }
-    offbeat_prequest_free(&own);
+    for (size_t i = 0; i < sizeof all_tried / sizeof *all_tried; i++)
+        if (!is_reached(&all_tried[i], own, &handle))
+            note(all_tried[i].name, all_tried[i].function);
+    try_free(own, handle);
+}
+
+/* The file of the function, without its directory: sentences of errors are short. */
+static const char *file_of(void *function) {
+    Dl_info info;
+    if (!dladdr(function, &info) || info.dli_fname == NULL)
+        return "an unknown file";
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash == NULL ? info.dli_fname : slash + 1;
 }
 
 int offbeat_preload_check_tools(const char *function, MPI_Comm comm) {
-    Dl_info tool;
     pthread_once(&once, try_all);
     if (not_reached == NULL)
         return MPI_SUCCESS;
-    const int is_known = dladdr(not_reached->function, &tool) && tool.dli_fname != NULL;
     return offbeat_partitioned_fail(
         comm, MPI_ERR_OTHER,
-        "%s: %s calls MPI's own %s and not that of liboffbeat-partitioned-preload.so, so that it would take "
-        "partitioned requests for complete before they are; put this tool behind the library in LD_PRELOAD, "
-        "or "
-        "run without it",
-        function, is_known ? tool.dli_fname : "a tool", not_reached->name);
+        "%s: %s does not reach liboffbeat-partitioned-preload.so, because a tool in front of it (in %s) "
+        "calls "
+        "the PMPI function; put the tool behind this library in LD_PRELOAD, or run without it",
+        function, not_reached, file_of(found));
 }

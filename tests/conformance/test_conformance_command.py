@@ -88,6 +88,8 @@ def test_a_directory_keeps_outcomes_and_refuses_other_settings(
         (("--case", "no-such-case"), "--case no-such-case: known cases are equal-counts, "),
         (("--timeout", "soon"), "--timeout: 'soon' is not a time"),
         (("--timeout", "0 s"), "--timeout 0 s: give a time from 1 s"),
+        (("--hostfile", "hosts.txt"), "--hostfile: give '--nodes 2', too"),
+        (("--nodes", "2", "--hostfile", "missing"), "the hostfile missing cannot be read"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(

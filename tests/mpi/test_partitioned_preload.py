@@ -173,6 +173,12 @@ def test_a_call_of_mpi_init_that_is_not_seen_is_named(preload: Preload) -> None:
     assert "did not see the call of MPI_Init; it sees calls in C" in done.stdout + done.stderr
 
 
+REFUSAL = (
+    "MPI_Waitall does not reach liboffbeat-partitioned-preload.so, because a tool in front of it (in {})"
+    " calls the PMPI function; put the tool behind this library in LD_PRELOAD, or run without it"
+)
+
+
 @pytest.mark.parametrize("is_in_front", [True, False])
 @pytest.mark.parametrize("passes_on", [True, False])
 def test_a_preloaded_tool_is_refused_if_partitioned_requests_would_not_reach_the_library(
@@ -186,7 +192,7 @@ def test_a_preloaded_tool_is_refused_if_partitioned_requests_would_not_reach_the
     done = preload.run(program, "waitall", environment={"LD_PRELOAD": order})
     if is_in_front and not passes_on:
         assert done.returncode != 0
-        assert f"{tool} calls MPI's own MPI_Waitall" in done.stdout + done.stderr
+        assert REFUSAL.format(tool.name) in " ".join((done.stdout + done.stderr).split())
     else:
         assert (done.returncode, done.stdout.splitlines()) == (0, ["done"]), done.stderr
         assert ("calls of MPI_Waitall were counted" in done.stderr) == is_in_front
@@ -196,4 +202,4 @@ def test_a_tool_that_is_linked_into_the_program_is_refused_in_the_same_way(prelo
     program = preload.compile_c("partitioned_requests", "partitioned_tool", to="with_tool", words=["-ldl"])
     done = preload.run(program, "waitall")
     assert done.returncode != 0
-    assert "calls MPI's own MPI_Waitall and not that of liboffbeat" in done.stdout + done.stderr
+    assert REFUSAL.format("with_tool") in " ".join((done.stdout + done.stderr).split())

@@ -53,7 +53,7 @@ def command(
         ),
     ] = 1,
     hostfile: Annotated[
-        Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
+        Path | None, typer.Option("--hostfile", help="File with the hosts, with --nodes 2.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -77,7 +77,10 @@ def command(
     from offbeat.mpi.build import build_native
     from offbeat.mpi.find import choose
 
+    if hostfile is not None and nodes != 2:
+        raise BadInput("--hostfile: give '--nodes 2', too, to place the processes on two of its hosts")
     installation = choose(mpi)
+    launch_of(installation, [], nodes, hostfile)  # refused before anything is built
     settings = CheckSettings(
         library=installation.version_text,
         of=of.value,

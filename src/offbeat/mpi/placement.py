@@ -161,8 +161,8 @@ def _check_nodes(
             )
     elif not by_srun:
         raise BadInput(
-            f"nodes = {nodes}, but their names are unknown: give a hostfile (key 'hostfile' in [mpi]), or run"
-            " inside a Slurm or PBS job ('offbeat script' writes a job script)"
+            f"nodes = {nodes}, but their names are unknown: give a hostfile (--hostfile, or key 'hostfile' in"
+            " [mpi]), or run inside a Slurm or PBS job ('offbeat script' writes a job script for a study)"
         )
 
 
