@@ -21,8 +21,6 @@ if command -v ccache >/dev/null; then
     # Several tests compile the same C sources for the same MPI library.
     export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$OFFBEAT_TEST_CACHE/ccache CCACHE_NOHASHDIR=1
 fi
-# Debug information would take a third of the time of compiling the C parts for each MPI library.
-export CMAKE_BUILD_TYPE=None CFLAGS=${CFLAGS--O2}
 unset PYTHONUNBUFFERED # hides what happens when a reader of our output leaves early
 unset PYTHONDONTWRITEBYTECODE # every command would compile offbeat's modules again
 export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
