@@ -12,51 +12,25 @@
 #include <stddef.h>
 #include <string.h>
 
-/* --- calls of one request, as the program makes them: the linker finds the function of a tool in front ---
- */
-
 static int number, flag, place;
 static MPI_Status status;
 
-static void start(MPI_Request *request) {
-    MPI_Start(request);
-}
+/* A call of one request, as the program makes the call: the linker finds the function of a tool in front. */
+#define CALL(name, ...)                                                                                      \
+    static void call_##name(MPI_Request *request) {                                                          \
+        name(__VA_ARGS__);                                                                                   \
+    }
 
-static void start_all(MPI_Request *request) {
-    MPI_Startall(1, request);
-}
-
-static void wait_one(MPI_Request *request) {
-    MPI_Wait(request, &status);
-}
-
-static void wait_all(MPI_Request *request) {
-    MPI_Waitall(1, request, &status);
-}
-
-static void wait_any(MPI_Request *request) {
-    MPI_Waitany(1, request, &place, &status);
-}
-
-static void wait_some(MPI_Request *request) {
-    MPI_Waitsome(1, request, &number, &place, &status);
-}
-
-static void test_one(MPI_Request *request) {
-    MPI_Test(request, &flag, &status);
-}
-
-static void test_all(MPI_Request *request) {
-    MPI_Testall(1, request, &flag, &status);
-}
-
-static void test_any(MPI_Request *request) {
-    MPI_Testany(1, request, &place, &flag, &status);
-}
-
-static void test_some(MPI_Request *request) {
-    MPI_Testsome(1, request, &number, &place, &status);
-}
+CALL(MPI_Start, request)
+CALL(MPI_Startall, 1, request)
+CALL(MPI_Wait, request, &status)
+CALL(MPI_Waitall, 1, request, &status)
+CALL(MPI_Waitany, 1, request, &place, &status)
+CALL(MPI_Waitsome, 1, request, &number, &place, &status)
+CALL(MPI_Test, request, &flag, &status)
+CALL(MPI_Testall, 1, request, &flag, &status)
+CALL(MPI_Testany, 1, request, &place, &flag, &status)
+CALL(MPI_Testsome, 1, request, &number, &place, &status)
 
 typedef struct tried {
     const char *name;
@@ -65,15 +39,14 @@ typedef struct tried {
     int is_active; /* whether the request is active afterwards */
 } tried;
 
-static const tried all_tried[] = {
-    {"MPI_Start", (void *)MPI_Start, start, 1},        {"MPI_Startall", (void *)MPI_Startall, start_all, 1},
-    {"MPI_Wait", (void *)MPI_Wait, wait_one, 0},       {"MPI_Waitall", (void *)MPI_Waitall, wait_all, 0},
-    {"MPI_Waitany", (void *)MPI_Waitany, wait_any, 0}, {"MPI_Waitsome", (void *)MPI_Waitsome, wait_some, 0},
-    {"MPI_Test", (void *)MPI_Test, test_one, 0},       {"MPI_Testall", (void *)MPI_Testall, test_all, 0},
-    {"MPI_Testany", (void *)MPI_Testany, test_any, 0}, {"MPI_Testsome", (void *)MPI_Testsome, test_some, 0},
-};
+#define STARTS(name) {#name, (void *)(name), call_##name, 1}
+#define COMPLETES(name) {#name, (void *)(name), call_##name, 0}
 
-/* --- */
+static const tried all_tried[] = {
+    STARTS(MPI_Start),      STARTS(MPI_Startall),    COMPLETES(MPI_Wait), COMPLETES(MPI_Waitall),
+    COMPLETES(MPI_Waitany), COMPLETES(MPI_Waitsome), COMPLETES(MPI_Test), COMPLETES(MPI_Testall),
+    COMPLETES(MPI_Testany), COMPLETES(MPI_Testsome),
+};
 
 static const char *not_reached; /* the first of these functions of which a call did not reach this library */
 static void *found;             /* the function that was called instead */
@@ -140,8 +113,7 @@ int offbeat_preload_check_tools(const char *function, MPI_Comm comm) {
         return MPI_SUCCESS;
     return offbeat_partitioned_fail(
         comm, MPI_ERR_OTHER,
-        "%s: %s does not reach liboffbeat-partitioned-preload.so, because a tool in front of it (in %s) "
-        "calls "
-        "the PMPI function; put the tool behind this library in LD_PRELOAD, or run without it",
+        "%s: %s does not reach liboffbeat-partitioned-preload.so, because a tool in front of it "
+        "(in %s) calls the PMPI function; put the tool behind this library in LD_PRELOAD, or run without it",
         function, not_reached, file_of(found));
 }
