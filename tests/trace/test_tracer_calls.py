@@ -223,10 +223,12 @@ def test_threads_write_at_the_same_time_and_lose_nothing(traced: Traced) -> None
 
 def test_output_and_status_of_a_traced_program_are_unchanged(traced: Traced) -> None:
     program = traced.compile_c("barriers.c")
-    for how in ("finalize", "exit"):
-        # If ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
-        untraced = (_outcome(traced, program, how, traces=False) for _ in range(5))
-        assert _outcome(traced, program, how, traces=True) in untraced
+    # If ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status, or rarely with 1.
+    for how, tries in (("finalize", 1), ("exit", 5)):
+        assert any(
+            _outcome(traced, program, how, traces=True) == _outcome(traced, program, how, traces=False)
+            for _ in range(tries)
+        )
 
 
 def _outcome(traced: Traced, program: Path, how: str, *, traces: bool) -> tuple[int, list[str]]:
