@@ -34,7 +34,8 @@ enum { SECOND_ROUND = 16, GROWTH = 8 };
 
 static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {
     plan->first_trial = iteration;
-    plan->next_announcement = iteration + OFFBEAT_PARTITIONED_TRIALS;
+    plan->trials = iteration == 1 ? OFFBEAT_PARTITIONED_FIRST_TRIALS : OFFBEAT_PARTITIONED_TRIALS;
+    plan->next_announcement = iteration + plan->trials;
     plan->announced = 0;
 }
 
@@ -48,39 +49,43 @@ void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partition
     begin_round(plan, 1);
 }
 
-/* The power of two that is nearest to n^(k/3), in the logarithm: 2^e for the largest e with
- * 2^(e - 1/2) <= n^(k/3). */
+/* The power of two that is nearest to n^(k/5), in the logarithm: 2^e for the largest e with
+ * 2^(e - 1/2) <= n^(k/5), which is 2^(10 e - 5) <= n^(2 k). */
 static int nearest_power(int n, int k) {
-    const int64_t square = (int64_t)n * n, bound = k == 1 ? square : square * square;
+    double power = 1, bound = 32; /* 2^(10 (e + 1) - 5) */
     int e = 0;
-    while ((int64_t)1 << (6 * e + 3) <= bound)
+    for (int i = 0; i < 2 * k; i++)
+        power *= n;
+    for (; bound <= power; bound *= 1024)
         e++;
     return 1 << e;
 }
 
-/* Candidate i of 1, n^(1/3), n^(2/3), n: evenly spaced in the logarithm. They are powers of two because
+/* Candidate i of 1, n^(1/5), ..., n^(4/5), n: evenly spaced in the logarithm. They are powers of two because
  * the numbers of partitions and the sizes at which libraries change their protocol usually are: messages then
  * often have the largest size of a protocol. */
 static int candidate(int partitions, int index) {
     const int most = most_messages(partitions);
-    const int candidates[OFFBEAT_PARTITIONED_CANDIDATES] = {1, nearest_power(most, 1), nearest_power(most, 2),
-                                                            most};
-    return candidates[index];
+    return index == OFFBEAT_PARTITIONED_CANDIDATES - 1 ? most : nearest_power(most, index);
 }
 
-/* Up and down again: the two trials of a candidate differ only by noise and by what the clocks drifted. */
-static int candidate_of_trial(int trial) {
-    return trial < OFFBEAT_PARTITIONED_CANDIDATES ? trial : OFFBEAT_PARTITIONED_TRIALS - 1 - trial;
+/* The candidate of each trial. Up and down again: the two trials of a candidate differ only by noise and by
+ * what the clocks drifted. In the first round, the largest candidate is tried first: the first use of its
+ * many messages takes longer than usual. */
+static int candidate_of_trial(const offbeat_partitioned_plan *plan, int trial) {
+    static const int all_twice[OFFBEAT_PARTITIONED_TRIALS] = {0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0};
+    static const int first[OFFBEAT_PARTITIONED_FIRST_TRIALS] = {5, 0, 1, 2, 3, 4, 0, 5};
+    return plan->trials == OFFBEAT_PARTITIONED_TRIALS ? all_twice[trial] : first[trial];
 }
 
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
     const int64_t trial = iteration - plan->first_trial;
-    return plan->is_learned && trial >= 0 && trial < OFFBEAT_PARTITIONED_TRIALS ? (int)trial : -1;
+    return plan->is_learned && trial >= 0 && trial < plan->trials ? (int)trial : -1;
 }
 
 int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int64_t iteration) {
     int trial = offbeat_partitioned_plan_trial(plan, iteration);
-    return trial < 0 ? plan->messages : candidate(plan->partitions, candidate_of_trial(trial));
+    return trial < 0 ? plan->messages : candidate(plan->partitions, candidate_of_trial(plan, trial));
 }
 
 int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan) {
@@ -92,7 +97,7 @@ int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int
 }
 
 int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    return plan->is_learned && iteration >= plan->first_trial + OFFBEAT_PARTITIONED_TRIALS;
+    return plan->is_learned && iteration >= plan->first_trial + plan->trials;
 }
 
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided) {
@@ -109,102 +114,119 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
     plan->announced++;
 }
 
-static int second_trial(int candidate) {
-    return OFFBEAT_PARTITIONED_TRIALS - 1 - candidate;
+/* The later trial of the same candidate; -1: none. */
+static int second_trial(const offbeat_partitioned_plan *plan, int trial) {
+    int other = plan->trials - 1;
+    while (candidate_of_trial(plan, other) != candidate_of_trial(plan, trial))
+        other--;
+    return other > trial ? other : -1;
 }
 
-static double median(const double values[OFFBEAT_PARTITIONED_CANDIDATES]) {
-    enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
-    double sorted[N];
-    for (int i = 0; i < N; i++) {
+static double median(const double values[], int count) {
+    double sorted[OFFBEAT_PARTITIONED_CANDIDATES];
+    for (int i = 0; i < count; i++) {
         int place = i;
         for (; place > 0 && sorted[place - 1] > values[i]; place--)
             sorted[place] = sorted[place - 1];
         sorted[place] = values[i];
     }
-    return (sorted[N / 2 - 1] + sorted[N / 2]) / 2;
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+static int64_t least(int64_t one, int64_t other) {
+    return one < other ? one : other;
+}
+
+static double duration_ns(const offbeat_partitioned_trial *trial) {
+    return (double)(trial->ready_ns - trial->started_ns);
 }
 
 /* Whether the sender's thread waits for something else than its own sending: the trials with the most
  * messages did not last longer by the time spent sending. Noise, by which two trials of a candidate differ,
- * must be less than that time. Sets how much longer than usual the shorter trial of each candidate lasted. */
-static int is_waiting(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                      double later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
+ * must be less than that time. Sets how much longer than usual the shortest trial of each candidate lasted.
+ */
+static int is_waiting(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
+                      int64_t later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
-    double shorter_ns[N], differ_ns[N];
-    for (int i = 0; i < N; i++) {
-        const offbeat_partitioned_trial *one = &trials[i], *other = &trials[second_trial(i)];
-        const double one_ns = (double)(one->ready_ns - one->started_ns);
-        const double other_ns = (double)(other->ready_ns - other->started_ns);
-        shorter_ns[i] = one_ns < other_ns ? one_ns : other_ns;
-        differ_ns[i] = fabs(one_ns - other_ns);
-    }
-    const double usual_ns = median(shorter_ns);
+    double shortest_ns[N], differ_ns[N];
+    int pairs = 0;
+    int64_t spent_ns = INT64_MAX; /* of the trials with the most messages */
     for (int i = 0; i < N; i++)
-        later_ns[i] = shorter_ns[i] > usual_ns ? shorter_ns[i] - usual_ns : 0;
-    const int64_t one_ns = trials[N - 1].spent_ns, other_ns = trials[second_trial(N - 1)].spent_ns;
-    const double spent_ns = (double)(one_ns < other_ns ? one_ns : other_ns);
-    return spent_ns > median(differ_ns) && spent_ns > 2 * later_ns[N - 1];
+        shortest_ns[i] = INFINITY;
+    for (int trial = 0; trial < plan->trials; trial++) {
+        const int i = candidate_of_trial(plan, trial), other = second_trial(plan, trial);
+        const double lasted_ns = duration_ns(&trials[trial]);
+        shortest_ns[i] = lasted_ns < shortest_ns[i] ? lasted_ns : shortest_ns[i];
+        if (other >= 0)
+            differ_ns[pairs++] = fabs(lasted_ns - duration_ns(&trials[other]));
+        if (i == N - 1)
+            spent_ns = least(spent_ns, trials[trial].spent_ns);
+    }
+    const double usual_ns = median(shortest_ns, N);
+    for (int i = 0; i < N; i++)
+        later_ns[i] = shortest_ns[i] > usual_ns ? (int64_t)(shortest_ns[i] - usual_ns) : 0;
+    return (double)spent_ns > median(differ_ns, pairs) && spent_ns > 2 * later_ns[N - 1];
 }
 
 /* With the offset and the drift of the clocks. */
-static void costs_of_trials(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                            const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS],
-                            int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
-    double later_ns[OFFBEAT_PARTITIONED_CANDIDATES];
-    const int waits = is_waiting(trials, later_ns);
-    for (int trial = 0; trial < OFFBEAT_PARTITIONED_TRIALS; trial++) {
-        const int64_t late_ns = (int64_t)later_ns[candidate_of_trial(trial)];
+static void costs_of_trials(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
+                            const int64_t arrived_ns[], int64_t costs_ns[]) {
+    int64_t later_ns[OFFBEAT_PARTITIONED_CANDIDATES];
+    const int waits = is_waiting(plan, trials, later_ns);
+    for (int trial = 0; trial < plan->trials; trial++) {
         const int64_t spent_ns = trials[trial].spent_ns;
-        const int64_t delay_ns = waits && late_ns < spent_ns ? late_ns : spent_ns;
+        const int64_t delay_ns =
+            waits ? least(later_ns[candidate_of_trial(plan, trial)], spent_ns) : spent_ns;
         costs_ns[trial] = arrived_ns[trial] - trials[trial].ready_ns + delay_ns;
     }
 }
 
-/* The drift of the clocks in ns per s: the median over the candidates of the slope between their two trials,
- * so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100 ppm, and
- * the slopes differ less from a drift than half of it. */
-static int64_t drift_ppb(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                         const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS]) {
+/* The drift of the clocks in ns per s: the median of the slopes between the two trials of each candidate that
+ * has two, so that a single disturbed trial does not decide. Noise is no drift: clocks drift by at most 100
+ * ppm, and the slopes differ less from a drift than half of it. */
+static int64_t drift_ppb(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
+                         const int64_t costs_ns[]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES, MOST_PPB = 100000 };
     double slopes[N], deviations[N];
-    for (int i = 0; i < N; i++) {
-        const int64_t apart_ns = trials[second_trial(i)].ready_ns - trials[i].ready_ns;
-        const double change_ns = (double)(costs_ns[second_trial(i)] - costs_ns[i]);
-        slopes[i] = apart_ns > 0 ? 1e9 * change_ns / (double)apart_ns : 0;
+    int pairs = 0;
+    for (int trial = 0; trial < plan->trials; trial++) {
+        const int other = second_trial(plan, trial);
+        if (other < 0)
+            continue;
+        const int64_t apart_ns = trials[other].ready_ns - trials[trial].ready_ns;
+        const double change_ns = (double)(costs_ns[other] - costs_ns[trial]);
+        slopes[pairs++] = apart_ns > 0 ? 1e9 * change_ns / (double)apart_ns : 0;
     }
-    const double slope = median(slopes);
-    for (int i = 0; i < N; i++)
+    const double slope = median(slopes, pairs);
+    for (int i = 0; i < pairs; i++)
         deviations[i] = fabs(slopes[i] - slope);
-    if (fabs(slope) <= 2 * median(deviations))
+    if (fabs(slope) <= 2 * median(deviations, pairs))
         return 0;
     return (int64_t)(slope < -MOST_PPB ? -MOST_PPB : slope > MOST_PPB ? MOST_PPB : slope);
 }
 
-/* The costs of the candidates without drift: the smaller one of two trials, as the larger one holds more of
+/* The costs of the candidates without drift: the smallest one of their trials, as larger ones hold more of
  * the system's noise. */
-static void least_costs(const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                        const int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS],
-                        int64_t least_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
-    const double drift = (double)drift_ppb(trials, costs_ns) / 1e9;
-    for (int trial = 0; trial < OFFBEAT_PARTITIONED_TRIALS; trial++) {
-        const int i = candidate_of_trial(trial);
-        int64_t cost_ns =
-            costs_ns[trial] - (int64_t)(drift * (double)(trials[trial].ready_ns - trials[0].ready_ns));
-        if (trial == i || cost_ns < least_ns[i])
-            least_ns[i] = cost_ns;
+static void least_costs(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
+                        const int64_t costs_ns[], int64_t least_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    const double drift = (double)drift_ppb(plan, trials, costs_ns) / 1e9;
+    for (int i = 0; i < OFFBEAT_PARTITIONED_CANDIDATES; i++)
+        least_ns[i] = INT64_MAX;
+    for (int trial = 0; trial < plan->trials; trial++) {
+        const int i = candidate_of_trial(plan, trial);
+        const double elapsed_ns = (double)(trials[trial].ready_ns - trials[0].ready_ns);
+        least_ns[i] = least(least_ns[i], costs_ns[trial] - (int64_t)(drift * elapsed_ns));
     }
 }
 
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
-                                    const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                                    const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS]) {
+                                    const offbeat_partitioned_trial trials[], const int64_t arrived_ns[]) {
     int64_t costs_ns[OFFBEAT_PARTITIONED_TRIALS], of_ns[OFFBEAT_PARTITIONED_CANDIDATES];
-    costs_of_trials(trials, arrived_ns, costs_ns);
-    least_costs(trials, costs_ns, of_ns);
+    costs_of_trials(plan, trials, arrived_ns, costs_ns);
+    least_costs(plan, trials, costs_ns, of_ns);
     int64_t least_ns = of_ns[0], largest_ns = of_ns[0];
     for (int i = 1; i < OFFBEAT_PARTITIONED_CANDIDATES; i++) {
-        least_ns = of_ns[i] < least_ns ? of_ns[i] : least_ns;
+        least_ns = least(least_ns, of_ns[i]);
         largest_ns = of_ns[i] > largest_ns ? of_ns[i] : largest_ns;
     }
     int64_t tie_ns = (largest_ns - least_ns) / 128;

@@ -13,8 +13,14 @@
 
 enum { OFFBEAT_PARTITIONED_MOST_MESSAGES = 1024 };
 
-/** Candidates for the learned number of messages, and iterations that try them: each twice. */
-enum { OFFBEAT_PARTITIONED_CANDIDATES = 4, OFFBEAT_PARTITIONED_TRIALS = 8 };
+/** Candidates for the learned number of messages, and the iterations of a round that try each of them twice.
+ * The first round is shorter, so that it ends before iteration 10: it tries only the smallest and the largest
+ * candidate twice. */
+enum {
+    OFFBEAT_PARTITIONED_CANDIDATES = 6,
+    OFFBEAT_PARTITIONED_TRIALS = 12,
+    OFFBEAT_PARTITIONED_FIRST_TRIALS = 8
+};
 
 /** The first partition of a message; for message == messages, the number of partitions. */
 int offbeat_partitioned_first_partition(int partitions, int messages, int message);
@@ -32,6 +38,7 @@ typedef struct offbeat_partitioned_plan {
     int messages; /**< per iteration, but for trials */
     int is_learned;
     int64_t first_trial;       /**< the iteration of the first trial in the current or next round */
+    int trials;                /**< of that round */
     int64_t next_announcement; /**< the iteration that carries the next announcement */
     int64_t announced;         /**< announcements of this round so far */
 } offbeat_partitioned_plan;
@@ -45,7 +52,7 @@ int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int6
 /** The largest number of messages that an iteration can have. */
 int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan);
 
-/** The index 0 to OFFBEAT_PARTITIONED_TRIALS - 1 of a trial; -1 for other iterations. */
+/** The index 0 to plan->trials - 1 of a trial in its round; -1 for other iterations. */
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration);
 
 /** Whether an iteration carries an announcement of the number of messages of the following iterations. */
@@ -59,7 +66,8 @@ int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_
  * program can differ from later ones, and a program can change. */
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided);
 
-/** One trial, on the sender's clock. */
+/** One trial, on the sender's clock. Arrays of trials have plan->trials elements, at most
+ * OFFBEAT_PARTITIONED_TRIALS. */
 typedef struct offbeat_partitioned_trial {
     int64_t started_ns; /**< the start of the iteration */
     int64_t ready_ns;   /**< the last partition was ready */
@@ -67,8 +75,8 @@ typedef struct offbeat_partitioned_trial {
 } offbeat_partitioned_trial;
 
 /**
- * The number of messages with the smallest cost over the trials. Of costs that differ by at most 1/128
- * of their range, the one of the fewest messages.
+ * The number of messages with the smallest cost over the trials of the current round. Of costs that differ by
+ * at most 1/128 of their range, the one of the fewest messages.
  *
  * The cost is the time from the last ready partition until all data arrived, and by how much the sending of
  * earlier messages delayed that partition. A thread that computes its partitions one after the other is
@@ -79,11 +87,10 @@ typedef struct offbeat_partitioned_trial {
  * to compute.
  *
  * An offset between the two clocks changes nothing; neither does a constant drift of up to 100 ppm, which is
- * estimated from the two trials of each number of messages, where these agree about the drift.
+ * estimated from the pairs of trials of the same number of messages, where these agree about the drift.
  * @param arrived_ns when all data of each trial had arrived, on the receiver's clock
  */
 int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
-                                    const offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS],
-                                    const int64_t arrived_ns[OFFBEAT_PARTITIONED_TRIALS]);
+                                    const offbeat_partitioned_trial trials[], const int64_t arrived_ns[]);
 
 #endif

@@ -177,7 +177,7 @@ static void note_arrival_time(offbeat_partitioned_request *receive) {
         offbeat_partitioned_plan_trial(&receive->plan, (int64_t)offbeat_partitioned_stamp(receive) - 1);
     if (trial >= 0)
         receive->times_ns[trial] = offbeat_partitioned_now_ns();
-    if (trial != OFFBEAT_PARTITIONED_TRIALS - 1)
+    if (trial != receive->plan.trials - 1)
         return;
     offbeat_partitioned_note_failure(receive, report(receive));
 }
