@@ -145,7 +145,9 @@ static int mark_several(const char *function, offbeat_partitioned_request *reque
     }
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
-        if (offbeat_partitioned_send_mark(request, partition))
+        const offbeat_partitioned_mark mark = offbeat_partitioned_send_try_mark(request, partition);
+        if (mark == OFFBEAT_PARTITIONED_MARKED ||
+            offbeat_partitioned_send_finish_mark(request, partition, mark))
             continue;
         while (++i < length)
             offbeat_partitioned_send_unclaim(request, partition_at(partitions, low, i));
@@ -154,12 +156,23 @@ static int mark_several(const char *function, offbeat_partitioned_request *reque
     return MPI_SUCCESS;
 }
 
+/* Neither inlined nor a call in the middle of offbeat_pready: otherwise each mark would save registers. */
+static __attribute__((noinline)) int finish_ready(offbeat_partitioned_request *request, int partition,
+                                                  offbeat_partitioned_mark mark) {
+    return offbeat_partitioned_send_finish_mark(request, partition, mark)
+               ? MPI_SUCCESS
+               : fail_marked("offbeat_pready", request, partition);
+}
+
+static __attribute__((noinline)) int refuse_ready(const offbeat_partitioned_request *request, int partition) {
+    return check_ready("offbeat_pready", request, partition);
+}
+
 int offbeat_pready(int partition, offbeat_prequest request) {
-    const char *function = "offbeat_pready";
     if (!can_mark(request, partition))
-        return check_ready(function, request, partition);
-    return offbeat_partitioned_send_mark(request, partition) ? MPI_SUCCESS
-                                                             : fail_marked(function, request, partition);
+        return refuse_ready(request, partition);
+    const offbeat_partitioned_mark mark = offbeat_partitioned_send_try_mark(request, partition);
+    return mark == OFFBEAT_PARTITIONED_MARKED ? MPI_SUCCESS : finish_ready(request, partition, mark);
 }
 
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {

@@ -264,7 +264,7 @@ static uint64_t set_ready(offbeat_partitioned_request *send, int partition) {
     return before;
 }
 
-int offbeat_partitioned_send_mark_any(offbeat_partitioned_request *send, int partition) {
+static int mark_any(offbeat_partitioned_request *send, int partition) {
     const int message = send->first_of[partition], word = partition / OFFBEAT_PARTITIONED_WORD_BITS;
     const uint64_t bit = offbeat_partitioned_bit(partition), in_one_word = send->message[message].bits;
     const uint64_t all =
@@ -281,6 +281,15 @@ int offbeat_partitioned_send_mark_any(offbeat_partitioned_request *send, int par
     if (in_one_word || offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
         offbeat_partitioned_send_message(send, message);
     return 1;
+}
+
+int offbeat_partitioned_send_finish_mark(offbeat_partitioned_request *send, int partition,
+                                         offbeat_partitioned_mark mark) {
+    if (mark == OFFBEAT_PARTITIONED_UNMARKED)
+        return mark_any(send, partition);
+    if (mark == OFFBEAT_PARTITIONED_COMPLETED)
+        offbeat_partitioned_send_message(send, send->first_of[partition]);
+    return mark != OFFBEAT_PARTITIONED_MARKED_BEFORE;
 }
 
 /* A call for several partitions first claims them all. This detects every wrong partition before one of them

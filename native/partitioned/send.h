@@ -25,27 +25,36 @@ void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int par
 /** Sends a message whose partitions are all ready. */
 void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message);
 
-/** offbeat_partitioned_send_mark for any message and any thread. */
-int offbeat_partitioned_send_mark_any(offbeat_partitioned_request *send, int partition);
+/** What marking a partition leaves to be done. */
+typedef enum offbeat_partitioned_mark {
+    OFFBEAT_PARTITIONED_MARKED,        /**< nothing */
+    OFFBEAT_PARTITIONED_MARKED_BEFORE, /**< the mark is wrong: the partition had one in this iteration */
+    OFFBEAT_PARTITIONED_COMPLETED,     /**< its message must be sent */
+    OFFBEAT_PARTITIONED_UNMARKED /**< the mark: it needs an atomic update, or the message has several words */
+} offbeat_partitioned_mark;
 
-/** Marks a partition, and sends the message that it completes. One update of a word shows a second mark and
- * counts the partition. @return 0 if it was marked before in this iteration */
-static inline int offbeat_partitioned_send_mark(offbeat_partitioned_request *send, int partition) {
-    const int message = send->first_of[partition];
-    const uint64_t bit = offbeat_partitioned_bit(partition), all = send->message[message].bits;
+/** Marks a partition in few instructions if that is possible. One update of a word shows a second mark and
+ * counts the partition. Calls no function, so that a caller which does not either saves no register. */
+static inline offbeat_partitioned_mark offbeat_partitioned_send_try_mark(offbeat_partitioned_request *send,
+                                                                         int partition) {
+    const uint64_t bit = offbeat_partitioned_bit(partition),
+                   all = send->message[send->first_of[partition]].bits;
     if (all == 0 || (send->is_threaded && !offbeat_partitioned_owner_enter(&send->owner)))
-        return offbeat_partitioned_send_mark_any(send, partition);
+        return OFFBEAT_PARTITIONED_UNMARKED;
     const uint64_t before =
         offbeat_partitioned_set_bits(&send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, 0);
     /* Until the owner leaves, no other thread can mark a partition, and so complete and free the request. */
     if (send->is_threaded)
         offbeat_partitioned_owner_leave(&send->owner);
     if (before & bit)
-        return 0;
-    if (((before | bit) & all) == all)
-        offbeat_partitioned_send_message(send, message);
-    return 1;
+        return OFFBEAT_PARTITIONED_MARKED_BEFORE;
+    return ((before | bit) & all) == all ? OFFBEAT_PARTITIONED_COMPLETED : OFFBEAT_PARTITIONED_MARKED;
 }
+
+/** Does what offbeat_partitioned_send_try_mark has left. @return 0 if the partition was marked before in this
+ * iteration */
+int offbeat_partitioned_send_finish_mark(offbeat_partitioned_request *send, int partition,
+                                         offbeat_partitioned_mark mark);
 
 /** Tests the messages of the current iteration and the receiver's answer. The caller entered the request. */
 void offbeat_partitioned_send_progress(offbeat_partitioned_request *send);
