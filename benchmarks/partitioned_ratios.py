@@ -31,7 +31,7 @@ SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" f
 KIB, MIB = 1 << 10, 1 << 20
 COMPARED = ("single", "many", "offbeat", "library")
 FIXED = tuple(f"offbeat:{messages}" for messages in (1, 2, 3, 4, 6, 8, 12, 16, 32))
-"""Learning tries 1, 4, 8 and 32 of these."""
+"""Learning tries the powers of two among these."""
 
 EARLY_BIRD = "≥ 3.6*"
 

@@ -123,7 +123,7 @@ static int second_trial(const offbeat_partitioned_plan *plan, int trial) {
 }
 
 static double median(const double values[], int count) {
-    double sorted[OFFBEAT_PARTITIONED_CANDIDATES];
+    double sorted[OFFBEAT_PARTITIONED_CANDIDATES] = {0};
     for (int i = 0; i < count; i++) {
         int place = i;
         for (; place > 0 && sorted[place - 1] > values[i]; place--)
@@ -148,7 +148,7 @@ static double duration_ns(const offbeat_partitioned_trial *trial) {
 static int is_waiting(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
                       int64_t later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
-    double shortest_ns[N], differ_ns[N];
+    double shortest_ns[N], differ_ns[N] = {0};
     int pairs = 0;
     int64_t spent_ns = INT64_MAX; /* of the trials with the most messages */
     for (int i = 0; i < N; i++)
@@ -187,7 +187,7 @@ static void costs_of_trials(const offbeat_partitioned_plan *plan, const offbeat_
 static int64_t drift_ppb(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
                          const int64_t costs_ns[]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES, MOST_PPB = 100000 };
-    double slopes[N], deviations[N];
+    double slopes[N] = {0}, deviations[N] = {0};
     int pairs = 0;
     for (int trial = 0; trial < plan->trials; trial++) {
         const int other = second_trial(plan, trial);

@@ -25,7 +25,7 @@
  *
  *   - `offbeat_messages`, `OFFBEAT_PARTITIONED_MESSAGES`: a number of messages, 1 to the number of
  *     partitions (larger numbers mean: one message a partition; at most 1024 messages), or `learned`:
- *     four numbers are tried in iterations 1 to 8, and the best is used from iteration 10 or later on: that
+ *     six numbers are tried in iterations 1 to 8, and the best is used from iteration 10 or later on: that
  *     with the shortest time from the last ready partition to the last arrival, plus the time by which
  *     sending earlier messages delayed that partition. Further trials begin in iterations 16, 128, 1024, ...
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
