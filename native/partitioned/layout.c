@@ -56,8 +56,10 @@ static int nearest_power(int n, int k) {
     int e = 0;
     for (int i = 0; i < 2 * k; i++)
         power *= n;
-    for (; bound <= power; bound *= 1024)
+    while (bound <= power) {
+        bound *= 1024;
         e++;
+    }
     return 1 << e;
 }
 
