@@ -139,12 +139,18 @@ def test_a_killed_trial_loses_no_run_and_repeats_none(world: World, number: sign
 
 
 def _is_app(link: Path, folder: Path) -> bool:
-    """Whether a process is a program that was started in a folder and still runs."""
+    """Whether a process is a program that was started in a folder and still runs.
+
+    A fatal signal that the kernel has sent is a SIGKILL until the process handles it.
+    """
     try:
         words = (link.parent / "cmdline").read_bytes()
-        return link.readlink() == folder and b"./app" in words
+        status = (link.parent / "status").read_text(encoding="utf-8")
+        is_here = link.readlink() == folder and b"./app" in words
     except OSError:
         return False
+    waiting = [int(mask, 16) for mask in re.findall(r"^(?:SigPnd|ShdPnd):\t(\w+)$", status, re.MULTILINE)]
+    return is_here and not any(mask >> signal.SIGKILL - 1 & 1 for mask in waiting)
 
 
 def test_a_failed_run_ends_the_trial_with_its_status_and_output(world: World) -> None:
