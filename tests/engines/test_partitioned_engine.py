@@ -13,6 +13,7 @@ import real_studies
 from msgspec.structs import replace
 
 from offbeat.engines.mpi import wrong_bytes
+from offbeat.engines.partitioned import LEARNING_ITERATIONS
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.protocol import PartitionedMeasured
@@ -85,6 +86,15 @@ def test_wrong_bytes_are_a_reason_to_stop() -> None:
     answer = PartitionedMeasured(tried=5, valid=5, wrong=0)
     assert wrong_bytes(answer) == ""
     assert wrong_bytes(msgspec.structs.replace(answer, wrong=7)) == "7 bytes were wrong in 5 messages"
+
+
+def test_no_measured_repetition_of_learned_aggregation_is_a_trial() -> None:
+    folder = Path(__file__).parents[2] / "native/partitioned"
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in ("layout.c", "layout.h"))
+    second, growth = map(int, re.findall(r"SECOND_ROUND = (\d+), GROWTH = (\d+)", text)[0])
+    trials = int(re.findall(r"OFFBEAT_PARTITIONED_TRIALS = (\d+)", text)[0])
+    announced = second + trials
+    assert announced < LEARNING_ITERATIONS < second * growth
 
 
 @pytest.mark.slow
