@@ -63,6 +63,26 @@ def test_a_table_too_wide_for_the_terminal_is_grouped():
     assert "32 KiB Lin = L-Sync Pair unknown – – +99% –" in words(text)
 
 
+def test_messages_that_differ_only_in_their_partitions_are_distinguished_at_any_width():
+    message = {"collective": "partitioned_send", "op": "", "datatype": "", "p": 2}
+    rows = [
+        case(name, "no_delay", seconds, bytes=size, partitions=partitions, **message)
+        for size in (8, 64)
+        for partitions in (4, 8)
+        for name, seconds in (("single", 1.0), ("many", 2.0))
+    ]
+    selection = select(results(rows))
+    lines = [words(line) for line in printed(selection, width=160).splitlines()]
+    expected = [(partitions, size) for size in (8, 64) for partitions in (4, 8)]
+    assert [line.split(" B ")[0] for line in lines if line.startswith("partitioned_send ")] == [
+        f"partitioned_send {partitions} partitions, 1 thread 2 {size}" for partitions, size in expected
+    ]
+    headings = [
+        line for line in printed(selection, width=70).splitlines() if line.startswith("partitioned_send of")
+    ]
+    assert headings == [f"partitioned_send of {n} partitions, 1 thread, p=2" for n in (4, 8)]
+
+
 def test_configurations_that_differ_only_in_operation_or_library_are_distinguished():
     rows = [case("a", "no_delay", 1.0, op=op, library=lib) for op in ("sum", "max") for lib in ("X 1", "Y 2")]
     lines = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -105,7 +103,10 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
     if single.natural_width <= console.width:
         return [Text(), single]
     parts: list[RenderableType] = []
-    for heading, group in groupby(selection.choices, lambda choice: _heading(leads[choice.configuration])):
+    groups: dict[str, list[Choice]] = {}
+    for choice in selection.choices:
+        groups.setdefault(_heading(leads[choice.configuration]), []).append(choice)
+    for heading, group in groups.items():
         table = _table([], within)
         for choice in group:
             table.add_row(*_columns(choice))
@@ -114,9 +115,9 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
 
 
 def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str, str]]:
-    """The texts of :data:`LEAD`; the library and what is reduced only where they vary."""
+    """The texts of :data:`LEAD`; the library, and what is reduced or divided, only where they vary."""
     libraries = len({configuration.library for configuration in configurations}) > 1
-    sizes = {replace(configuration, op="", datatype="", root=0) for configuration in configurations}
+    sizes = {replace(one, op="", datatype="", root=0, partitions=1, threads=1) for one in configurations}
     operations = len(sizes) < len(configurations)
     return {
         configuration: {
