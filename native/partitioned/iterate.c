@@ -156,7 +156,8 @@ static int mark_several(const char *function, offbeat_partitioned_request *reque
     return MPI_SUCCESS;
 }
 
-/* Neither inlined nor a call in the middle of offbeat_pready: otherwise each mark would save registers. */
+/* offbeat_pready ends with a call of one of these two functions, or with none. If they were inlined, it would
+ * save registers for every mark. */
 static __attribute__((noinline)) int finish_ready(offbeat_partitioned_request *request, int partition,
                                                   offbeat_partitioned_mark mark) {
     return offbeat_partitioned_send_finish_mark(request, partition, mark)

@@ -30,7 +30,7 @@ typedef enum offbeat_partitioned_mark {
     OFFBEAT_PARTITIONED_MARKED,        /**< nothing */
     OFFBEAT_PARTITIONED_MARKED_BEFORE, /**< the mark is wrong: the partition had one in this iteration */
     OFFBEAT_PARTITIONED_COMPLETED,     /**< its message must be sent */
-    OFFBEAT_PARTITIONED_UNMARKED /**< the mark: it needs an atomic update, or the message has several words */
+    OFFBEAT_PARTITIONED_UNMARKED       /**< the mark itself, which takes more instructions here */
 } offbeat_partitioned_mark;
 
 /** Marks a partition in few instructions if that is possible. One update of a word shows a second mark and
