@@ -16,7 +16,7 @@ from offbeat.study.algorithm import LEARNED, OWN
 
 SINGLE = "single"
 
-DEFAULT_MESSAGE_BYTES, MOST_MESSAGES = 2**20, 1024
+DEFAULT_MESSAGE_BYTES, MOST_MESSAGES, CANDIDATES = 2**20, 1024, 6
 """As in ``native/partitioned/settings.c`` and ``layout.h``."""
 
 
@@ -65,7 +65,8 @@ def message_counts(approach: str, partitions: int, total_bytes: int, setting: in
         default = messages_of_bytes(partitions, total_bytes, DEFAULT_MESSAGE_BYTES)
         return [max(1, min(setting or default, most))]
     if approach == LEARNED:
-        return sorted({1, *(2 ** round(np.log2(max(most, 1)) * k / 3) for k in (1, 2)), most})
+        octaves = np.log2(max(most, 1)) / (CANDIDATES - 1)
+        return sorted({*(2 ** round(octaves * place) for place in range(CANDIDATES - 1)), most})
     return [partitions]
 
 
