@@ -31,8 +31,8 @@ Each is printed for recommendations from results (model and correction by nearby
 file (model alone, fitted to four of five parts), beside always sending in the same way. For both, a line says
 how many of the measured gains of all ways over a single message are inside their predicted 95% intervals, and
 another one gives the mean logarithm of the density that was predicted at the logarithm of a measured time
-(the higher, the more probable the measured times), by which the length scales in
-``offbeat.partitioned.recommendation`` were chosen.
+(the higher, the more probable the measured times). The length scales in
+``offbeat.partitioned.recommendation`` were chosen by this mean and by the strict share.
 
 The last two lines show what the noise allows. Both are strict shares by the times of one half of each case's
 blocks: of the recommended way, and of the way that was fastest in the other half of the blocks. The latter is
