@@ -103,7 +103,8 @@ def test_learning_tries_the_numbers_of_the_native_library() -> None:
     assert len(rows) > 10
     for row in rows:
         assert message_counts("offbeat_learned", row[-1], 2**22) == sorted(set(row))
-    assert message_counts("offbeat_learned", 5000, 2**22)[-1] == 1024
+    at_most = message_counts("offbeat_learned", 1024, 2**22)  # the last row of the table
+    assert message_counts("offbeat_learned", 5000, 2**22) == at_most
 
 
 @pytest.mark.slow
