@@ -32,10 +32,16 @@ int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_byte
 /* The iteration in which the second round of trials begins, and the factor to that of each further round. */
 enum { SECOND_ROUND = 16, GROWTH = 8 };
 
+/* The iteration after the trials. */
+static int64_t end_of_round(const offbeat_partitioned_plan *plan) {
+    return plan->first_trial + (int64_t)plan->trials * plan->per_trial;
+}
+
 static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {
     plan->first_trial = iteration;
     plan->trials = iteration == 1 ? OFFBEAT_PARTITIONED_FIRST_TRIALS : OFFBEAT_PARTITIONED_TRIALS;
-    plan->next_announcement = iteration + plan->trials;
+    plan->per_trial = iteration == 1 ? 1 : 2;
+    plan->next_announcement = end_of_round(plan);
     plan->announced = 0;
 }
 
@@ -73,21 +79,31 @@ static int candidate(int partitions, int index) {
 
 /* The candidate of each trial. Up and down again: the two trials of a candidate differ only by noise and by
  * what the clocks drifted. In the first round, the largest candidate is tried first: the first use of its
- * many messages takes longer than usual. */
+ * many messages takes longer than usual. The two trials of the smallest candidate follow each other, and the
+ * other candidates differ little from the one before: so an iteration after another number of messages, which
+ * can take longer, misleads seldom. */
 static int candidate_of_trial(const offbeat_partitioned_plan *plan, int trial) {
     static const int all_twice[OFFBEAT_PARTITIONED_TRIALS] = {0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0};
-    static const int first[OFFBEAT_PARTITIONED_FIRST_TRIALS] = {5, 0, 1, 2, 3, 4, 0, 5};
+    static const int first[OFFBEAT_PARTITIONED_FIRST_TRIALS] = {5, 0, 0, 1, 2, 3, 4, 5};
     return plan->trials == OFFBEAT_PARTITIONED_TRIALS ? all_twice[trial] : first[trial];
 }
 
+/* Whether an iteration belongs to a trial, measured or not. */
+static int is_of_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
+    return plan->is_learned && iteration >= plan->first_trial && iteration < end_of_round(plan);
+}
+
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    const int64_t trial = iteration - plan->first_trial;
-    return plan->is_learned && trial >= 0 && trial < plan->trials ? (int)trial : -1;
+    const int64_t ended = iteration + 1 - plan->first_trial; /* iterations of the round up to this one */
+    const int is_measured = is_of_trial(plan, iteration) && ended % plan->per_trial == 0;
+    return is_measured ? (int)(ended / plan->per_trial) - 1 : -1;
 }
 
 int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    int trial = offbeat_partitioned_plan_trial(plan, iteration);
-    return trial < 0 ? plan->messages : candidate(plan->partitions, candidate_of_trial(plan, trial));
+    if (!is_of_trial(plan, iteration))
+        return plan->messages;
+    const int trial = (int)((iteration - plan->first_trial) / plan->per_trial);
+    return candidate(plan->partitions, candidate_of_trial(plan, trial));
 }
 
 int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan) {
@@ -99,7 +115,7 @@ int offbeat_partitioned_plan_announces(const offbeat_partitioned_plan *plan, int
 }
 
 int offbeat_partitioned_plan_awaits(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    return plan->is_learned && iteration >= plan->first_trial + plan->trials;
+    return plan->is_learned && iteration >= end_of_round(plan);
 }
 
 void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messages, int is_decided) {

@@ -13,9 +13,11 @@
 
 enum { OFFBEAT_PARTITIONED_MOST_MESSAGES = 1024 };
 
-/** Candidates for the learned number of messages, and the iterations of a round that try each of them twice.
- * The first round is shorter, so that it ends before iteration 10: it tries only the smallest and the largest
- * candidate twice. */
+/** Candidates for the learned number of messages, and the trials of a round, two of each candidate. A trial
+ * takes two iterations with the same number of messages, of which the second is measured: an iteration after
+ * one with another number of messages can take longer. The first round is shorter, so that it ends before
+ * iteration 10: each of its trials takes one iteration, and only the smallest and the largest candidate are
+ * tried twice. */
 enum {
     OFFBEAT_PARTITIONED_CANDIDATES = 6,
     OFFBEAT_PARTITIONED_TRIALS = 12,
@@ -39,6 +41,7 @@ typedef struct offbeat_partitioned_plan {
     int is_learned;
     int64_t first_trial;       /**< the iteration of the first trial in the current or next round */
     int trials;                /**< of that round */
+    int per_trial;             /**< iterations of each of these trials; the last one is measured */
     int64_t next_announcement; /**< the iteration that carries the next announcement */
     int64_t announced;         /**< announcements of this round so far */
 } offbeat_partitioned_plan;
@@ -52,7 +55,8 @@ int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int6
 /** The largest number of messages that an iteration can have. */
 int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan);
 
-/** The index 0 to plan->trials - 1 of a trial in its round; -1 for other iterations. */
+/** The index 0 to plan->trials - 1 of the trial of which an iteration is measured; -1 for other iterations.
+ */
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration);
 
 /** Whether an iteration carries an announcement of the number of messages of the following iterations. */

@@ -120,8 +120,8 @@ static void the_number_of_messages_can_be_chosen(void) {
         MPI_Info info;
         MPI_Info_create(&info);
         MPI_Info_set(info, values[i][0], values[i][1]);
-        int is_learned = strcmp(values[i][1], "learned") == 0; /* trials until iterations 8 and 27 */
-        any_numbers_of_partitions_can_match(info, is_learned ? 31 : 3);
+        int is_learned = strcmp(values[i][1], "learned") == 0; /* trials until iterations 8 and 39 */
+        any_numbers_of_partitions_can_match(info, is_learned ? 43 : 3);
         MPI_Info_free(&info);
     }
 }

@@ -93,7 +93,8 @@ def test_no_measured_repetition_of_learned_aggregation_is_a_trial() -> None:
     text = "".join((folder / name).read_text(encoding="utf-8") for name in ("layout.c", "layout.h"))
     second, growth = map(int, re.findall(r"SECOND_ROUND = (\d+), GROWTH = (\d+)", text)[0])
     trials = int(re.findall(r"OFFBEAT_PARTITIONED_TRIALS = (\d+)", text)[0])
-    announced = second + trials
+    per_trial = int(re.findall(r"per_trial = iteration == 1 \? 1 : (\d+)", text)[0])
+    announced = second + trials * per_trial
     assert announced < LEARNING_ITERATIONS < second * growth
 
 

@@ -26,8 +26,8 @@ from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, Algorithm, Verdi
 from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.cases import SENDER
 
-LEARNING_ITERATIONS = 30
-"""Iteration 28 announces the number of messages that was learned in the second round of trials
+LEARNING_ITERATIONS = 45
+"""Iteration 40 announces the number of messages that was learned in the second round of trials
 (``native/partitioned/layout.h``); the third round begins in iteration 128."""
 
 TRIED_MESSAGES = 5
