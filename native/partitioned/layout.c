@@ -159,31 +159,51 @@ static double duration_ns(const offbeat_partitioned_trial *trial) {
     return (double)(trial->ready_ns - trial->started_ns);
 }
 
-/* Whether the sender's thread waits for something else than its own sending: the trials with the most
- * messages did not last longer by the time spent sending. Noise, by which two trials of a candidate differ,
- * must be less than that time. Sets how much longer than usual the shortest trial of each candidate lasted.
- */
+/* The sum of the distances from the median. */
+static double scatter(const double values[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    const double middle = median(values, OFFBEAT_PARTITIONED_CANDIDATES);
+    double sum = 0;
+    for (int i = 0; i < OFFBEAT_PARTITIONED_CANDIDATES; i++)
+        sum += fabs(values[i] - middle);
+    return sum;
+}
+
+/* The duration of the shortest trial of each candidate, and what that trial spent on sending.
+ * @return the median difference in duration between two trials of the same candidate */
+static double shortest_trials(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
+                              double lasted_ns[OFFBEAT_PARTITIONED_CANDIDATES],
+                              double spent_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
+    double differ_ns[OFFBEAT_PARTITIONED_CANDIDATES] = {0};
+    int pairs = 0;
+    for (int i = 0; i < OFFBEAT_PARTITIONED_CANDIDATES; i++)
+        lasted_ns[i] = INFINITY;
+    for (int trial = 0; trial < plan->trials; trial++) {
+        const int i = candidate_of_trial(plan, trial), other = second_trial(plan, trial);
+        const double this_ns = duration_ns(&trials[trial]);
+        if (other >= 0)
+            differ_ns[pairs++] = fabs(this_ns - duration_ns(&trials[other]));
+        if (this_ns >= lasted_ns[i])
+            continue;
+        lasted_ns[i] = this_ns;
+        spent_ns[i] = (double)trials[trial].spent_ns;
+    }
+    return median(differ_ns, pairs);
+}
+
+/* Whether the sender's thread waits for something else than its own sending: the candidates' durations differ
+ * less than the durations without sending do. Noise, by which two trials of a candidate differ, must be less
+ * than the time spent with the most messages. Sets how much longer than usual each candidate lasted. */
 static int is_waiting(const offbeat_partitioned_plan *plan, const offbeat_partitioned_trial trials[],
                       int64_t later_ns[OFFBEAT_PARTITIONED_CANDIDATES]) {
     enum { N = OFFBEAT_PARTITIONED_CANDIDATES };
-    double shortest_ns[N], differ_ns[N] = {0};
-    int pairs = 0;
-    int64_t spent_ns = INT64_MAX; /* of the trials with the most messages */
-    for (int i = 0; i < N; i++)
-        shortest_ns[i] = INFINITY;
-    for (int trial = 0; trial < plan->trials; trial++) {
-        const int i = candidate_of_trial(plan, trial), other = second_trial(plan, trial);
-        const double lasted_ns = duration_ns(&trials[trial]);
-        shortest_ns[i] = lasted_ns < shortest_ns[i] ? lasted_ns : shortest_ns[i];
-        if (other >= 0)
-            differ_ns[pairs++] = fabs(lasted_ns - duration_ns(&trials[other]));
-        if (i == N - 1)
-            spent_ns = least(spent_ns, trials[trial].spent_ns);
+    double lasted_ns[N], spent_ns[N], without_ns[N];
+    const double noise_ns = shortest_trials(plan, trials, lasted_ns, spent_ns);
+    const double usual_ns = median(lasted_ns, N);
+    for (int i = 0; i < N; i++) {
+        without_ns[i] = lasted_ns[i] - spent_ns[i];
+        later_ns[i] = lasted_ns[i] > usual_ns ? (int64_t)(lasted_ns[i] - usual_ns) : 0;
     }
-    const double usual_ns = median(shortest_ns, N);
-    for (int i = 0; i < N; i++)
-        later_ns[i] = shortest_ns[i] > usual_ns ? (int64_t)(shortest_ns[i] - usual_ns) : 0;
-    return (double)spent_ns > median(differ_ns, pairs) && spent_ns > 2 * later_ns[N - 1];
+    return spent_ns[N - 1] > noise_ns && scatter(lasted_ns) < scatter(without_ns);
 }
 
 /* With the offset and the drift of the clocks. */

@@ -189,6 +189,15 @@ static int64_t by_sending(int messages) {
     return 5000 * (messages - 1);
 }
 
+/* As measured with Intel MPI for 4 MiB: each send but the last copies its part of the data. */
+static int64_t by_copying(int messages) {
+    return 180000 - 180000 / messages;
+}
+
+static int64_t of_last_copy(int messages) {
+    return messages == 1 ? 107000 : 180000 / messages;
+}
+
 static int64_t from_8_us(int messages) {
     return 8000 / messages;
 }
@@ -207,6 +216,16 @@ static void sending_counts_only_where_it_delays_the_last_partition(void) {
                             "Round %d: a waiting thread sends rarely, with %d ppm, trial %d disturbed.",
                             round, drift_ppm, disturbed);
             }
+}
+
+static void copies_delay_a_computing_thread_with_any_number_of_messages(void) {
+    const sender computing = {.cost_ns = of_last_copy, .spent_ns = by_copying, .late_ns = by_copying};
+    const sender waiting = {.cost_ns = of_last_copy, .spent_ns = by_copying, .late_ns = nothing};
+    for (int round = 0; round < 2; round++) {
+        const circumstances of = {.round = round, .disturbed = -1};
+        test_assert(learn_from(&computing, 16, of) == 1, "Round %d: a computing thread copies.", round);
+        test_assert(learn_from(&waiting, 16, of) == 16, "Round %d: a waiting thread does not copy.", round);
+    }
 }
 
 /* Where a delay cannot be seen, the thread is taken to compute. */
@@ -371,6 +390,7 @@ int main(void) {
     the_fastest_number_of_messages_is_learned();
     iterations_after_another_number_of_messages_do_not_mislead();
     sending_counts_only_where_it_delays_the_last_partition();
+    copies_delay_a_computing_thread_with_any_number_of_messages();
     noise_is_no_delay(0);
     noise_is_no_delay(1);
     announcements_have_growing_distances_until_the_decision();
