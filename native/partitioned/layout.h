@@ -86,9 +86,9 @@ typedef struct offbeat_partitioned_trial {
  * earlier messages delayed that partition. A thread that computes its partitions one after the other is
  * delayed by all the time that it spends sending. A thread that waits for something else is delayed by at
  * most the extra duration of the trials (relative to the median over the numbers of messages). A thread waits
- * if its trials with the most messages last longer by less than half of the time spent; where two trials of
- * the same number differ by more than that time in the median, this cannot be seen, and the thread is assumed
- * to compute.
+ * if the durations of its trials differ less, over the numbers of messages, than the durations without the
+ * time spent. Where two trials of the same number differ, in the median, by more than the time spent with the
+ * most messages, this cannot be seen, and the thread is assumed to compute.
  *
  * An offset between the two clocks changes nothing; neither does a constant drift of up to 100 ppm, which is
  * estimated from the pairs of trials of the same number of messages, where these agree about the drift.
