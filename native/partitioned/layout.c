@@ -79,31 +79,30 @@ static int candidate(int partitions, int index) {
 
 /* The candidate of each trial. Up and down again: the two trials of a candidate differ only by noise and by
  * what the clocks drifted. In the first round, the largest candidate is tried first: the first use of its
- * many messages takes longer than usual. The two trials of the smallest candidate follow each other, and the
- * other candidates differ little from the one before: so an iteration after another number of messages, which
- * can take longer, misleads seldom. */
+ * many messages takes longer than usual. An iteration after one with another number of messages can take
+ * longer, too. Therefore the two trials of the smallest candidate follow each other, and the other candidates
+ * are in ascending order. */
 static int candidate_of_trial(const offbeat_partitioned_plan *plan, int trial) {
     static const int all_twice[OFFBEAT_PARTITIONED_TRIALS] = {0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0};
     static const int first[OFFBEAT_PARTITIONED_FIRST_TRIALS] = {5, 0, 0, 1, 2, 3, 4, 5};
     return plan->trials == OFFBEAT_PARTITIONED_TRIALS ? all_twice[trial] : first[trial];
 }
 
-/* Whether an iteration belongs to a trial, measured or not. */
-static int is_of_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    return plan->is_learned && iteration >= plan->first_trial && iteration < end_of_round(plan);
+/* The index of the trial that an iteration belongs to, measured or not; -1: none. */
+static int trial_of(const offbeat_partitioned_plan *plan, int64_t iteration) {
+    const int is_of_trial =
+        plan->is_learned && iteration >= plan->first_trial && iteration < end_of_round(plan);
+    return is_of_trial ? (int)((iteration - plan->first_trial) / plan->per_trial) : -1;
 }
 
 int offbeat_partitioned_plan_trial(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    const int64_t ended = iteration + 1 - plan->first_trial; /* iterations of the round up to this one */
-    const int is_measured = is_of_trial(plan, iteration) && ended % plan->per_trial == 0;
-    return is_measured ? (int)(ended / plan->per_trial) - 1 : -1;
+    const int is_last = (iteration + 1 - plan->first_trial) % plan->per_trial == 0;
+    return is_last ? trial_of(plan, iteration) : -1;
 }
 
 int offbeat_partitioned_plan_messages(const offbeat_partitioned_plan *plan, int64_t iteration) {
-    if (!is_of_trial(plan, iteration))
-        return plan->messages;
-    const int trial = (int)((iteration - plan->first_trial) / plan->per_trial);
-    return candidate(plan->partitions, candidate_of_trial(plan, trial));
+    const int trial = trial_of(plan, iteration);
+    return trial < 0 ? plan->messages : candidate(plan->partitions, candidate_of_trial(plan, trial));
 }
 
 int offbeat_partitioned_plan_most(const offbeat_partitioned_plan *plan) {
