@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 import real_studies
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from offbeat.engines.mpi import wrong_bytes
-from offbeat.engines.partitioned import LEARNING_ITERATIONS
+from offbeat.engines.mpi import WARMUP_REPETITIONS, wrong_bytes
+from offbeat.engines.partitioned import LEARNING_ITERATIONS, WARMUP_S, unrecorded_iterations
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.protocol import PartitionedMeasured
@@ -96,6 +98,17 @@ def test_no_measured_repetition_of_learned_aggregation_is_a_trial() -> None:
     per_trial = int(re.findall(r"per_trial = iteration == 1 \? 1 : (\d+)", text)[0])
     announced = second + trials * per_trial
     assert announced < LEARNING_ITERATIONS < second * growth
+
+
+@given(st.floats(0, 1e12))
+def test_all_approaches_have_as_many_uncounted_iterations_unless_delays_are_long(skew_s: float) -> None:
+    learning, other = (unrecorded_iterations(skew_s, learns=learns) for learns in (True, False))
+    assert learning == LEARNING_ITERATIONS
+    if skew_s <= 5e-3:
+        assert other == learning
+    else:
+        assert WARMUP_REPETITIONS <= other <= learning
+        assert other == WARMUP_REPETITIONS or other * skew_s <= WARMUP_S
 
 
 @pytest.mark.slow

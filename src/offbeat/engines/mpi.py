@@ -179,7 +179,10 @@ class MpiEngine:
         spec = self._spec(algorithm, case)
         calls = len(delays_s) if case.skew_policy == REPLAY else 0
         for_block = block_rule(rule)
-        command = self._command(algorithm, case, delays_s, self._limits(algorithm, spec, delays_s, for_block))
+        limits = self._limits(algorithm, spec, delays_s, for_block)
+        command = self._command(algorithm, case, delays_s, limits)
+        unrecorded_s = limits["unrecorded"] * self._skew_s(delays_s)
+        timeout_s = self._hang_after_s + for_block.time_cap + unrecorded_s
 
         def batch(repetitions: int, attempts: int) -> str:
             nonlocal command
@@ -187,7 +190,7 @@ class MpiEngine:
             try:
                 driver = self.launches.get(spec)
                 self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
-                reply = driver.ask(command, timeout_s=self._hang_after_s + for_block.time_cap)
+                reply = driver.ask(command, timeout_s=timeout_s)
             except DriverLost as lost:
                 self.launches.drop()
                 self._require_launches(case)
@@ -197,7 +200,8 @@ class MpiEngine:
                 return str(refusal)
             answer = cast("Measured | PartitionedMeasured", reply)
             self.launches.check_samples(answer.tried, case.processes, case.partitions)
-            command = msgspec.structs.replace(command, unrecorded=self._unrecorded_later(algorithm))
+            unrecorded = self._unrecorded(algorithm, delays_s, is_first_batch=False)
+            command = msgspec.structs.replace(command, unrecorded=unrecorded)
             if isinstance(answer, PartitionedMeasured):
                 return wrong_bytes(answer)
             if calls:
@@ -235,7 +239,7 @@ class MpiEngine:
     ) -> Limits:
         """When a measurement of a block ends, and when a repetition is valid."""
         return {
-            "unrecorded": self._unrecorded(algorithm),
+            "unrecorded": self._unrecorded(algorithm, delays_s, is_first_batch=True),
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(spec, delays_s) * 1e9),
             "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
@@ -254,13 +258,11 @@ class MpiEngine:
         floor = OVERSUBSCRIBED_START_TOLERANCE_S if oversubscribed else START_TOLERANCE_S
         return max(floor, TOLERANCE_OF_SKEW * self._skew_s(delays_s))
 
-    def _unrecorded(self, algorithm: Algorithm) -> int:
-        """Uncounted repetitions before the first batch of a block."""
-        return WARMUP_REPETITIONS
-
-    def _unrecorded_later(self, algorithm: Algorithm) -> int:
-        """Uncounted repetitions before further batches: none, because these follow without a pause."""
-        return 0
+    def _unrecorded(
+        self, algorithm: Algorithm, delays_s: NDArray[np.float64], *, is_first_batch: bool
+    ) -> int:
+        """Uncounted repetitions before a batch: later batches of a block follow without a pause and need none."""
+        return WARMUP_REPETITIONS if is_first_batch else 0
 
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
         """The skew of a pattern, or the mean skew of a replay's calls."""

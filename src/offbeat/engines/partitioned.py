@@ -30,6 +30,9 @@ LEARNING_ITERATIONS = 45
 """Iteration 40 announces the number of messages that was learned in the second round of trials
 (``native/partitioned/layout.h``); the third round begins in iteration 128."""
 
+WARMUP_S = 0.25
+"""The longest time for the delays of uncounted repetitions in which nothing is learned."""
+
 TRIED_MESSAGES = 5
 """Messages by which an approach is tried before it is measured."""
 
@@ -38,6 +41,18 @@ MAX_STEPS = 64
 
 STEP_NS = 100_000
 """The time between two ready partitions in these messages, so that the library can send some early."""
+
+
+def unrecorded_iterations(skew_s: float, *, learns: bool) -> int:
+    """Uncounted iterations of new requests with a delay, before those that are measured.
+
+    All approaches have the same number: the first dozens of messages between two processes can take several
+    times as long as later ones, so that a library which learns would be compared with slower messages. Only
+    with long delays do approaches that do not learn have fewer.
+    """
+    if learns or skew_s * LEARNING_ITERATIONS <= WARMUP_S:
+        return LEARNING_ITERATIONS
+    return max(WARMUP_REPETITIONS, int(WARMUP_S / skew_s))
 
 
 class PartitionedEngine(MpiEngine):
@@ -139,14 +154,12 @@ class PartitionedEngine(MpiEngine):
             **limits,
         )
 
-    def _unrecorded(self, algorithm: Algorithm) -> int:
-        """Uncounted repetitions of every batch, as each batch creates new requests; a library that learns the
-        number of messages first tries several."""
+    def _unrecorded(
+        self, algorithm: Algorithm, delays_s: NDArray[np.float64], *, is_first_batch: bool
+    ) -> int:
+        """As each batch creates new requests, every batch begins with such repetitions."""
         learns = algorithm.name == LEARNED or algorithm.settings.get(OWN_SETTINGS["messages"]) == "learned"
-        return LEARNING_ITERATIONS if learns else WARMUP_REPETITIONS
-
-    def _unrecorded_later(self, algorithm: Algorithm) -> int:
-        return self._unrecorded(algorithm)
+        return unrecorded_iterations(self._skew_s(delays_s), learns=learns)
 
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:
         return float(delays_s.max())
