@@ -4,13 +4,17 @@
  * CLOCK_MONOTONIC is one clock. partitioned_ratios.py builds it with native/approaches, runs it and prints
  * ratios.
  *
- * Usage: partitioned_ratios REPETITIONS LEVEL. LEVEL is the thread level: `multiple`, or `serialized`, which
- * measures 1 KiB only. Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS TIMES_NS...": from the start
- * until all data arrived, less the delay of the last partition; the same with "first/APPROACH" and
- * "later/APPROACH" for the first iteration of new requests and their sixth; and "cost WHAT APPROACH
- * TIMES_NS..." for single calls; WHAT "shared" is "readies" after another thread has marked a partition.
- * Approaches are those of native/approaches; offbeat:K is offbeat's with the value K of
- * OFFBEAT_PARTITIONED_MESSAGES.
+ * Usage: partitioned_ratios REPETITIONS LEVEL TURN. LEVEL is the thread level: `multiple`, or `serialized`,
+ * which measures 1 KiB only. TURN is how many iterations an approach makes before the next one's turn, of
+ * which the last is measured: after 1, the other approaches have used their buffers in between; after 2, the
+ * same buffers were used just before, and only the comparisons in turns are measured. The sender fills its
+ * buffer before every iteration.
+ *
+ * Rank 1 prints lines "APPROACH BYTES PARTITIONS DELAY_NS TIMES_NS...": from the start until all data
+ * arrived, less the delay of the last partition; "N/APPROACH ..." for iteration N of new requests, the first
+ * of which is iteration 0; and "cost WHAT APPROACH TIMES_NS..." for single calls; WHAT "shared" is "readies"
+ * after another thread has marked a partition. Approaches are those of native/approaches; offbeat:K is
+ * offbeat's with the value K of OFFBEAT_PARTITIONED_MESSAGES.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "approaches/transfer.h"
@@ -22,11 +26,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG = 1000, WARM_UP = 12 };
+/* Approaches that take turns are measured after the second round of trials of learned aggregation, which ends
+ * with iteration 39. */
+enum { TAG = 1000, WARM_UP = 42, MOST_APPROACHES = 16 };
 
-static int rank, repetitions;
+static int rank, repetitions, turn;
 
 static const char *const compared[] = {"single", "many", "offbeat", "library", NULL};
+static const char *const all[] = {"single",     "many",       "offbeat",         "offbeat:1", "offbeat:2",
+                                  "offbeat:3",  "offbeat:4",  "offbeat:6",       "offbeat:8", "offbeat:12",
+                                  "offbeat:16", "offbeat:32", "offbeat:learned", "library",   NULL};
 
 /* A transfer by one approach. */
 typedef struct transfer {
@@ -96,17 +105,18 @@ static int64_t iterate(transfer *of, int iteration, int64_t delay_ns) {
     return rank == 0 ? began_ns : ended_ns;
 }
 
-/* Rank 1 prints the times of a transfer. */
-static void print_times(const char *prefix, const transfer *of, int64_t delay_ns, const int64_t *stamps) {
-    int64_t *began = malloc((size_t)repetitions * sizeof *began);
+/* Rank 1 prints the times of `count` iterations of a transfer. */
+static void print_times(const char *prefix, const transfer *of, int64_t delay_ns, const int64_t *stamps,
+                        int count) {
+    int64_t *began = malloc((size_t)count * sizeof *began);
     if (rank == 0)
-        MPI_Send(stamps, repetitions, MPI_INT64_T, 1, TAG, MPI_COMM_WORLD);
+        MPI_Send(stamps, count, MPI_INT64_T, 1, TAG, MPI_COMM_WORLD);
     else
-        MPI_Recv(began, repetitions, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(began, count, MPI_INT64_T, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) {
         printf("%s%s %d %d %lld", prefix, of->name, of->message.partitions * of->message.partition_bytes,
                of->message.partitions, (long long)delay_ns);
-        for (int i = 0; i < repetitions; i++)
+        for (int i = 0; i < count; i++)
             printf(" %lld", (long long)(stamps[i] - began[i] - delay_ns));
         printf("\n");
     }
@@ -115,48 +125,48 @@ static void print_times(const char *prefix, const transfer *of, int64_t delay_ns
 
 /* Approaches take turns; the first iterations of each are not counted. NULL ends the names. */
 static void compare(const char *const names[], int bytes, int partitions, int64_t delay_ns) {
-    enum { MOST = 16 };
-    transfer transfers[MOST];
-    int64_t *stamps = malloc(MOST * (size_t)repetitions * sizeof *stamps);
+    transfer transfers[MOST_APPROACHES];
+    int64_t *stamps = malloc(MOST_APPROACHES * (size_t)repetitions * sizeof *stamps);
     int count = 0;
     for (int i = 0; names[i] != NULL; i++)
         count += init(&transfers[count], names[i], bytes, partitions);
     for (int k = -WARM_UP; k < repetitions; k++)
         for (int i = 0; i < count; i++) {
-            int64_t stamp = iterate(&transfers[i], k, delay_ns);
+            int64_t stamp = 0;
+            for (int j = 0; j < turn; j++)
+                stamp = iterate(&transfers[i], k * turn + j, delay_ns);
             if (k >= 0)
                 stamps[i * repetitions + k] = stamp;
         }
     for (int i = 0; i < count; i++) {
-        print_times("", &transfers[i], delay_ns, &stamps[i * repetitions]);
+        print_times("", &transfers[i], delay_ns, &stamps[i * repetitions], repetitions);
         discard(&transfers[i]);
     }
     free(stamps);
 }
 
-/* The first iteration of new requests, and their sixth. */
-static void measure_first_iteration(const char *name, int bytes, int partitions) {
-    int64_t *first = malloc((size_t)repetitions * sizeof *first),
-            *later = malloc((size_t)repetitions * sizeof *later);
-    transfer of;
-    int k = 0;
-    for (; k < repetitions && init(&of, name, bytes, partitions); k++) {
-        first[k] = iterate(&of, k, 0);
-        for (int i = 1; i < 6; i++)
-            later[k] = iterate(&of, k + i, 0);
-        discard(&of);
-    }
-    if (k == repetitions) { /* else the MPI library does not have the approach */
-        print_times("first/", &of, 0, first);
-        print_times("later/", &of, 0, later);
-    }
-    free(first);
-    free(later);
-}
-
-static void measure_first_iterations(int bytes, int partitions) {
-    for (int i = 0; compared[i] != NULL; i++)
-        measure_first_iteration(compared[i], bytes, partitions);
+/* The first iterations of new requests. Approaches take turns, each with new requests. */
+static void measure_new_requests(int bytes, int partitions) {
+    enum { ITERATIONS = 16 };
+    const int requests = (repetitions + 3) / 4;
+    transfer transfers[MOST_APPROACHES] = {{0}};
+    int64_t *stamps = malloc(MOST_APPROACHES * ITERATIONS * (size_t)requests * sizeof *stamps);
+    for (int k = 0; k < requests; k++)
+        for (int i = 0; all[i] != NULL; i++) {
+            if (!init(&transfers[i], all[i], bytes, partitions))
+                continue;
+            for (int n = 0; n < ITERATIONS; n++)
+                stamps[(i * ITERATIONS + n) * requests + k] =
+                    iterate(&transfers[i], n + 2, 0); /* data is 1 */
+            discard(&transfers[i]);
+        }
+    for (int i = 0; all[i] != NULL; i++)
+        for (int n = 0; n < ITERATIONS && transfers[i].name != NULL; n++) {
+            char prefix[8];
+            snprintf(prefix, sizeof prefix, "%d/", n);
+            print_times(prefix, &transfers[i], 0, &stamps[(i * ITERATIONS + n) * requests], requests);
+        }
+    free(stamps);
 }
 
 static int has_arrived(const transfer *of, int partition) {
@@ -229,41 +239,44 @@ static void measure_calls(const char *name, int is_shared) {
     free(readies);
 }
 
-static void measure_large(const char *const names[]) {
-    static const char *const small_messages[] = {"single",          "many",    "offbeat", "offbeat:1024",
-                                                 "offbeat:learned", "library", NULL};
-    compare(small_messages, 1 << 14, 64, 30000);
-    compare(names, 1 << 15, 32, 0);
-    compare(names, 1 << 18, 32, 0);
-    compare(names, 1 << 22, 32, 0);
-    compare(compared, 1 << 22, 4, 400000);
-    compare(compared, 1 << 22, 4, 1600000);
-}
-
-int main(int argc, char **argv) {
-    static const char *const all[] = {"single",          "many",       "offbeat",    "offbeat:1",
-                                      "offbeat:2",       "offbeat:3",  "offbeat:4",  "offbeat:6",
-                                      "offbeat:8",       "offbeat:12", "offbeat:16", "offbeat:32",
-                                      "offbeat:learned", "library",    NULL};
-    const int is_serialized = argc == 3 && strcmp(argv[2], "serialized") == 0;
-    const int level = is_serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
-    int provided;
-    MPI_Init_thread(&argc, &argv, level, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    check(argc == 3, "usage: partitioned_ratios REPETITIONS LEVEL");
-    check(provided == level, "the MPI library provides another thread level");
-    repetitions = atoi(argv[1]);
-    compare(all, 1 << 10, 32, 0);
-    if (!is_serialized)
-        measure_large(all);
-    measure_first_iterations(1 << 10, 32);
-    if (!is_serialized)
-        measure_first_iterations(1 << 18, 32);
+/* New requests and single calls. */
+static void measure_alone(int is_serialized) {
+    static const int sizes[] = {1 << 10, 1 << 15, 1 << 18, 1 << 22};
+    for (int i = 0; i < (is_serialized ? 1 : 4); i++)
+        measure_new_requests(sizes[i], 32);
     static const char *const called[] = {"many", "offbeat:1", "offbeat:33", "library"};
     for (int i = 0; i < (int)(sizeof called / sizeof *called); i++)
         measure_calls(called[i], 0);
     if (!is_serialized)
         measure_calls("offbeat:1", 1);
+}
+
+static void measure_large(void) {
+    static const char *const small_messages[] = {"single",          "many",    "offbeat", "offbeat:1024",
+                                                 "offbeat:learned", "library", NULL};
+    compare(small_messages, 1 << 14, 64, 30000);
+    compare(all, 1 << 15, 32, 0);
+    compare(all, 1 << 18, 32, 0);
+    compare(all, 1 << 22, 32, 0);
+    compare(compared, 1 << 22, 4, 400000);
+    compare(compared, 1 << 22, 4, 1600000);
+}
+
+int main(int argc, char **argv) {
+    const int is_serialized = argc == 4 && strcmp(argv[2], "serialized") == 0;
+    const int level = is_serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
+    int provided;
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check(argc == 4, "usage: partitioned_ratios REPETITIONS LEVEL TURN");
+    check(provided == level, "the MPI library provides another thread level");
+    repetitions = atoi(argv[1]);
+    turn = atoi(argv[3]);
+    compare(all, 1 << 10, 32, 0);
+    if (!is_serialized)
+        measure_large();
+    if (turn == 1)
+        measure_alone(is_serialized);
     offbeat_partitioned_finalize();
     MPI_Finalize();
     return 0;

@@ -25,9 +25,10 @@
  *
  *   - `offbeat_messages`, `OFFBEAT_PARTITIONED_MESSAGES`: a number of messages, 1 to the number of
  *     partitions (larger numbers mean: one message a partition; at most 1024 messages), or `learned`:
- *     six numbers are tried in iterations 1 to 8, and the best is used from iteration 10 or later on: that
- *     with the shortest time from the last ready partition to the last arrival, plus the time by which
- *     sending earlier messages delayed that partition. Further trials begin in iterations 16, 128, 1024, ...
+ *     six numbers are tried in iterations 1 to 8 (the first iteration is number 0), and the best is used
+ *     afterwards, from iteration 10 at the earliest: that with the shortest time from the last ready
+ *     partition to the last arrival, plus the time by which sending earlier messages delayed that partition.
+ *     Further trials begin in iterations 16, 128, 1024, ...
  *   - `offbeat_message_bytes`, `OFFBEAT_PARTITIONED_MESSAGE_BYTES`: the smallest size of a message in bytes;
  *     messages are as many as possible, at most 1024, so that each has at least this size (a single message
  *     may be smaller). A partition is never divided. Used without `offbeat_messages`; the key also wins
@@ -49,10 +50,11 @@
  * MPI library supports texts for new error codes (MPICH 4.0 does not), MPI_Error_string gives a sentence
  * about what was wrong, until the next error of the same class; offbeat_partitioned_error always gives the
  * sentence of the calling thread's last error. A wrong call changes nothing: the request remains usable.
- * Errors of MPI inside an iteration are raised when the iteration is completed, and by offbeat_parrived.
- * After such an error, later iterations of a receive or a collective may fail with the same error: free the
- * request. All partitions must still be marked: a send or a collective is not complete before. Functions that
- * complete lists of requests raise the error of each request, and return MPI_ERR_IN_STATUS.
+ * (Only offbeat_pstartall with a request twice in its list starts the requests before the second one.) Errors
+ * of MPI inside an iteration are raised when the iteration is completed, and by offbeat_parrived. After such
+ * an error, later iterations of a receive or a collective may fail with the same error: free the request. All
+ * partitions must still be marked: a send or a collective is not complete before. Functions that complete
+ * lists of requests raise the error of each request, and return MPI_ERR_IN_STATUS.
  *
  * **Threads.** As with MPI's functions: with MPI_THREAD_MULTIPLE, threads may mark partitions ready and ask
  * for arrived partitions of the same request at the same time. If two threads mark the same partition at the
@@ -92,14 +94,17 @@ int offbeat_partitioned_attach(MPI_Comm comm, MPI_Info info);
  */
 int offbeat_partitioned_finalize(void);
 
-/** A sentence about the last error of this thread; empty when there was none. */
+/** A sentence about the last error of this thread; empty when there was none. The string belongs to the
+ * library and changes with the next error of this thread. */
 const char *offbeat_partitioned_error(void);
 
 /* --- initialisation: local and nonblocking. Sends and receives with equal peer, tag and communicator match
  * in the order of their initialisation. Wildcards are refused. Both sides must describe the same number of
  * bytes, in any number of partitions. If they do not, each iteration of the receive fails with
  * MPI_ERR_TRUNCATE and its buffer is not changed; the send fails in the same way as soon as the receiver's
- * answer has arrived, so that its first iterations may succeed. --- */
+ * answer has arrived, so that its first iterations may succeed. A send takes a tag for each message and one
+ * more until it is freed: offbeat_psend_init fails with MPI_ERR_TAG if none are left. offbeat_precv_init
+ * ignores its info object. --- */
 
 int offbeat_psend_init(const void *buffer, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                        int tag, MPI_Comm comm, MPI_Info info, offbeat_prequest *request);
@@ -136,14 +141,15 @@ int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, in
                       MPI_Status *statuses);
 
 /**
- * MPI 4 (4.2.1) makes it an error to cancel an active partitioned request whose operation is not complete.
- * Does nothing for other requests: there is nothing to cancel. Local.
+ * Fails with MPI_ERR_REQUEST for an active request that is not complete, which MPI 4 (4.2.1) does not allow
+ * to cancel, and for OFFBEAT_PREQUEST_NULL. Otherwise there is nothing to cancel, and nothing happens. Local.
  */
 int offbeat_pcancel(offbeat_prequest *request);
 
 /**
- * Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. If the request never gets a matching
- * one on the other side, MPI_Finalize waits up to 10 s for it.
+ * Frees an inactive request and sets it to OFFBEAT_PREQUEST_NULL. Local. Fails with MPI_ERR_REQUEST for an
+ * active request and for OFFBEAT_PREQUEST_NULL. If the request never gets a matching one on the other side,
+ * MPI_Finalize waits up to 10 s for it.
  */
 int offbeat_prequest_free(offbeat_prequest *request);
 

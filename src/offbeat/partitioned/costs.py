@@ -23,7 +23,7 @@ DEFAULT_MESSAGE_BYTES, MOST_MESSAGES, CANDIDATES = 2**20, 1024, 6
 class Costs(Struct, frozen=True, kw_only=True):
     """What messages cost by one approach.
 
-    A partition costs the thread that marks it ``partition_s`` (an atomic operation and the call), a message
+    A partition costs the thread that marks it ``partition_s`` (the call and the update of the ready bit), a message
     occupies the path for ``message_s`` and its bytes, from ``eager_below`` bytes on (the rendezvous protocol)
     for ``rendezvous_message_s`` and its bytes; with t threads these costs, but not the bytes, are multiplied
     by 1 + ``contention`` × (t − 1). The last byte arrives ``latency_s`` later, if any message uses the
