@@ -170,6 +170,21 @@ def test_cells_with_another_number_of_partitions_correct_a_message() -> None:
     assert corrected.low_s < 2 * predicted_s < corrected.high_s
 
 
+def test_a_long_delay_tells_the_time_after_another_long_delay() -> None:
+    """All early messages have arrived after both."""
+    made = [one for one in twice_as_slow("many") if one.ready_s[-1] == 6e-4]
+    known = Adviser([fitted("single"), replace(fitted("many"), error=1.0)], measured(made), NO_NOISE, "")
+    spreads = []
+    for delay_s in (6e-5, 6e-3):
+        late = message(2**14, [0.0, 0.0, 0.0, delay_s])
+        option = known.option(late, "many", 0, 4)
+        predicted_s = approach_time_s(COSTS, "many", late.ready_s, 2**14, 1)[0]
+        assert math.sqrt(option.low_s * option.high_s) == pytest.approx(2 * predicted_s, rel=0.1)
+        spreads.append(option.high_s / option.low_s)
+    at_once = known.option(message(2**14, [0.0] * 4), "many", 0, 4)
+    assert at_once.high_s / at_once.low_s > 2 * max(spreads)
+
+
 def test_the_time_of_an_option_is_its_expectation() -> None:
     certain, uncertain = (
         Adviser([fitted("single"), replace(fitted("many"), error=error)], None, NO_NOISE, "").option(

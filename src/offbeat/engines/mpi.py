@@ -261,7 +261,7 @@ class MpiEngine:
     def _unrecorded(
         self, algorithm: Algorithm, delays_s: NDArray[np.float64], *, is_first_batch: bool
     ) -> int:
-        """Uncounted repetitions before a batch: later batches of a block follow without a pause and need none."""
+        """Uncounted repetitions before a batch: none before later ones of a block, which follow at once."""
         return WARMUP_REPETITIONS if is_first_batch else 0
 
     def _skew_s(self, delays_s: NDArray[np.float64]) -> float:

@@ -23,13 +23,13 @@ DEFAULT_MESSAGE_BYTES, MOST_MESSAGES, CANDIDATES = 2**20, 1024, 6
 class Costs(Struct, frozen=True, kw_only=True):
     """What messages cost by one approach.
 
-    A partition costs the thread that marks it ``partition_s`` (the call and the update of the ready bit), a message
-    occupies the path for ``message_s`` and its bytes, from ``eager_below`` bytes on (the rendezvous protocol)
-    for ``rendezvous_message_s`` and its bytes; with t threads these costs, but not the bytes, are multiplied
-    by 1 + ``contention`` × (t − 1). The last byte arrives ``latency_s`` later, if any message uses the
-    rendezvous protocol ``rendezvous_latency_s`` more. ``eager_progress`` and ``rendezvous_progress`` are the
-    shares of a message's head start that the library uses: 1 where it sends the message at once, 0 where
-    nothing moves until the last partition is ready.
+    A partition costs the thread that marks it ``partition_s`` (the call and the update of the ready bit), a
+    message occupies the path for ``message_s`` and its bytes, from ``eager_below`` bytes on (the rendezvous
+    protocol) for ``rendezvous_message_s`` and its bytes; with t threads these costs, but not the bytes, are
+    multiplied by 1 + ``contention`` × (t − 1). The last byte arrives ``latency_s`` later, if any message
+    uses the rendezvous protocol ``rendezvous_latency_s`` more. ``eager_progress`` and
+    ``rendezvous_progress`` are the shares of a message's head start that the library uses: 1 where it sends
+    the message at once, 0 where nothing moves until the last partition is ready.
     """
 
     latency_s: float
