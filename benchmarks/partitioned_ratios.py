@@ -41,7 +41,7 @@ SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" f
 KIB, MIB = 1 << 10, 1 << 20
 COMPARED = ("single", "many", "offbeat", "library")
 FIXED = tuple(f"offbeat:{messages}" for messages in (1, 2, 3, 4, 6, 8, 12, 16, 32))
-"""Learning tries the powers of two among these."""
+"""Learning tries 1, 2, 4, 6, 12 and 32 of these."""
 
 EARLY_BIRD = "≥ 3.6*"
 

@@ -55,26 +55,32 @@ void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partition
     begin_round(plan, 1);
 }
 
-/* The power of two that is nearest to n^(k/5), in the logarithm: 2^e for the largest e with
- * 2^(e - 1/2) <= n^(k/5), which is 2^(10 e - 5) <= n^(2 k). */
-static int nearest_power(int n, int k) {
-    double power = 1, bound = 32; /* 2^(10 (e + 1) - 5) */
+/* Of the numbers factor * 2^e with e >= 0, the nearest to n^(k/5) in the logarithm: that with the largest e
+ * for which factor * 2^(e - 1/2) <= n^(k/5), which is factor^10 * 2^(10 e - 5) <= n^(2 k). */
+static int nearest_multiple(int n, int k, int factor) {
+    double power = 1, bound = 32; /* factor^10 * 2^(10 (e + 1) - 5) */
     int e = 0;
     for (int i = 0; i < 2 * k; i++)
         power *= n;
+    for (int i = 0; i < 10; i++)
+        bound *= factor;
     while (bound <= power) {
         bound *= 1024;
         e++;
     }
-    return 1 << e;
+    return factor << e;
 }
 
-/* Candidate i of 1, n^(1/5), ..., n^(4/5), n: evenly spaced in the logarithm. They are powers of two because
- * the numbers of partitions and the sizes at which libraries change their protocol usually are: messages then
- * often have the largest size of a protocol. */
+/* Candidate i is near 1, n^(1/5), ..., n^(4/5), n: evenly spaced in the logarithm. The numbers of partitions,
+ * their sizes, and the sizes at which libraries change their protocol usually are powers of two. Messages of
+ * such a size may just fit the protocol for shorter messages, or may be too long by the library's header. The
+ * smaller candidates are powers of two, the larger ones three times a power of two: their messages are
+ * shorter than a power of two, and fit. */
 static int candidate(int partitions, int index) {
     const int most = most_messages(partitions);
-    return index == OFFBEAT_PARTITIONED_CANDIDATES - 1 ? most : nearest_power(most, index);
+    if (index == OFFBEAT_PARTITIONED_CANDIDATES - 1)
+        return most;
+    return at_most(nearest_multiple(most, index, index < OFFBEAT_PARTITIONED_CANDIDATES / 2 ? 1 : 3), most);
 }
 
 /* The candidate of each trial. Up and down again: the two trials of a candidate differ only by noise and by

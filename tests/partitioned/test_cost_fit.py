@@ -89,7 +89,7 @@ def test_without_progress_nothing_is_gained_by_several_messages() -> None:
         ("offbeat", 0, [4]),
         ("offbeat", 7, [7]),
         ("offbeat", 100, [32]),
-        ("offbeat_learned", 0, [1, 2, 4, 8, 16, 32]),
+        ("offbeat_learned", 0, [1, 2, 4, 6, 12, 32]),
     ],
 )
 def test_each_approach_has_its_number_of_messages(approach: str, setting: int, counts: list[int]) -> None:

@@ -65,9 +65,17 @@ def message_counts(approach: str, partitions: int, total_bytes: int, setting: in
         default = messages_of_bytes(partitions, total_bytes, DEFAULT_MESSAGE_BYTES)
         return [max(1, min(setting or default, most))]
     if approach == LEARNED:
-        octaves = np.log2(max(most, 1)) / (CANDIDATES - 1)
-        return sorted({*(2 ** round(octaves * place) for place in range(CANDIDATES - 1)), most})
+        return sorted({_candidate(most, place) for place in range(CANDIDATES)})
     return [partitions]
+
+
+def _candidate(most: int, place: int) -> int:
+    """A number of messages that learning tries (``candidate`` in ``native/partitioned/layout.c``)."""
+    if place == CANDIDATES - 1 or most == 1:
+        return most
+    factor = 1 if place < CANDIDATES // 2 else 3
+    octaves = np.log2(most) * place / (CANDIDATES - 1) - np.log2(factor)
+    return int(min(factor * 2 ** max(0, round(octaves)), most))
 
 
 def threads_of_partitions(partitions: int, threads: int) -> NDArray[np.int64]:
