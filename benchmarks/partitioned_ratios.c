@@ -147,7 +147,7 @@ static void compare(const char *const names[], int bytes, int partitions, int64_
 
 /* The first iterations of new requests. Approaches take turns, each with new requests. */
 static void measure_new_requests(int bytes, int partitions) {
-    enum { ITERATIONS = 16 };
+    enum { ITERATIONS = 16, FIRST_DATA = 2 }; /* new buffers hold 1, which would hide missing data */
     const int requests = (repetitions + 3) / 4;
     transfer transfers[MOST_APPROACHES] = {{0}};
     int64_t *stamps = malloc(MOST_APPROACHES * ITERATIONS * (size_t)requests * sizeof *stamps);
@@ -156,8 +156,7 @@ static void measure_new_requests(int bytes, int partitions) {
             if (!init(&transfers[i], all[i], bytes, partitions))
                 continue;
             for (int n = 0; n < ITERATIONS; n++)
-                stamps[(i * ITERATIONS + n) * requests + k] =
-                    iterate(&transfers[i], n + 2, 0); /* data is 1 */
+                stamps[(i * ITERATIONS + n) * requests + k] = iterate(&transfers[i], n + FIRST_DATA, 0);
             discard(&transfers[i]);
         }
     for (int i = 0; all[i] != NULL; i++)

@@ -78,7 +78,7 @@ class Row(NamedTuple):
 
 def read(printed: str) -> Measured:
     low: dict[tuple[str, int, int, int], float] = {}
-    median = low.copy()
+    median: dict[tuple[str, int, int, int], float] = {}
     costs: dict[tuple[str, str], float] = {}
     for line in printed.splitlines():
         words = line.split()
@@ -149,8 +149,7 @@ def print_table(runs: Sequence[Times], what: str) -> None:
 # --- ratios with targets ---
 
 
-def to_single(what: str, target: str, *case: int) -> Row:
-    size, partitions, delay_ns = case
+def to_single(what: str, target: str, size: int, partitions: int, delay_ns: int) -> Row:
     return Row(what, target, lambda of: ratios_to_single(of.low, (size, partitions, delay_ns)))
 
 
@@ -166,14 +165,19 @@ def gain(what: str, target: str, size: int, partitions: int, delay_ns: int, ours
     return Row(what, target, ratios)
 
 
-def learned(size: int) -> Row:
-    """After the second round of trials."""
+def learned(what: str, time_ns: Callable[[Measured, str], float]) -> Row:
+    """The time of learned aggregation, by that of the best fixed number of messages."""
 
     def ratios(of: Measured) -> Ratios:
-        best = min(of.low[approach, size, 32, 0] for approach in FIXED)
-        return {"offbeat": of.low["offbeat:learned", size, 32, 0] / best}
+        return {"offbeat": time_ns(of, "offbeat:learned") / min(time_ns(of, approach) for approach in FIXED)}
 
-    return Row(f"learned / best number, {size_text(size)}", "≤ 1.15", ratios)
+    return Row(what, "≤ 1.15", ratios)
+
+
+def learned_late(size: int) -> Row:
+    """After the second round of trials."""
+    what = f"learned / best number, {size_text(size)}"
+    return learned(what, lambda of, approach: of.low[approach, size, 32, 0])
 
 
 def learned_early(size: int) -> Row:
@@ -182,11 +186,7 @@ def learned_early(size: int) -> Row:
     def time_ns(of: Measured, approach: str) -> float:
         return float(np.median([of.median[f"{n}/{approach}", size, 32, 0] for n in range(10, 16)]))
 
-    def ratios(of: Measured) -> Ratios:
-        best = min(time_ns(of, approach) for approach in FIXED)
-        return {"offbeat": time_ns(of, "offbeat:learned") / best}
-
-    return Row(f"  after 10 iterations, {size_text(size)}", "≤ 1.15", ratios)
+    return learned(f"learned after 10 iterations, {size_text(size)}", time_ns)
 
 
 def first_iteration(size: int) -> Row:
@@ -219,7 +219,7 @@ IN_TURNS = [
     gain("gain, 16 KiB in 64, last 30 µs late", "≥ many", 16 * KIB, 64, 30_000, "offbeat:1024"),
     gain("gain, 4 MiB in 4, last 400 µs late", EARLY_BIRD, 4 * MIB, 4, 400_000),
     gain("gain, 4 MiB in 4, last 1600 µs late", EARLY_BIRD, 4 * MIB, 4, 1_600_000),
-    *(learned(size) for size in SIZES),
+    *(learned_late(size) for size in SIZES),
 ]
 CALLS = [
     calls("32 readies, µs", "≤ 1.5", "readies", 1000, "offbeat:1"),

@@ -48,9 +48,9 @@ LENGTHS = np.array([2.5, 5.0, 0.68, 2.0, 0.15, 1.5])
 """Length scales of the correction: in octaves of bytes, partitions, threads and messages; in the delay as a
 share of the delay and the time of the message alone; and in the mean earliness of partitions as a share of
 the delay. About fifty were compared. With these, measured times of messages that were left out were the most
-probable, and about as many recommendations as with any others were within 10% of the best (six studies with
-five MPI libraries; ``benchmarks/partitioned_advice.py`` prints both). That of threads is a guess: the studies
-have one thread."""
+probable, and about as many recommendations as with any others were within 10% of the best (seven studies
+with five MPI libraries; ``benchmarks/partitioned_advice.py`` prints both). That of threads is a guess: the
+studies have one thread."""
 
 LEAST_NOISE = 0.02
 """The standard deviation of the logarithm of a measured time is taken to be at least this."""
