@@ -194,8 +194,6 @@ static void remove_ended(collective *of) {
 static void test_messages(offbeat_partitioned_request *request) {
     collective *of = request->collective;
     int count = 0;
-    if (of->active == 0)
-        return;
     int rc = PMPI_Testsome(of->active, of->requests, &count, of->indices, request->statuses);
     offbeat_partitioned_note_failures(request, rc, count == MPI_UNDEFINED ? 0 : count);
     if (rc != MPI_SUCCESS || count == MPI_UNDEFINED || count == 0)
@@ -203,6 +201,15 @@ static void test_messages(offbeat_partitioned_request *request) {
     for (int i = 0; i < count; i++)
         arrive(request, of->purposes[of->indices[i]]);
     remove_ended(of);
+}
+
+static int has_failed(const offbeat_partitioned_request *request) {
+    return atomic_load_explicit(&request->failure, memory_order_relaxed) != MPI_SUCCESS;
+}
+
+static void test_often(offbeat_partitioned_request *request, int tests) {
+    for (; tests > 0 && request->collective->active > 0 && !has_failed(request); tests--)
+        test_messages(request);
 }
 
 /* MPI failed: no message may arrive in the caller's buffer after the iteration. Messages that are on their
@@ -226,20 +233,20 @@ static int are_all_marked(const offbeat_partitioned_request *request) {
     return 1;
 }
 
-static void progress(offbeat_partitioned_request *request) {
+static void progress(offbeat_partitioned_request *request, int tests) {
     collective *of = request->collective;
     if (!atomic_load_explicit(&request->is_active, memory_order_acquire) ||
         offbeat_partitioned_is_complete(request))
         return;
     if (request->match_failure == MPI_SUCCESS) {
         contribute_ready(request);
-        test_messages(request);
+        test_often(request, tests);
     }
-    const int has_failed = atomic_load_explicit(&request->failure, memory_order_relaxed) != MPI_SUCCESS;
-    if (has_failed)
+    const int is_failed = has_failed(request);
+    if (is_failed)
         give_up(request);
-    const int is_done = has_failed ? are_all_marked(request)
-                                   : of->finished == offbeat_partitioned_steps(of) && of->active == 0;
+    const int is_done = is_failed ? are_all_marked(request)
+                                  : of->finished == offbeat_partitioned_steps(of) && of->active == 0;
     if (is_done && atomic_load_explicit(&of->markers, memory_order_acquire) == 0)
         atomic_store_explicit(&request->complete, offbeat_partitioned_stamp(request), memory_order_release);
 }
@@ -247,16 +254,20 @@ static void progress(offbeat_partitioned_request *request) {
 /* A thread that finds the request entered leaves new ready groups to the thread inside, which checks for them
  * after it left. Additions of 0 order the checks: either that thread sees the new groups, or the other thread
  * sees that it left. */
-void offbeat_partitioned_collective_progress(offbeat_partitioned_request *request) {
+static void progress_often(offbeat_partitioned_request *request, int tests) {
     collective *of = request->collective;
     unsigned seen;
     do {
         if (!offbeat_partitioned_try_enter(request))
             return;
         seen = atomic_load(&of->groups_ready);
-        progress(request);
+        progress(request, tests);
         offbeat_partitioned_leave(request);
     } while (atomic_fetch_add(&of->groups_ready, 0) != seen);
+}
+
+void offbeat_partitioned_collective_progress(offbeat_partitioned_request *request) {
+    progress_often(request, 1);
 }
 
 /* --- the caller's side --- */
@@ -284,13 +295,20 @@ void offbeat_partitioned_collective_start(offbeat_partitioned_request *request) 
     }
 }
 
+/* After the last group, the program waits, which tests the messages. */
+static int tests_after(const offbeat_partitioned_request *request, int group, unsigned ready) {
+    const int is_last = ready % (unsigned)request->collective->layout.groups == 0;
+    const int tests = is_last ? 1 : offbeat_partitioned_tests_after(request, group);
+    return tests > 1 ? tests : 1;
+}
+
 void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, int group) {
     collective *of = request->collective;
     atomic_fetch_add(&of->markers, 1);
     atomic_store_explicit(&request->message[group].stamp, offbeat_partitioned_stamp(request),
                           memory_order_release);
-    atomic_fetch_add(&of->groups_ready, 1);
-    offbeat_partitioned_collective_progress(request);
+    const unsigned ready = atomic_fetch_add(&of->groups_ready, 1) + 1;
+    progress_often(request, tests_after(request, group, ready));
     /* The last access: when the count is 0, another thread may complete and free the request. */
     atomic_fetch_sub(&of->markers, 1);
 }

@@ -187,13 +187,9 @@ static int is_sent(const offbeat_partitioned_request *send, int message) {
 
 enum { RECENT = 8, TESTED_BYTES = 8192, MOST_TESTS = 16 };
 
-/* How often the recent messages are tested after a message was sent. A test takes 0.1 to 0.2 us: too long to
- * test each short message by itself, but little of the time that a long one needs. With Intel MPI, several
- * tests are needed: after one alone, messages of 64 KiB often remained in the sender's queue until the last
- * partition was ready. */
-static int tests_after(const offbeat_partitioned_request *send, int message) {
-    const int partitions = send->message[message].end - send->message[message].first;
-    const int64_t tests = send->sender_partition_bytes * partitions / TESTED_BYTES;
+int offbeat_partitioned_tests_after(const offbeat_partitioned_request *request, int message) {
+    const int partitions = request->message[message].end - request->message[message].first;
+    const int64_t tests = request->sender_partition_bytes * partitions / TESTED_BYTES;
     if (tests == 0)
         return message % RECENT == RECENT - 1;
     return tests < MOST_TESTS ? (int)tests : MOST_TESTS;
@@ -204,7 +200,7 @@ static int tests_after(const offbeat_partitioned_request *send, int message) {
  * MPI send what the process has queued: with Open MPI and Intel MPI, the messages of many partitions that are
  * ready at once stay in the sender's queue until its next calls. */
 static void test_recent(offbeat_partitioned_request *send, int message) {
-    int indices[RECENT], count = 0, first = message, tests = tests_after(send, message);
+    int indices[RECENT], count = 0, first = message, tests = offbeat_partitioned_tests_after(send, message);
     const int lowest = message < RECENT ? 0 : message - RECENT + 1;
     if (tests == 0 || atomic_load_explicit(&send->sent, memory_order_relaxed) == send->messages - 1 ||
         !offbeat_partitioned_try_enter(send))

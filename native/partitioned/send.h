@@ -51,6 +51,12 @@ static inline offbeat_partitioned_mark offbeat_partitioned_send_try_mark(offbeat
     return ((before | bit) & all) == all ? OFFBEAT_PARTITIONED_COMPLETED : OFFBEAT_PARTITIONED_MARKED;
 }
 
+/** How often a process tests its recent messages after all partitions of a message are ready. A test takes
+ * 0.1 to 0.2 us: too long to test each short message by itself, but little of the time that a long one needs.
+ * With Intel MPI and MPICH 5, several tests are needed: after one alone, long messages often remained where
+ * they were until the last partition was ready. */
+int offbeat_partitioned_tests_after(const offbeat_partitioned_request *request, int message);
+
 /** Does what offbeat_partitioned_send_try_mark has left. @return 0 if the partition was marked before in this
  * iteration */
 int offbeat_partitioned_send_finish_mark(offbeat_partitioned_request *send, int partition,

@@ -56,6 +56,7 @@ def messages_within_s(trace: Trace, iterations: Iterations) -> float:
             3,
             "--nx=16 --ny=16 --nz=16 --levels=2 --iterations=30 --allreduce=ring",
             30,
+            marks=pytest.mark.alone,  # computing times distinguish iterations from the steps of the ring
             id="multigrid with a ring",
         ),
         pytest.param("mpich5", "regions", 2, "--nx=16 --ny=16 --nz=16 --steps=50", 50, id="regions"),
