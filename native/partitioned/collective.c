@@ -295,7 +295,8 @@ void offbeat_partitioned_collective_start(offbeat_partitioned_request *request) 
     }
 }
 
-/* After the last group, the program waits, which tests the messages. */
+/* How often the messages are tested after a group is ready; `ready` counts the groups of all iterations.
+ * After the last group of an iteration, the program waits, which tests them. */
 static int tests_after(const offbeat_partitioned_request *request, int group, unsigned ready) {
     const int is_last = ready % (unsigned)request->collective->layout.groups == 0;
     const int tests = is_last ? 1 : offbeat_partitioned_tests_after(request, group);
