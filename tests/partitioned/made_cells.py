@@ -75,5 +75,5 @@ def measured(made: list[Cell]) -> Measured:
 
 def fitted(approach: str, costs: Costs = COSTS) -> Fit:
     """What a fit of exact cells finds."""
-    ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2)}
+    ranges = {"sizes": (2**10, 2**22), "partitions": (4, 16), "threads": (1, 2), "delays_s": (0.0, 6e-4)}
     return Fit(approach=approach, costs=costs, low=costs, high=costs, error=0.05, **ranges)

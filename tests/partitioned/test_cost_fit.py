@@ -238,6 +238,7 @@ error = 0.1
 sizes = [1, 2]
 partitions = [1, 2]
 threads = [1, 1]
+delays = [0, "2 ms"]
 """
 
 
@@ -261,6 +262,7 @@ def test_a_cost_without_its_interval_is_refused_with_its_line(latency: str, sent
         ("error = 0.1", "error = 0", "error"),
         ("error = 0.1", "error = 400", "error"),
         ("eager_below = 0\n", "", "eager_below: this key is missing"),
+        ('delays = [0, "2 ms"]', 'delays = ["2 ms", 0]', "more than 0.0; write the smaller value first"),
         ("noise = [0, 0]", "noise = [0]", "the list has 1 number; write mean and standard deviation"),
     ],
 )

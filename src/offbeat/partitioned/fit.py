@@ -10,6 +10,7 @@ linearised model at the minimum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -27,8 +28,10 @@ from offbeat.platform.schema import (
     PartitionedSection,
     PlatformFile,
 )
+from offbeat.study.cases import NO_DELAY
 
 Array = NDArray[np.float64]
+Value = TypeVar("Value", int, float)
 
 LEAST_ERROR = 0.03
 """The relative error of the model that the fit allows at least."""
@@ -68,7 +71,8 @@ class Fit(Struct, frozen=True, eq=False, kw_only=True):
     """The costs of an approach with the ends of their 95% intervals.
 
     ``error`` is the root mean square error of the logarithms of predicted times. The ranges are the smallest
-    and the largest value of the cells.
+    and the largest value of the cells. In ``delays_s``, a cell without delays counts as 0, however late its
+    threads were.
     """
 
     approach: str
@@ -79,6 +83,7 @@ class Fit(Struct, frozen=True, eq=False, kw_only=True):
     sizes: tuple[int, int]
     partitions: tuple[int, int]
     threads: tuple[int, int]
+    delays_s: tuple[float, float]
 
 
 def fit(measured: Measured) -> list[Fit]:
@@ -132,6 +137,7 @@ def fit_approach(approach: str, cells: Sequence[Cell]) -> Fit:
         sizes=_range(cell.total_bytes for cell in cells),
         partitions=_range(cell.partitions for cell in cells),
         threads=_range(cell.threads for cell in cells),
+        delays_s=_range(0.0 if cell.pattern == NO_DELAY else cell.delay_s for cell in cells),
     )
 
 
@@ -221,7 +227,7 @@ def _costs(place: Array, eager_below: int) -> Costs:
     return Costs(eager_below=eager_below, **{name: float(x) for name, x in zip(FITTED, values, strict=True)})
 
 
-def _range(values: Iterable[int]) -> tuple[int, int]:
+def _range(values: Iterable[Value]) -> tuple[Value, Value]:
     listed = list(values)
     return min(listed), max(listed)
 
@@ -242,6 +248,7 @@ def section(fitted: Fit, measured: Measured) -> PartitionedSection:
         sizes=list(fitted.sizes),
         partitions=list(fitted.partitions),
         threads=list(fitted.threads),
+        delays=list(fitted.delays_s),
         **estimates,
     )
 
@@ -259,6 +266,7 @@ def fit_of(costs: PartitionedSection) -> Fit:
         sizes=(costs.sizes[0], costs.sizes[1]),
         partitions=(costs.partitions[0], costs.partitions[1]),
         threads=(costs.threads[0], costs.threads[1]),
+        delays_s=(costs.delays[0], costs.delays[1]),
     )
 
 

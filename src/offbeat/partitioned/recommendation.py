@@ -76,7 +76,24 @@ class Message(Struct, frozen=True, eq=False, kw_only=True):
     @property
     def delay_s(self) -> float:
         """The mean time between the first and the last ready partition."""
-        return float(np.ptp(self.ready_s, axis=-1).mean())
+        return _delay_s(self.ready_s)
+
+    @property
+    def planned_delay_s(self) -> float:
+        """The same without the lateness of threads, if that is known."""
+        return _delay_s(self.ready_s if self.planned_s is None else self.planned_s)
+
+    def is_inside(self, fitted: Fit) -> bool:
+        """Whether size, partitions, threads and delay are in the ranges of the fitted cells."""
+        delay_s = self.planned_delay_s
+        shortest_s, longest_s = fitted.delays_s
+        allowed_s = _allowed_s(delay_s)
+        return (
+            fitted.sizes[0] <= self.total_bytes <= fitted.sizes[1]
+            and fitted.partitions[0] <= self.partitions <= fitted.partitions[1]
+            and fitted.threads[0] <= self.threads <= fitted.threads[1]
+            and shortest_s - allowed_s <= delay_s <= longest_s + allowed_s
+        )
 
 
 class Option(Struct, frozen=True, kw_only=True):
@@ -200,12 +217,8 @@ class Adviser:
         shift, spread = 0.0, fitted.error
         if correction is not None:
             shift, spread = correction.at(_features(message, setting, approach))
-        is_inside = (
-            fitted.sizes[0] <= message.total_bytes <= fitted.sizes[1]
-            and fitted.partitions[0] <= message.partitions <= fitted.partitions[1]
-            and fitted.threads[0] <= message.threads <= fitted.threads[1]
-        )
-        return predicted_s * float(np.exp(shift)), spread, MODEL if is_inside else EXTRAPOLATED
+        basis = MODEL if message.is_inside(fitted) else EXTRAPOLATED
+        return predicted_s * float(np.exp(shift)), spread, basis
 
     def _measured(self, message: Message, approach: str, setting: int) -> Cell | None:
         """The measured cell of this message, if there is one."""
@@ -222,7 +235,7 @@ class Adviser:
             ) == message_counts(approach, cell.partitions, cell.total_bytes, cell.setting)
             if is_same and same_messages:
                 apart_s = float(np.abs(cell.ready_s - ready_s).max())
-                if apart_s <= max(SAME_DELAY * float(ready_s.max()), SAME_DELAY_S):
+                if apart_s <= _allowed_s(float(ready_s.max())):
                     return cell
         return None
 
@@ -251,6 +264,15 @@ class _Correction:
         """Matérn's with smoothness 3/2: times change at once where a library changes its protocol."""
         distances = np.sqrt(3) * np.linalg.norm((ones[:, None] - others[None]) / LENGTHS, axis=-1)
         return np.asarray(self._variance * (1 + distances) * np.exp(-distances))
+
+
+def _delay_s(ready_s: Times) -> float:
+    return float(np.ptp(ready_s, axis=-1).mean())
+
+
+def _allowed_s(delay_s: float) -> float:
+    """By how much ready times with this delay may differ from measured ones."""
+    return max(SAME_DELAY * delay_s, SAME_DELAY_S)
 
 
 def _as_message(cell: Cell) -> Message:

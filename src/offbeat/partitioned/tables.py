@@ -126,7 +126,7 @@ def _basis(best: Option) -> str:
     if best.rests_on == MEASURED:
         return "a measurement of this message"
     if best.rests_on == EXTRAPOLATED:
-        return "an extrapolation: the message is outside of what was measured"
+        return "an extrapolation: size, partitions, threads or delay are outside of what was measured"
     return "the model with fitted costs"
 
 

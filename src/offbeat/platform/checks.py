@@ -103,7 +103,7 @@ ESTIMATES = (
 )
 """Keys of [[partitioned]] with a value and the ends of its interval."""
 
-RANGES = ("sizes", "partitions", "threads")
+RANGES = ("sizes", "partitions", "threads", "delays")
 """Keys of [[partitioned]] with a smallest and a largest value."""
 
 

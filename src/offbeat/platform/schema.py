@@ -259,6 +259,13 @@ class PartitionedSection(Section, frozen=True, kw_only=True):
     threads: Annotated[
         list[Number], Meta(description="smallest and largest number of threads of the measurements")
     ]
+    delays: Annotated[
+        list[Seconds],
+        Meta(
+            description="shortest and longest delay of the measurements, in seconds, from the first to the"
+            " last ready partition; 0: partitions without delays"
+        ),
+    ]
 
 
 class PlatformFile(Section, frozen=True, kw_only=True):

@@ -67,6 +67,7 @@ EXAMPLES: dict[str, Any] = {
     "partitioned.sizes": ["1 KiB", "4 MiB"],
     "partitioned.partitions": [4, 64],
     "partitioned.threads": [1, 4],
+    "partitioned.delays": [0, "2 ms"],
 }
 """Examples for commented keys whose default is empty or not informative; those of a topology's section are in
 its record."""
