@@ -55,8 +55,7 @@ def test_each_communicator_has_the_delays_and_waits_for_its_own_members_only(
     late = layout.ranks[:, 1]
     arrivals = read.arrivals_s[read.valid]
     assert (arrivals[:, late] >= FAR_S).all()
-    # A busy machine may start a process late in some repetitions, but not in all of them.
-    assert (np.delete(arrivals, late, axis=1).min(axis=0) < FAR_S).all()
+    assert (np.delete(arrivals, late, axis=1) < FAR_S).all()
     assert (read.exits_s[read.valid] >= FAR_S).all(), "every member waits for the late one of its own"
 
 

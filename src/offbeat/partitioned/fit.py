@@ -31,7 +31,7 @@ from offbeat.platform.schema import (
 from offbeat.study.cases import NO_DELAY
 
 Array = NDArray[np.float64]
-Value = TypeVar("Value", int, float)
+ValueT = TypeVar("ValueT", int, float)
 
 LEAST_ERROR = 0.03
 """The relative error of the model that the fit allows at least."""
@@ -227,7 +227,7 @@ def _costs(place: Array, eager_below: int) -> Costs:
     return Costs(eager_below=eager_below, **{name: float(x) for name, x in zip(FITTED, values, strict=True)})
 
 
-def _range(values: Iterable[Value]) -> tuple[Value, Value]:
+def _range(values: Iterable[ValueT]) -> tuple[ValueT, ValueT]:
     listed = list(values)
     return min(listed), max(listed)
 

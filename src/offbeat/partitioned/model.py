@@ -12,6 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 Times = NDArray[np.float64]
 
 
+def mean_delay_s(ready_s: Times) -> float:
+    """The time between the first and the last ready partition (..., partitions), the mean over all trials."""
+    return float(np.ptp(ready_s, axis=-1).mean())
+
+
 def pipelined_s(ready_s: Times, occupied_s: ArrayLike, latency_s: float = 0.0) -> Times:
     """The time of messages that are sent as soon as each is ready, in the order in which they are ready.
 

@@ -15,7 +15,7 @@ from offbeat.drawing.axes import POINTS, style_axes, time_axis
 from offbeat.drawing.palette import BLUE, INK, ORANGE
 from offbeat.drawing.pictures import check_picture_path, write_picture
 from offbeat.errors import BadInput
-from offbeat.partitioned.model import Times
+from offbeat.partitioned.model import Times, mean_delay_s
 from offbeat.partitioned.predictions import MessageTimes, ReadySource
 from offbeat.units import format_size
 
@@ -58,7 +58,7 @@ def _panel(axes: Axes, between: MessageTimes, source: ReadySource, threads: int,
     delays_s, log_gains = np.empty(len(SIZES)), np.empty((len(DELAYS_S), len(SIZES)))
     for index, size in enumerate(SIZES):
         ready_s = source.ready_s(threads, per_thread, size / partitions)[:trials]
-        delays_s[index] = delay_s = np.ptp(ready_s, axis=-1).mean()
+        delays_s[index] = delay_s = mean_delay_s(ready_s)
         if delay_s == 0:
             raise BadInput("--picture: no partition is later than another, so that there is no delay to draw")
         log_gains[:, index] = _log_gains(between, ready_s / delay_s, size, threads)

@@ -15,7 +15,7 @@ from offbeat.errors import BadInput
 from offbeat.partitioned.costs import MOST_MESSAGES, SINGLE, Costs, time_s
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
 from offbeat.partitioned.fit import fit_of
-from offbeat.partitioned.model import Times, aggregated, pipelined_s
+from offbeat.partitioned.model import Times, aggregated, mean_delay_s, pipelined_s
 from offbeat.pattern import SHAPE_NAMES
 from offbeat.pattern.file import shape_pattern
 from offbeat.pattern.replay import Replay, read_any
@@ -279,7 +279,7 @@ def predict(
         total_bytes=total_bytes,
         threads=threads,
         partitions_per_thread=partitions_per_thread,
-        delay_s=float(np.ptp(ready_s, axis=-1).mean()),
+        delay_s=mean_delay_s(ready_s),
         single_s=float(between.single_s(ready_s, total_bytes, threads).mean()),
         each_s=times_s[max(times_s)],
         best_messages=best,

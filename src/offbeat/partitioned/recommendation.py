@@ -25,7 +25,7 @@ from offbeat.partitioned.costs import (
     time_s,
 )
 from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
-from offbeat.partitioned.model import Times
+from offbeat.partitioned.model import Times, mean_delay_s
 from offbeat.partitioned.predictions import ReadySource, powers_of_two
 from offbeat.platform.schema import MOST_ERROR, PlatformFile
 from offbeat.study.algorithm import LEARNED, OWN
@@ -76,16 +76,17 @@ class Message(Struct, frozen=True, eq=False, kw_only=True):
     @property
     def delay_s(self) -> float:
         """The mean time between the first and the last ready partition."""
-        return _delay_s(self.ready_s)
+        return mean_delay_s(self.ready_s)
 
     @property
-    def planned_delay_s(self) -> float:
-        """The same without the lateness of threads, if that is known."""
-        return _delay_s(self.ready_s if self.planned_s is None else self.planned_s)
+    def without_lateness_s(self) -> Times:
+        """The ready times without the lateness of threads, if that is known: these are compared with measured
+        ones."""
+        return self.ready_s if self.planned_s is None else self.planned_s
 
     def is_inside(self, fitted: Fit) -> bool:
         """Whether size, partitions, threads and delay are in the ranges of the fitted cells."""
-        delay_s = self.planned_delay_s
+        delay_s = mean_delay_s(self.without_lateness_s)
         shortest_s, longest_s = fitted.delays_s
         allowed_s = _allowed_s(delay_s)
         return (
@@ -222,8 +223,7 @@ class Adviser:
 
     def _measured(self, message: Message, approach: str, setting: int) -> Cell | None:
         """The measured cell of this message, if there is one."""
-        ready_s = message.ready_s if message.planned_s is None else message.planned_s
-        ready_s = ready_s - ready_s.min(axis=-1, keepdims=True)
+        ready_s = message.without_lateness_s - message.without_lateness_s.min(axis=-1, keepdims=True)
         for cell in self._cells.get(approach, []):
             is_same = (cell.total_bytes, cell.partitions, cell.threads) == (
                 message.total_bytes,
@@ -264,10 +264,6 @@ class _Correction:
         """Matérn's with smoothness 3/2: times change at once where a library changes its protocol."""
         distances = np.sqrt(3) * np.linalg.norm((ones[:, None] - others[None]) / LENGTHS, axis=-1)
         return np.asarray(self._variance * (1 + distances) * np.exp(-distances))
-
-
-def _delay_s(ready_s: Times) -> float:
-    return float(np.ptp(ready_s, axis=-1).mean())
 
 
 def _allowed_s(delay_s: float) -> float:
