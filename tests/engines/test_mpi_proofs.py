@@ -252,13 +252,12 @@ def test_a_launch_that_shows_no_functions_is_replaced_by_a_new_one(make):
     verdicts = prove(engine, case())
     assert (verdicts["linear", 4, 8].status, verdicts["chain", 4, 8].status) == ("proved", "proved")
     assert verdicts["linear", 4, 8].reason == "only observation 2 showed functions or messages"
-    assert len(engine.launches.started) == 2
+    assert len(proving_launches(engine)) == 2
 
 
-def before_legal_calls(engine):
-    """The launches before the first one that tries legal calls, in which MPICH may fall back silently."""
-    silent = ("MPIR_CVAR_COLLECTIVE_FALLBACK", "silent")
-    return list(itertools.takewhile(lambda where: silent not in where.environment, engine.launches.started))
+def proving_launches(engine):
+    """The launches before the one without settings, with which ``default`` is compared."""
+    return list(itertools.takewhile(lambda where: where.environment, engine.launches.started))
 
 
 def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make):
@@ -270,7 +269,7 @@ def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make
     engine = make("mpich", answer)
     verdicts = prove(engine, *(case(size=size) for size in (8, 16, 32)))
     assert {verdicts[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"unproved"}
-    assert len(before_legal_calls(engine)) <= 3 + 3
+    assert len(proving_launches(engine)) <= 3 + 3
 
 
 def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
@@ -287,7 +286,7 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
         "proved",
     ]
     # for the default, for the forced algorithm, and after the failure
-    assert len(before_legal_calls(engine)) == 3
+    assert len(proving_launches(engine)) == 3
 
 
 def test_after_failures_at_two_sizes_other_sizes_of_that_p_are_skipped(make):
@@ -324,7 +323,7 @@ def test_a_lost_launch_is_replaced_and_the_next_algorithm_proved(make):
     verdicts = prove(engine, case())
     assert verdicts["linear", 4, 8].status == "quarantined"
     assert verdicts["chain", 4, 8].status == "proved"
-    assert len(engine.launches.started) == 2
+    assert len(proving_launches(engine)) == 2
 
 
 def test_a_refused_setting_is_the_algorithms_refusal(make):
@@ -339,3 +338,20 @@ def test_a_refused_setting_is_the_algorithms_refusal(make):
         "the library refused the value",
     )
     assert verdicts["linear", 4, 8].status == "proved"
+
+
+@pytest.mark.parametrize(("own", "status"), [("ring", "proved"), ("linear", "fell_back")])
+def test_default_is_not_measured_if_the_library_itself_decides_otherwise(make, own, status):
+    def answer(where, forced, verb, values):
+        if verb == "observe":
+            return observed(f"ompi_coll_base_reduce_intra_{'ring' if where.steerable else own}")
+        return SOUND
+
+    verdict = prove(make("openmpi", answer), case())["default", 4, 8]
+    assert verdict.status == status
+    assert verdict.reason == (
+        ""
+        if own == "ring"
+        else "ompi_coll_base_reduce_intra_ring ran, but the library itself decides for"
+        " ompi_coll_base_reduce_intra_linear"
+    )

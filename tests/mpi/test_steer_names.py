@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import captured
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.study.algorithm import split_name
+from offbeat.mpi.intelmpi import IntelMpiSteering
+from offbeat.mpi.library import Steering
+from offbeat.mpi.mpich import MpichSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
+from offbeat.study.algorithm import DEFAULT, Algorithm, listed_name, split_name
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 
@@ -39,3 +44,37 @@ def test_a_name_with_parameters_is_parsed_with_any_blanks(name, parameters):
 )
 def test_any_other_name_is_not_parsed(name):
     assert split_name(name) == (name, {})
+
+
+LIBRARIES = {
+    "openmpi4": OpenMpiSteering,
+    "openmpi5": OpenMpiSteering,
+    "mpich4": MpichSteering,
+    "mpich5": MpichSteering,
+    "intelmpi": IntelMpiSteering,
+}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_no_algorithm_of_any_library_has_the_name_of_the_librarys_own_decision(name, tmp_path):
+    for algorithms in captured.algorithms(LIBRARIES[name](), name, tmp_path).values():
+        names = [one.name for one in algorithms]
+        assert DEFAULT not in names
+        assert len(set(names)) == len(names)
+
+
+@given(st.lists(WORD | st.just(DEFAULT), max_size=5, unique=True))
+def test_an_algorithm_that_its_library_calls_default_is_named_by_its_number(words):
+    class Library(Steering):
+        def listed_algorithms(self, collective, variables, installation):
+            return [Algorithm(collective=collective, name=word, settings={"x": word}) for word in words]
+
+    names = [one.name for one in Library().algorithms("allgatherv", [], None)]
+    assert DEFAULT not in names
+    assert [listed_name(name) for name in names] == words
+
+
+def test_the_algorithm_default_of_open_mpi_is_recognised_by_its_function():
+    algorithm = Algorithm(collective="allgatherv", name="default_1", settings={"coll_tuned_x": "1"})
+    assert OpenMpiSteering().name_matches(algorithm, "ompi_coll_base_allgatherv_intra_basic_default")
+    assert not OpenMpiSteering().name_matches(algorithm, "ompi_coll_base_allgatherv_intra_ring")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.mpi.openmpi import PARAMETER_VARIABLES, PARAMETERS_OF, OpenMpiSteering
-from offbeat.study.algorithm import Algorithm
+from offbeat.study.algorithm import Algorithm, distinct_from_default
 from offbeat.study.collectives import COLLECTIVES
 
 LIBRARIES = ["openmpi4", "openmpi5"]
@@ -45,7 +45,8 @@ def test_every_algorithm_that_the_library_lists_is_found_with_its_number(library
     algorithms = of_tuned(captured.algorithms(STEERING, library, tmp_path)[collective])
     variable = f"coll_tuned_{collective}_algorithm"
     expected = {
-        word.replace("-", "_"): {variable: str(number)} | given_to(TUNED, library, collective)
+        distinct_from_default(word.replace("-", "_"), number): {variable: str(number)}
+        | given_to(TUNED, library, collective)
         for word, number in captured.algorithm_numbers(library)[collective].items()
         if word != "ignore"
     }

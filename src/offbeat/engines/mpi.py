@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import ProofResult
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.legal_checks import with_legal_calls
+from offbeat.engines.own_decision import other_decision
 from offbeat.engines.prove import call_arguments, fingerprint, observe
 from offbeat.engines.repeat import ROUNDS, block_rule, repeat
 from offbeat.engines.verdicts import Observation, indistinguishable, judge, rename
@@ -311,6 +312,17 @@ class MpiEngine:
         for algorithm, case in requests:
             report(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
             observed.append((self._observe(algorithm, case, report), case))
+        for observation, case in observed:
+            if observation.algorithm.name == DEFAULT and observation.is_sound:
+                report(f"comparing {case.collective}, {case.bytes} B, with a launch without settings")
+                observation.other_decision = other_decision(
+                    self.launches,
+                    observation,
+                    case,
+                    self._spec(observation.algorithm, case),
+                    self.steering,
+                    self._hang_after_s,
+                )
         groups: dict[str, list[tuple[Observation, Case]]] = {}
         for observation, case in observed:
             groups.setdefault(repr(group_of(case)), []).append((observation, case))
@@ -378,14 +390,7 @@ class MpiEngine:
         failures = self._failures.setdefault((algorithm.collective, algorithm.name, case.p), [])
         if len(failures) >= MOST_FAILURES:
             return Observation(algorithm=algorithm, failure=f"not tried again: {failures[-1]}")
-        observation = observe(
-            self.launches,
-            self._spec(algorithm, case),
-            self._force_arguments(algorithm),
-            algorithm,
-            case,
-            self._hang_after_s,
-        )
+        observation = self._observe_in(self._spec(algorithm, case), algorithm, case)
         if observation.failure:
             failures.append(observation.failure)
             self._require_launches(case)
@@ -393,6 +398,10 @@ class MpiEngine:
             # some processes may have begun the call: MPICH does not cancel their messages and receives
             self.launches.close()
         return observation
+
+    def _observe_in(self, spec: LaunchSpec, algorithm: Algorithm, case: Case) -> Observation:
+        arguments = self._force_arguments(algorithm)
+        return observe(self.launches, spec, arguments, algorithm, case, self._hang_after_s)
 
     def _require_launches(self, case: Case) -> None:
         """Raise RunFailed if a launch that forces nothing fails too, so that no algorithm is the cause."""

@@ -17,6 +17,7 @@ from offbeat.reading import read_file
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
+from offbeat.study.algorithm import DEFAULT
 from offbeat.study.load import LoadedStudy, read_resolved, resolved_toml
 
 
@@ -115,6 +116,13 @@ def seed_of(store: Store) -> int:
 
 def check_library(store: Store, engine: Engine) -> None:
     """Record the measured library; raise BadInput if it is another one than in an earlier run."""
+    forced = [one.collective for one in store.algorithms if one.name == DEFAULT and one.settings]
+    if forced:
+        raise BadInput(
+            f"{store.directory} was measured by an earlier version of offbeat, whose 'default' of"
+            f" {', '.join(forced)} was the algorithm of that name instead of the library's own decision;"
+            " measure in another directory with --output"
+        )
     facts = engine.describe()
     before = store.provenance.get("library")
     if before is None or not (store.has_records or store.verdicts):

@@ -24,8 +24,9 @@ class Observation(Struct, kw_only=True):
 
     ``failure`` says how the launch crashed or hung; ``error`` is the library's error message, from the call
     itself if ``call_failed``; ``wrong`` is the number of wrong elements with the study's operation,
-    ``wrong_noncommutative`` with a non-commutative operation. ``attempts`` is the number of observations
-    until one showed evidence.
+    ``wrong_noncommutative`` with a non-commutative operation. ``other_decision`` says what ran as ``default``
+    although the library itself decides otherwise; empty if it decided. ``attempts`` is the number of
+    observations until one showed evidence.
     """
 
     algorithm: Algorithm
@@ -35,6 +36,7 @@ class Observation(Struct, kw_only=True):
     call_failed: bool = False
     wrong: int = 0
     wrong_noncommutative: int = 0
+    other_decision: str = ""
     attempts: int = 1
 
     @property
@@ -130,7 +132,7 @@ def _status(
     if observation.wrong:
         return "wrong", f"{observation.wrong} wrong elements", ""
     if observation.algorithm.name == DEFAULT:
-        return "proved", "", ""
+        return ("fell_back" if observation.other_decision else "proved"), observation.other_decision, ""
     if not observation.evidence:
         return "unproved", "nothing that the library executes can be observed", ""
     ran = steering.identify_executed(

@@ -25,7 +25,7 @@ class IntelMpiSteering(Steering):
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
 
-    def algorithms(
+    def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The presets that the variable's description states; preset 0 is the library's own choice."""

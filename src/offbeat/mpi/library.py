@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.placement import Placement
-from offbeat.study.algorithm import Algorithm
+from offbeat.study.algorithm import Algorithm, distinct_from_default
 
 
 class Library(Struct, frozen=True, kw_only=True):
@@ -159,7 +160,20 @@ class Steering:
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """Every algorithm of a collective, without ``default``."""
+        """Every algorithm of a collective, without ``default``, the library's own decision.
+
+        An algorithm that the library itself calls ``default`` (allgatherv in Open MPI) gets another name.
+        """
+        listed = self.listed_algorithms(collective, variables, installation)
+        return [
+            msgspec.structs.replace(algorithm, name=distinct_from_default(algorithm.name, number))
+            for number, algorithm in enumerate(listed, start=1)
+        ]
+
+    def listed_algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """Every algorithm of a collective by the library's name, in the library's order."""
         raise NotImplementedError
 
     def with_parameters(

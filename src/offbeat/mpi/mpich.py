@@ -61,7 +61,7 @@ class MpichSteering(Steering):
         """MPICH falls back silently by default."""
         return {FALLBACK_VARIABLE: SILENT}
 
-    def algorithms(
+    def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The algorithms in the variable's description; ``nb`` once with each nonblocking algorithm."""

@@ -15,7 +15,7 @@ import msgspec
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
-from offbeat.study.algorithm import Algorithm
+from offbeat.study.algorithm import Algorithm, listed_name
 from offbeat.study.collectives import COLLECTIVES
 
 IGNORE = 0
@@ -92,7 +92,7 @@ class OpenMpiSteering(Steering):
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
-    def algorithms(
+    def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The items of the enumerations of ``tuned`` and ``han``, with the components' default parameters.
@@ -178,7 +178,7 @@ class OpenMpiSteering(Steering):
         if is_of_han(algorithm.settings) != function.startswith(HAN_FUNCTION):
             return False
         part = _own_part(algorithm.collective, function)
-        name = _without_punctuation(algorithm.name.removeprefix(HAN).split("(")[0])
+        name = _without_punctuation(listed_name(algorithm.name).removeprefix(HAN).split("(")[0])
         return part is not None and _without_punctuation(part) in (name, *FUNCTION_NAMES.get(name, ()))
 
 

@@ -56,6 +56,18 @@ def in_words(kinds: Iterable[str]) -> str:
 DEFAULT = "default"
 """The pseudo-algorithm that leaves the choice to the library: a reference, never selected."""
 
+_NUMBERED_DEFAULT = re.compile(rf"{DEFAULT}_[0-9]+")
+
+
+def distinct_from_default(name: str, number: int) -> str:
+    """The name of a library's algorithm: with its number if the library calls it ``default``."""
+    return f"{name}_{number}" if name == DEFAULT else name
+
+
+def listed_name(name: str) -> str:
+    """The name by which the library lists an algorithm: ``default`` for ``default_1``."""
+    return DEFAULT if _NUMBERED_DEFAULT.fullmatch(name) else name
+
 
 class Algorithm(Struct, frozen=True, kw_only=True):
     """An algorithm that a library can be forced to run for a collective.
