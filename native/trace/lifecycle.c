@@ -218,6 +218,12 @@ void offbeat_tracer_begin(void) {
 /* Reports records that were lost, in the file and, unless the user limited the file, on stderr. */
 static void report_lost_records(const offbeat_trace_header *header) {
     char note[512];
+    if (!offbeat_tracer_file_is_whole()) {
+        print("rank %d: another program truncated, moved or deleted the trace file %s while the program ran; "
+              "records are missing",
+              header->rank, path);
+        return;
+    }
     if (header->lost == 0)
         return;
     snprintf(note, sizeof note, "%llu records found no room in the trace (%s); the earlier ones are complete",

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "trace/trace_file.h"
 
+#include "trace/mapping_guard.h"
 #include "trace/trace_config.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -25,21 +27,66 @@ enum { GROWTH_PAGES = 4 };
 #define MADV_POPULATE_WRITE 23
 #endif
 
+/* Programs use numbers from 0 on, and must find the same ones free as without the tracer. */
+enum { LOWEST_DESCRIPTOR = 900 };
+
 /* A mapped part of the file, until no thread writes to it any more. */
 typedef struct extent {
+    offbeat_tracer_guarded guard; /* its start is that of the extent */
     char *start;
     int allocated, released; /* pages */
-    struct extent *next;
+    struct extent *next;     /* in one of the lists below */
 } extent;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int descriptor = -1;
+static char *location; /* the absolute path of the file */
+static dev_t device;
+static ino_t inode;
+static int descriptor = -1; /* not to be used without is_open_on_file: the program may have closed it */
 static offbeat_trace_header *header;
 static extent *extents;                      /* pages are allocated from the first one */
+static extent *unused_extents;               /* which are not mapped */
 static uint64_t allocated_pages, file_pages; /* the file may have a few pages more than were allocated */
 static int is_copy_on_write;
 static uint64_t max_bytes;
 static int is_full;
+
+/* --- the descriptor --- */
+
+/* Whether a descriptor is open on the file, and the file has all its bytes and a name. */
+static int is_open_on_file(int number) {
+    struct stat status;
+    return number >= 0 && fstat(number, &status) == 0 && status.st_dev == device && status.st_ino == inode &&
+           status.st_nlink > 0 && status.st_size >= (off_t)(file_pages * OFFBEAT_TRACE_PAGE_BYTES);
+}
+
+/* Gives a descriptor a high number. @return the number, which is the old one if there is no other */
+static int move_descriptor(int number) {
+    const int moved = fcntl(number, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
+    if (moved < 0)
+        return number;
+    close(number);
+    return moved;
+}
+
+/* Makes sure that the descriptor can be written to: opens the file again if the program closed the
+ * descriptor, or uses its number for a file of its own, which is left alone. @return 0, ESTALE if the file
+ * was truncated, moved or deleted, or another errno value */
+static int ensure_descriptor(void) {
+    if (is_open_on_file(descriptor))
+        return 0;
+    const int opened = open(location, O_RDWR | O_CLOEXEC);
+    if (opened < 0)
+        return errno == ENOENT ? ESTALE : errno;
+    if (!is_open_on_file(opened)) {
+        close(opened);
+        return ESTALE;
+    }
+    descriptor = move_descriptor(opened);
+    return 0;
+}
+
+/* --- space --- */
 
 /* Writing beyond the process's limit would raise SIGXFSZ. */
 static int is_within_rlimit(uint64_t file_bytes) {
@@ -98,28 +145,55 @@ static int ensure_space(void) {
     return reserve_space(1);
 }
 
+/* --- extents: their memory is used again, not freed (mapping_guard.h) --- */
+
+static void move_extent(extent *moved, extent **list) {
+    moved->next = *list;
+    *list = moved;
+}
+
+static void unmap_extent(extent *mapped) {
+    atomic_store(&mapped->guard.start, NULL);
+    munmap(mapped->start, EXTENT_BYTES);
+    move_extent(mapped, &unused_extents);
+}
+
 /* Maps the next extent, which may lie beyond the present end of the file. @return 0, or an errno value */
 static int map_extent(void) {
-    extent *mapped = calloc(1, sizeof *mapped);
+    extent *mapped = unused_extents != NULL ? unused_extents : calloc(1, sizeof *mapped);
     if (mapped == NULL)
         return ENOMEM;
+    if (mapped == unused_extents)
+        unused_extents = mapped->next;
     off_t at = (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES);
     mapped->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, at);
     if (mapped->start == MAP_FAILED) {
-        int error = errno;
-        free(mapped);
+        const int error = errno;
+        move_extent(mapped, &unused_extents);
         return error;
     }
-    mapped->next = extents;
-    extents = mapped;
+    mapped->allocated = mapped->released = 0;
+    mapped->guard.bytes = EXTENT_BYTES;
+    atomic_store(&mapped->guard.start, mapped->start);
+    offbeat_tracer_guard_add(&mapped->guard);
+    move_extent(mapped, &extents);
     return 0;
+}
+
+/* Makes sure that the next page is mapped and has space. @return 0, or an errno value */
+static int ensure_page(void) {
+    const int is_mapped = extents != NULL && extents->allocated < PAGES_PER_EXTENT;
+    if (is_mapped && allocated_pages < file_pages)
+        return 0;
+    int error = ensure_descriptor();
+    if (error == 0 && !is_mapped)
+        error = map_extent();
+    return error != 0 ? error : ensure_space();
 }
 
 /* Appends a zero-filled page. @return 0, or an errno value */
 static int append_page(char **page) {
-    int error = extents == NULL || extents->allocated == PAGES_PER_EXTENT ? map_extent() : 0;
-    if (error == 0)
-        error = ensure_space();
+    const int error = offbeat_tracer_guard_has_replaced() ? ESTALE : ensure_page();
     if (error != 0)
         return error;
     *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->allocated++;
@@ -127,14 +201,30 @@ static int append_page(char **page) {
     return 0;
 }
 
-int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes) {
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0)
+/* Remembers which file is open, independent of the working directory. @return 0, or an errno value */
+static int identify_file(const char *path) {
+    struct stat status;
+    location = realpath(path, NULL);
+    if (location == NULL || fstat(descriptor, &status) != 0)
         return errno;
-    char *first;
+    device = status.st_dev;
+    inode = status.st_ino;
+    return 0;
+}
+
+int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes) {
+    const int created = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (created < 0)
+        return errno;
+    descriptor = move_descriptor(created);
     is_copy_on_write = detect_copy_on_write();
-    int error = append_page(&first);
+    offbeat_tracer_guard_begin();
+    char *first;
+    int error = identify_file(path);
+    if (error == 0)
+        error = append_page(&first);
     if (error != 0) {
+        offbeat_tracer_guard_end();
         close(descriptor);
         unlink(path);
         descriptor = -1;
@@ -196,8 +286,7 @@ void offbeat_tracer_page_release(offbeat_trace_page *page) {
     extent *owner = *link;
     if (owner != NULL && ++owner->released == PAGES_PER_EXTENT && owner != extents) {
         *link = owner->next;
-        munmap(owner->start, EXTENT_BYTES);
-        free(owner);
+        unmap_extent(owner);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -209,19 +298,33 @@ void offbeat_tracer_count_lost_record(void) {
     pthread_mutex_unlock(&lock);
 }
 
+int offbeat_tracer_file_is_whole(void) {
+    pthread_mutex_lock(&lock);
+    const int is_whole = header != NULL && !offbeat_tracer_guard_has_replaced() &&
+                         header->lost_because != ESTALE && ensure_descriptor() == 0;
+    pthread_mutex_unlock(&lock);
+    return is_whole;
+}
+
+/* On failure zeros remain after the last page, which readers accept. */
+static void cut_unused_pages(void) {
+    int ignored = ftruncate(descriptor, (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES));
+    (void)ignored;
+}
+
 void offbeat_tracer_file_close(void) {
     pthread_mutex_lock(&lock);
     if (header != NULL) {
         header = NULL;
         for (extent *next; extents != NULL; extents = next) {
             next = extents->next;
-            munmap(extents->start, EXTENT_BYTES);
-            free(extents);
+            unmap_extent(extents);
         }
-        /* On failure zeros remain after the last page, which readers accept. */
-        int ignored = ftruncate(descriptor, (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES));
-        (void)ignored;
-        close(descriptor);
+        offbeat_tracer_guard_end();
+        if (ensure_descriptor() == 0) {
+            cut_unused_pages();
+            close(descriptor);
+        }
         descriptor = -1;
     }
     pthread_mutex_unlock(&lock);

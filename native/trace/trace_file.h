@@ -5,7 +5,8 @@
  *
  * The file is memory-mapped as it grows. Space is allocated in the file system before it is written to, so
  * that a full disk is an error code and not a signal; what was written survives the process. Full pages are
- * unmapped, so that memory stays bounded.
+ * unmapped, so that memory stays bounded. If another program truncates the file, records are lost, and the
+ * process continues (mapping_guard.h).
  */
 #ifndef OFFBEAT_TRACE_TRACE_FILE_H
 #define OFFBEAT_TRACE_TRACE_FILE_H
@@ -39,6 +40,10 @@ void offbeat_tracer_page_release(offbeat_trace_page *page);
 
 /** Counts a record or message for which there was no space. Thread-safe. */
 void offbeat_tracer_count_lost_record(void);
+
+/** Whether the file has a name and all its pages: another program may have truncated, moved or deleted it,
+ * and then records are lost (lost_because is ESTALE if some of them were counted). */
+int offbeat_tracer_file_is_whole(void);
 
 /** Truncates the file after its last page and closes it. No other thread may write any more. */
 void offbeat_tracer_file_close(void);

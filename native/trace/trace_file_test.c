@@ -316,6 +316,126 @@ static void test_a_record_takes_at_most_64_bytes_of_the_file(void) {
     test_assert(count_records(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE, "some are missing");
 }
 
+/* --- the file and its descriptor in the hands of others --- */
+
+static const char other_path[] = "/tmp/offbeat-trace-file-test-other";
+static const char other_text[] = "the program's own data";
+
+/* Closes every descriptor from 3 on, and opens a file until all numbers that were in use are taken. */
+static void close_descriptors_and_open_others(void) {
+    for (int number = 3; number < 1024; number++)
+        if (close(number) == 0) {
+            const int opened = open(other_path, O_RDWR | O_CREAT | O_APPEND, 0666);
+            test_assert(dup2(opened, number) == number, "no descriptor %d", number);
+        }
+    const int own = open(other_path, O_RDWR | O_TRUNC);
+    test_assert(write(own, other_text, sizeof other_text) == sizeof other_text, "the data is not written");
+}
+
+static void write_with_closed_descriptors(void) {
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    write_records(RECORDS);
+    close_descriptors_and_open_others();
+    for (uint64_t i = RECORDS; i < 40 * RECORDS; i++) {
+        const offbeat_trace_record record = {.bytes = i, .function = 5, .flags = 3};
+        offbeat_tracer_write_record(&offbeat_tracer_this_thread, &record);
+    }
+    test_assert(offbeat_tracer_file_is_whole(), "the file is whole");
+    offbeat_tracer_file_close();
+    char found[2 * sizeof other_text];
+    const int own = open(other_path, O_RDONLY);
+    test_assert(read(own, found, sizeof found) == sizeof other_text, "the program's file has another size");
+}
+
+static void test_a_closed_descriptor_neither_loses_records_nor_changes_another_file(void) {
+    test_assert(in_child(write_with_closed_descriptors) == 0, "the writer failed");
+    mapped_file file = map_file();
+    test_assert(count_records(&file, 0) == 40 * RECORDS, "%llu records",
+                (unsigned long long)count_records(&file, 0));
+    unlink(other_path);
+}
+
+static void test_the_program_finds_the_same_descriptors_free(void) {
+    const int before = open("/dev/null", O_RDONLY);
+    close(before);
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    const int now = open("/dev/null", O_RDONLY);
+    test_assert(now == before, "descriptor %d instead of %d", now, before);
+    close(now);
+    offbeat_tracer_file_close();
+}
+
+static void write_around_truncation(off_t bytes_left) {
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    write_records(RECORDS);
+    test_assert(truncate(path, bytes_left) == 0, "the file cannot be truncated");
+    write_records(20 * RECORDS); /* into pages that were mapped, and into new ones */
+    test_assert(!offbeat_tracer_file_is_whole(), "the loss is not noticed");
+    offbeat_tracer_file_close();
+}
+
+static void write_and_truncate_to_nothing(void) {
+    write_around_truncation(0);
+}
+
+static void write_and_truncate_to_two_pages(void) {
+    write_around_truncation(2 * OFFBEAT_TRACE_PAGE_BYTES);
+}
+
+static void test_a_truncated_file_is_a_loss_and_not_a_signal(void) {
+    test_assert(in_child(write_and_truncate_to_nothing) == 0, "the writer was killed");
+    test_assert(in_child(write_and_truncate_to_two_pages) == 0, "the writer was killed");
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    test_assert(file.pages == 2, "%zu pages", file.pages);
+    test_assert(header->lost > 0 && header->lost_because == ESTALE, "%llu were lost for the reason %d",
+                (unsigned long long)header->lost, header->lost_because);
+}
+
+static void write_and_delete(void) {
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    unlink(path);
+    write_records(20 * RECORDS);
+    test_assert(!offbeat_tracer_file_is_whole(), "the loss is not noticed");
+    offbeat_tracer_file_close();
+    test_assert(access(path, F_OK) != 0, "the file was created again");
+}
+
+static void test_a_deleted_file_is_a_loss(void) {
+    test_assert(in_child(write_and_delete) == 0, "the writer failed");
+}
+
+static volatile sig_atomic_t program_signals;
+
+static void count_signal(int number) {
+    program_signals += number == SIGBUS;
+}
+
+/* A program's own handler, for a signal that the trace file did not cause. */
+static void send_other_signal(void) {
+    signal(SIGBUS, count_signal);
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    raise(SIGBUS);
+    test_assert(program_signals == 1, "the program's handler was called %d times", (int)program_signals);
+    offbeat_tracer_file_close();
+    test_assert(signal(SIGBUS, SIG_DFL) == count_signal, "the program's handler is not set any more");
+    test_assert(offbeat_tracer_file_create(path, 0) == EEXIST, "an existing file was overwritten");
+}
+
+static void fault_in_other_file(void) {
+    const int empty = open(other_path, O_RDWR | O_CREAT, 0666);
+    char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0);
+    unlink(other_path);
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    mapped[0] = 1;
+}
+
+static void test_other_signals_have_the_effect_that_the_program_set(void) {
+    test_assert(in_child(send_other_signal) == 0, "the program's handler is ignored");
+    const int status = in_child(fault_in_other_file);
+    test_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "the program's fault has no effect");
+}
+
 int main(void) {
     int descriptor = mkstemp(path);
     test_assert(descriptor >= 0, "no file can be created in /tmp");
@@ -329,6 +449,12 @@ int main(void) {
     test_messages_and_records_of_a_lane_are_complete();
     test_the_messages_of_a_lane_do_not_overlap();
     test_the_limit_stops_messages_and_records();
+    test_a_closed_descriptor_neither_loses_records_nor_changes_another_file();
+    test_a_truncated_file_is_a_loss_and_not_a_signal();
+    test_a_deleted_file_is_a_loss();
+    test_other_signals_have_the_effect_that_the_program_set();
+    unlink(path);
+    test_the_program_finds_the_same_descriptors_free();
     unlink(path);
     return 0;
 }

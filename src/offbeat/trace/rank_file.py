@@ -223,6 +223,13 @@ def _allocated_pages(path: Path, pages: int) -> Iterator[tuple[int, int]]:
             yield start // form.PAGE_BYTES, min(-(-at // form.PAGE_BYTES), pages)
 
 
+_LOSS_REASONS = {
+    errno.ENOSPC: "the disk was full",
+    errno.ESTALE: "another program truncated, moved or deleted the file while the program ran",
+}
+"""Why records are missing, by the errno value in the header."""
+
+
 def _faults(
     mapped: NDArray[np.uint8], kinds: NDArray[np.uint32], definitions: Definitions, header: Header
 ) -> list[str]:
@@ -243,8 +250,6 @@ def _faults(
     if header.lost and not any("found no room" in note for note in definitions.notes):
         reason = "OFFBEAT_TRACE_BYTES was reached"
         if header.lost_because > 0:
-            reason = os.strerror(header.lost_because)
-            if header.lost_because == errno.ENOSPC:
-                reason = "the disk was full"
+            reason = _LOSS_REASONS.get(header.lost_because, os.strerror(header.lost_because))
         faults.append(f"{counted(header.lost, 'record')} could not be written: {reason}")
     return faults
