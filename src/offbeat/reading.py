@@ -1,11 +1,13 @@
-"""Safe reading of files that people and other programs wrote: regular files of bounded size, valid JSON.
+"""Safe reading of files: regular files of bounded size, text, valid JSON.
 
-Every reader of such a file uses this module, so that a device, a pipe or an absurdly large or deeply nested
-file ends in an error message. ``OFFBEAT_READ_LIMIT`` (a size such as ``4 GB``) replaces the limits below.
+No other module of offbeat opens a file for reading (``tests/docs/test_file_access.py``), so that a device, a
+pipe or an absurdly large or deeply nested file ends in an error message, wherever its path comes from.
+``OFFBEAT_READ_LIMIT`` (a size such as ``4 GB``) replaces the limits below.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 from io import FileIO
@@ -28,6 +30,12 @@ TEXT_BYTES = 64 * 2**20
 
 RESULT_BYTES = 2 * 2**30
 """Limit of one file of results, and of the memory that one of its tables takes."""
+
+LOG_BYTES = 2**30
+"""Limit of what a program or a compiler printed."""
+
+LIBRARY_BYTES = 2**30
+"""Limit of a shared library whose content is searched."""
 
 _CHUNK_BYTES = 2**20
 
@@ -52,13 +60,62 @@ def read_file(path: Path, default_limit: int = TEXT_BYTES) -> bytes:
     return b"".join(parts)
 
 
+def read_text(path: Path, default_limit: int = TEXT_BYTES, *, errors: str = "strict") -> str:
+    """The content of a regular file as UTF-8 text; ``errors`` as in :meth:`bytes.decode`.
+
+    Raises what :func:`read_file` raises, and UnicodeDecodeError.
+    """
+    return read_file(path, default_limit).decode("utf-8", errors)
+
+
+def read_system_text(path: Path) -> str:
+    """The text of a file in ``/sys``, ``/proc`` or ``/etc``, without surrounding white space.
+
+    Empty for a file that cannot be read.
+    """
+    try:
+        return read_text(path, errors="replace").strip()
+    except (OSError, BadInput):
+        return ""
+
+
+def read_part(path: Path, start: int, length: int) -> memoryview:
+    """The bytes of a regular file from the offset ``start`` on: ``length``, or fewer at its end.
+
+    Raises what :func:`read_file` raises.
+    """
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        content = memoryview(bytearray(max(0, min(length, size - start))))
+        stream.seek(start)
+        count = 0
+        while part := stream.readinto(content[count:]):  # one call reads less than 2 GiB
+            count += part
+    return content[:count]
+
+
+def map_file(path: Path, default_limit: int | None = None) -> mmap.mmap | bytes:
+    """The content of a regular file, whose pages are read when they are used; empty bytes for an empty file.
+
+    Raises what :func:`read_file` raises; without a limit, a file of any size is mapped.
+    """
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if default_limit is not None and size > (limit := size_limit(default_limit)):
+            raise_too_large(path, size, limit)
+        return mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+
+
 def open_regular(path: Path) -> FileIO:
     """Open a regular file for reading bytes.
 
-    Raises :class:`BadInput` for a device, a pipe or a socket; OSError (also for a directory) as
-    ``open`` does.
+    Raises :class:`BadInput` for a device, a pipe or a socket, and for a path with a zero byte; OSError (also
+    for a directory) as ``open`` does.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a pipe must not block
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not block
+    except ValueError:
+        raise BadInput(f"{os.fspath(path)!r} cannot be the path of a file: it contains a zero byte") from None
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         os.close(descriptor)

@@ -33,7 +33,7 @@ def publish(unfinished: Path, path: Path) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Flush the entries of a directory to disk; raises OSError."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

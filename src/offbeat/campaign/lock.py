@@ -19,7 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.campaign.durable import unwritable
-from offbeat.errors import RunFailed
+from offbeat.errors import BadInput, RunFailed
+from offbeat.reading import decode_json, open_regular
 
 LOCK = "offbeat.lock"
 
@@ -116,22 +117,18 @@ def locked_while_opening(directory: Path) -> Iterator[Lock]:
 def holder(directory: Path) -> Holder | None:
     """The process that writes to a directory now, or None; works on read-only directories too."""
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDONLY)
-    except OSError:
+        with open_regular(directory / LOCK) as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _recorded(stream.fileno())
+    except (OSError, BadInput):
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _recorded(descriptor)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
     return None
 
 
 def _recorded(descriptor: int) -> Holder:
     try:
-        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
+        return decode_json(os.pread(descriptor, 4096, 0), Holder)
     except (OSError, msgspec.DecodeError):
         return _UNKNOWN

@@ -13,6 +13,7 @@ from offbeat.cli.output import Json, SchemaFile, check_outputs, echo, print_sent
 from offbeat.cli.program_options import PLATFORM, Anchor, File, Output, PictureFile, Platform, Ranks, Seed
 from offbeat.cli.program_report import report
 from offbeat.errors import BadInput
+from offbeat.reading import read_text
 from offbeat.units import format_time
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def init(
     elif platform or anchor:
         raise BadInput("--platform and --anchor need --from-trace")
     else:
-        text = PRESETS.path_of(preset).read_text() if preset else template()
+        text = read_text(PRESETS.path_of(preset)) if preset else template()
     write_new(path, text, "the program file", force=force)
     echo(f"wrote {path}; show it with 'offbeat program show {shlex.quote(str(path))}'")
 

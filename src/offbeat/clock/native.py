@@ -15,6 +15,7 @@ from typing import Any
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import build, find, probe
 from offbeat.mpi.assemble import identity
+from offbeat.reading import read_text
 
 HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
 """The C type of a handle by its size in bytes: MPICH's int, Open MPI's pointer."""
@@ -134,7 +135,7 @@ def library() -> ctypes.CDLL:
 
 def loaded_mpi(maps: Path = Path("/proc/self/maps")) -> Path:
     """The file of the MPI library in this process; raises :class:`RunFailed` unless there is exactly one."""
-    files = {Path(line.split(maxsplit=5)[5]) for line in maps.read_text().splitlines() if line.count("/")}
+    files = {Path(line.split(maxsplit=5)[5]) for line in read_text(maps).splitlines() if line.count("/")}
     libraries = sorted(path for path in files if re.fullmatch(r"(libmpi|libmpich)\.so[.\d]*", path.name))
     if len(libraries) == 1:
         return libraries[0]

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
 from msgspec import Struct
 
 from offbeat.conformance.outcomes import Case, Outcome, Verdict
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import HUNG, Driver, DriverLost
 from offbeat.mpi.launch import LaunchCommand
+from offbeat.reading import decode_json
 
 PATIENCE_S = 60.0
 """How long a launch may take until it answers for the first time."""
@@ -96,7 +96,7 @@ class CaseRunner:
             self._running = None
             hangs = str(lost).startswith(HUNG)
             return _Found(verdict="hangs" if hangs else "crashes", found=str(lost).removeprefix(HUNG))
-        return msgspec.json.decode(answer, type=_Found)
+        return decode_json(answer, _Found)
 
     def _launched(self) -> Driver:
         """The running launch, or a new one that has answered."""
@@ -112,7 +112,7 @@ class CaseRunner:
             raise RunFailed(
                 f"two processes cannot be launched: {lost}; 'offbeat doctor' shows what works here"
             ) from None
-        self._cases = msgspec.json.decode(answer, type=_Listed).cases
+        self._cases = decode_json(answer, _Listed).cases
         self._running, self._cases_run = driver, 0
         return driver
 

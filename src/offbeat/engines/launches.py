@@ -21,6 +21,7 @@ from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Variable
 from offbeat.mpi.protocol import Force, Hello, ListVariables
+from offbeat.reading import open_regular
 from offbeat.study.schema import MpiSection
 
 SAMPLES = "samples.bin"
@@ -159,7 +160,7 @@ class Launches:
         """Raise RunFailed unless the sample file has the size that the launch reports."""
         expected = sample_bytes(repetitions, p, partitions)
         try:
-            with self.samples.open("rb") as file:
+            with open_regular(self.samples) as file:
                 actual = os.fstat(file.fileno()).st_size
         except OSError:
             actual = 0

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from offbeat.reading import RESULT_BYTES, read_file
 from offbeat.results.blocks import Blocks, Samples, delays
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
@@ -54,7 +55,7 @@ def read_samples(
 
     Raises ValueError if the file does not hold complete repetitions.
     """
-    raw = np.fromfile(path, dtype=np.int64)
+    raw = np.frombuffer(read_file(path, RESULT_BYTES), dtype=np.int64)
     columns = 4 * p * partitions
     repetitions, rest = divmod(raw.size, columns + 1)
     if rest:

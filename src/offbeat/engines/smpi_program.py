@@ -25,6 +25,7 @@ from offbeat.mpi.build import (
 )
 from offbeat.mpi.driver import HUNG, Driver, DriverLost
 from offbeat.mpi.protocol import AnswerType, Command
+from offbeat.reading import LOG_BYTES, read_text
 
 PROGRAM = "offbeat-smpi"
 """File name of the program."""
@@ -52,7 +53,7 @@ def build_program(
     try:
         return build_once(program, _sources(), generator_options(), "the program for SimGrid", echo, environ)
     except BuildFailed as failed:
-        log = failed.log.read_text(encoding="utf-8", errors="replace")
+        log = read_text(failed.log, LOG_BYTES, errors="replace")
         if _ABSENT in log:
             raise RunFailed(
                 f"the engine smpi needs SimGrid, which is not installed here: install {PACKAGE}, or set"

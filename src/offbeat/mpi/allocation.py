@@ -13,6 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.reading import read_text
+
 
 class Allocation(Struct, frozen=True, kw_only=True):
     """A Slurm or PBS job.
@@ -100,7 +102,7 @@ def _pbs(environ: Mapping[str, str]) -> Allocation | None:
     """PBS lists a host once for each process it expects there; it does not report the remaining time."""
     node_file = Path(environ["PBS_NODEFILE"])
     try:
-        hosts = Counter(node_file.read_text(encoding="utf-8").split())
+        hosts = Counter(read_text(node_file).split())
     except OSError:
         return None
     if not hosts:

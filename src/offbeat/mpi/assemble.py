@@ -10,9 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.errors import BadInput
 from offbeat.mpi import probe
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.probe import UnknownLibrary, Version
+from offbeat.reading import read_part
 
 _PATTERNS = ("libmpi.so.[0-9]*", "libmpich.so.[0-9]*", "libmpi.so", "libmpich.so")
 
@@ -114,9 +116,8 @@ def _working_wrapper(launcher: Path, environ: Mapping[str, str]) -> _Wrapper | N
 def _is_library(path: Path) -> bool:
     """Whether a file is an ELF object; a ``libmpi.so`` may be a linker script instead."""
     try:
-        with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
+        return read_part(path, 0, 4) == b"\x7fELF"
+    except (OSError, BadInput):
         return False
 
 

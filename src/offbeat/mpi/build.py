@@ -19,6 +19,7 @@ from pathlib import Path
 import offbeat
 from offbeat.errors import RunFailed, SignalExit
 from offbeat.mpi.installation import Installation
+from offbeat.reading import LOG_BYTES, read_file, read_text
 
 DRIVER = "offbeat-driver"
 """File name of the driver."""
@@ -166,7 +167,7 @@ def source_digest(
             if any(path.match(pattern) for pattern in NATIVE_TESTS):
                 continue
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
-            digest.update(path.read_bytes())
+            digest.update(read_file(path))
     return digest.hexdigest()[:16]
 
 
@@ -199,9 +200,7 @@ def find_cmake(environ: Mapping[str, str] = os.environ) -> str:
 def last_errors(log: Path) -> str:
     """The last lines of a build log that name an error, else its last lines."""
     lines = [
-        line.strip()
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
-        if line.strip()
+        line.strip() for line in read_text(log, LOG_BYTES, errors="replace").splitlines() if line.strip()
     ]
     errors = [
         line for line in lines if re.search(r"\berror\b|undefined reference|not found", line, re.IGNORECASE)

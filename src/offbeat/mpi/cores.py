@@ -8,6 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.reading import read_system_text
+
 
 class Cores(Struct, frozen=True, kw_only=True):
     """Cores of this node, as this process may use them.
@@ -35,7 +37,9 @@ def available(root: Path = Path("/")) -> Cores:
         physical=min(len({_core_of(root, thread) for thread in threads}), limit),
         machine_logical=os.cpu_count() or len(threads),
         quota=quota,
-        governor=_read(root / f"sys/devices/system/cpu/cpu{min(threads)}/cpufreq/scaling_governor"),
+        governor=read_system_text(
+            root / f"sys/devices/system/cpu/cpu{min(threads)}/cpufreq/scaling_governor"
+        ),
     )
 
 
@@ -43,7 +47,9 @@ def memory_domains(root: Path = Path("/")) -> int:
     """The ccNUMA domains of this node with cores for this process; 1 if the system does not say it."""
     usable = os.sched_getaffinity(0)
     folders = (root / "sys/devices/system/node").glob("node[0-9]*")
-    return max(1, sum(not usable.isdisjoint(_listed(_read(folder / "cpulist"))) for folder in folders))
+    return max(
+        1, sum(not usable.isdisjoint(_listed(read_system_text(folder / "cpulist"))) for folder in folders)
+    )
 
 
 def _listed(text: str) -> set[int]:
@@ -57,7 +63,7 @@ def _listed(text: str) -> set[int]:
 
 def clock_source(root: Path = Path("/")) -> str:
     """The kernel's time source behind CLOCK_MONOTONIC (``tsc``, ``hpet``, ...); empty if unknown."""
-    return _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    return read_system_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
@@ -67,7 +73,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 def _quotas(root: Path) -> Iterator[float]:
     """Every CPU limit of this process's control groups and of their parents, in cores."""
-    for line in _read(root / "proc/self/cgroup").splitlines():
+    for line in read_system_text(root / "proc/self/cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":
             yield from _limits_upwards(root / "sys/fs/cgroup", path, _limit_v2)
@@ -88,14 +94,17 @@ def _limits_upwards(mount: Path, path: str, limit_of: Callable[[Path], float | N
 
 
 def _limit_v2(folder: Path) -> float | None:
-    values = _read(folder / "cpu.max").split()
+    values = read_system_text(folder / "cpu.max").split()
     if len(values) != 2 or values[0] == "max":
         return None
     return int(values[0]) / int(values[1])
 
 
 def _limit_v1(folder: Path) -> float | None:
-    quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
+    quota, period = (
+        read_system_text(folder / "cpu.cfs_quota_us"),
+        read_system_text(folder / "cpu.cfs_period_us"),
+    )
     if not quota or not period or int(quota) <= 0:
         return None
     return int(quota) / int(period)
@@ -103,13 +112,5 @@ def _limit_v1(folder: Path) -> float | None:
 
 def _core_of(root: Path, thread: int) -> tuple[str, str] | int:
     topology = root / f"sys/devices/system/cpu/cpu{thread}/topology"
-    package, core = _read(topology / "physical_package_id"), _read(topology / "core_id")
+    package, core = read_system_text(topology / "physical_package_id"), read_system_text(topology / "core_id")
     return (package, core) if core else thread
-
-
-def _read(path: Path) -> str:
-    """The file's text without surrounding white space; empty where it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

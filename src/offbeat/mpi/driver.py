@@ -20,6 +20,7 @@ import msgspec
 
 from offbeat.mpi import process_cleanup, protocol
 from offbeat.mpi.protocol import AnswerType, Command
+from offbeat.reading import LOG_BYTES, decode_json, read_part
 
 ANSWER_PREFIX = b"@offbeat "
 MOST_LOG_LINES = 3
@@ -154,7 +155,7 @@ class Driver:
 
     def _decode(self, text: bytes) -> Verdict:
         try:
-            return msgspec.json.decode(text, type=Verdict)
+            return decode_json(text, Verdict)
         except msgspec.DecodeError as error:
             self._kill()
             self._release()
@@ -189,9 +190,8 @@ class Driver:
 
     def _log_excerpt(self) -> str:
         """The first lines of this launch's log that name an error or a signal, else its first lines."""
-        with self._log_path.open("rb") as log:
-            log.seek(self._log_start)
-            lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines()]
+        log = str(read_part(self._log_path, self._log_start, LOG_BYTES), "utf-8", "replace")
+        lines = [line.strip() for line in log.splitlines()]
         errors = [line for line in lines if any(word in line.lower() for word in LINES_ABOUT_ERRORS)]
         return " | ".join((errors or [line for line in lines if line])[:MOST_LOG_LINES])[:400]
 

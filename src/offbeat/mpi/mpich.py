@@ -5,15 +5,16 @@ The descriptions of the control variables name the algorithms.
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
+from offbeat.reading import LIBRARY_BYTES, map_file, read_file
 from offbeat.study.algorithm import Algorithm
 
 AUTO = "auto"
@@ -163,7 +164,11 @@ def _number(variable: Variable, name: str) -> int | None:
 def names_in_functions(library: Path, collective: str) -> set[str]:
     """The algorithms of a collective by the function names that the library holds for its tuning files."""
     prefix = collective.capitalize().encode()
-    return {match[1].decode() for match in FUNCTION.findall(library.read_bytes()) if match[0] == prefix}
+    return {
+        match[1].decode()
+        for match in FUNCTION.findall(read_file(library, LIBRARY_BYTES))
+        if match[0] == prefix
+    }
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
@@ -203,9 +208,8 @@ def header_version(macros: Mapping[str, str]) -> str | None:
 def names_functions(library: Path) -> bool:
     """Whether a stripped MPICH still holds the names of its algorithm functions, for its error messages."""
     try:
-        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return re.search(rb"\0MPIR_[A-Z][a-z_]+_intra_[a-z_]+\0", data) is not None
-    except (OSError, ValueError):
+        return re.search(rb"\0MPIR_[A-Z][a-z_]+_intra_[a-z_]+\0", map_file(library)) is not None
+    except (OSError, BadInput):
         return False
 
 

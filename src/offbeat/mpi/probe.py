@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -14,7 +13,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES, recognised, title_of, titles
+from offbeat.reading import decode_json, read_part, read_text
 
 _PRINT_VERSION = """
 import ctypes, json, sys
@@ -64,7 +65,9 @@ def ask_library(library: Path, environ: Mapping[str, str] = os.environ, timeout_
         raise UnknownLibrary(f"{library} did not report its version within {timeout_s:.0f} s") from None
     for line in answer.stdout.splitlines():
         if line.startswith("@offbeat "):
-            return read_library_version(json.loads(line.removeprefix("@offbeat ")), str(library))
+            return read_library_version(
+                decode_json(line.removeprefix("@offbeat ").encode(), str), str(library)
+            )
     errors = answer.stderr.strip().splitlines()
     raise UnknownLibrary(
         f"{library} cannot be loaded: {errors[-1] if errors else f'status {answer.returncode}'}"
@@ -84,8 +87,8 @@ def read_library_version(text: str, source: str) -> Version:
 def read_header_version(header: Path) -> Version | None:
     """The library that an ``mpi.h`` belongs to; ``None`` for an unreadable file or an unknown library."""
     try:
-        text = header.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = read_text(header, errors="replace")
+    except (OSError, BadInput):
         return None
     macros = dict(re.findall(r'^#\s*define\s+(\w+)\s+"?([^"\s]+)"?', text, flags=re.MULTILINE))
     for family, library in LIBRARIES.items():
@@ -127,15 +130,13 @@ def ask_wrapper(
 def has_symbols(library: Path) -> bool:
     """Whether a shared library has its full symbol table (``.symtab``), so that its functions have names."""
     try:
-        with library.open("rb") as file:
-            header = file.read(64)
-            if header[:5] != b"\x7fELF\x02":
-                return False
-            (table,) = struct.unpack_from("<Q", header, 0x28)
-            size, count = struct.unpack_from("<HH", header, 0x3A)
-            file.seek(table)
-            sections = file.read(size * count)
-    except (OSError, struct.error):
+        header = read_part(library, 0, 64)
+        if header[:5] != b"\x7fELF\x02":
+            return False
+        (table,) = struct.unpack_from("<Q", header, 0x28)
+        size, count = struct.unpack_from("<HH", header, 0x3A)
+        sections = read_part(library, table, size * count)
+    except (OSError, OverflowError, BadInput, struct.error):
         return False
     symbol_table = 2
     return any(

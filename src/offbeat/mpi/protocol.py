@@ -18,6 +18,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.library import Variable
+from offbeat.reading import decode_json
 from offbeat.study import evidence
 
 VERSION = 1
@@ -78,9 +79,9 @@ def _word(key: str, value: object) -> str:
 def decode(command: Command[AnswerType], answer: bytes) -> AnswerType:
     """The answer to a command, given as a JSON object. Raises RunFailed unless it has the command's keys."""
     try:
-        fields = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
+        fields = decode_json(answer, dict[str, msgspec.Raw])
         fields.pop("ok", None)
-        decoded: Any = msgspec.json.decode(msgspec.json.encode(fields), type=command.answer())
+        decoded: Any = decode_json(msgspec.json.encode(fields), command.answer())
     except msgspec.DecodeError as error:
         raise RunFailed(
             f"the driver's answer to '{command.verb}' is not that of this offbeat: {error}; remove the folder"

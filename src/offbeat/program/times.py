@@ -14,7 +14,7 @@ from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
 from offbeat.program.iterations import Iterations, Lockstep, numbered
 from offbeat.program.load import Program, loads
-from offbeat.reading import decode_json, read_file
+from offbeat.reading import decode_json, map_file, read_file
 from offbeat.units import counted, format_time
 
 RUN = "run.json"
@@ -121,7 +121,7 @@ def read(folder: Path) -> Measured:
 def completed(path: Path) -> int:
     """How many iterations a rank has completed; 0 if its file does not exist yet."""
     try:
-        header, iterations = _mapped(path)
+        header, _, iterations = _mapped(path)
     except (OSError, ValueError):
         return 0
     return _count(iterations) if header["magic"] == MAGIC else 0
@@ -145,19 +145,24 @@ def _facts(folder: Path) -> RunFacts:
         raise BadInput(f"{folder / RUN}: this describes no run ({error}); run the program again") from None
 
 
-def _mapped(path: Path) -> tuple[np.void, NDArray[np.void]]:
-    """The header and the iterations of a file, whose pages are read when they are used.
+def _mapped(path: Path) -> tuple[np.void, NDArray[np.int64], NDArray[np.void]]:
+    """A file's header, its times of the phases alone in ns (times, phases) and its iterations.
+
+    The pages of the file are read when they are used.
 
     Raises :class:`ValueError` unless the file has the size that its header states.
     """
-    header = np.memmap(path, dtype=HEADER, mode="r", shape=(1,))[0]
+    content = map_file(path)
+    header = np.frombuffer(content, HEADER, 1)[0]
     phases, alone, count = (int(header[name]) for name in ("phases", "alone", "iterations"))
     offset = HEADER.itemsize + 8 * phases * alone
-    if min(phases, alone, count) < 0 or path.stat().st_size != offset + ITERATION.itemsize * count:
+    if min(phases, alone, count) < 0 or len(content) != offset + ITERATION.itemsize * count:
         raise ValueError("its size is not that of the times in it")
-    if not count:
-        return header, np.zeros(0, ITERATION)
-    return header, np.memmap(path, dtype=ITERATION, mode="r", offset=offset, shape=(count,))
+    return (
+        header,
+        np.frombuffer(content, np.int64, alone * phases, HEADER.itemsize).reshape(alone, phases),
+        np.frombuffer(content, ITERATION, count, offset),
+    )
 
 
 def _count(iterations: NDArray[np.void]) -> int:
@@ -174,12 +179,7 @@ class _Rank:
 
     def __init__(self, path: Path, program: Program) -> None:
         try:
-            header, self._iterations = _mapped(path)
-            alone_ns = np.memmap(
-                *(path, np.int64, "r"),
-                offset=HEADER.itemsize,
-                shape=(int(header["alone"]), int(header["phases"])),
-            )
+            header, alone_ns, self._iterations = _mapped(path)
         except (OSError, ValueError, OverflowError) as error:
             raise BadInput(
                 f"{path}: the times of this rank cannot be read: {error}; run the program again"

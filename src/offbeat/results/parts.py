@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from offbeat.campaign.checksum import Damaged
-from offbeat.reading import RESULT_BYTES, raise_too_large, size_limit
+from offbeat.errors import BadInput
+from offbeat.reading import RESULT_BYTES, open_regular, raise_too_large, size_limit
 from offbeat.results.schema import PARTITION
 
 _MASK = 2**64 - 1
@@ -109,7 +110,7 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
     one that takes more memory than the limit, FileNotFoundError if it does not exist.
     """
     try:
-        with pq.ParquetFile(path, read_dictionary=["case"]) as file:
+        with open_regular(path) as stream, pq.ParquetFile(stream, read_dictionary=["case"]) as file:
             rows = file.metadata.num_rows
             if rows > max_rows:
                 raise Damaged(f"it has {rows} rows, and all cases together have {max_rows} at most")
@@ -122,7 +123,7 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
                 if read > rows:
                     raise Damaged("it has more rows than it says")
                 yield with_schema(_to_frame(batch), schema)
-    except FileNotFoundError:
+    except (BadInput, FileNotFoundError):
         raise
     except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise Damaged(str(error).splitlines()[0] if str(error) else type(error).__name__) from error

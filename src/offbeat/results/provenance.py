@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 import offbeat
+from offbeat.reading import read_system_text
 from offbeat.results.schema import SCHEMA_VERSION
 
 SCHEDULER_VARIABLES = (
@@ -70,7 +71,7 @@ def written_by() -> dict[str, object]:
 
 
 def _cpu(root: Path) -> str:
-    for line in _text(root / "proc/cpuinfo").splitlines():
+    for line in read_system_text(root / "proc/cpuinfo").splitlines():
         name, _, value = line.partition(":")
         if name.strip() in ("model name", "cpu model", "cpu"):
             return value.strip()
@@ -80,15 +81,15 @@ def _cpu(root: Path) -> str:
 def _topology(root: Path) -> dict[str, object]:
     """Cores, sockets and memory domains, and how many of the processors this process may use."""
     cpus = root / "sys/devices/system/cpu"
-    sockets = {_text(path) for path in cpus.glob("cpu[0-9]*/topology/physical_package_id")}
-    quota = _text(root / "sys/fs/cgroup/cpu.max").split()
+    sockets = {read_system_text(path) for path in cpus.glob("cpu[0-9]*/topology/physical_package_id")}
+    quota = read_system_text(root / "sys/fs/cgroup/cpu.max").split()
     return {
         "cores": psutil.cpu_count(logical=False),
         "threads": psutil.cpu_count(logical=True),
         "usable_threads": len(os.sched_getaffinity(0)),
         "sockets": len(sockets) or None,
         "numa_nodes": len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
-        "hyperthreading": _text(cpus / "smt/active"),
+        "hyperthreading": read_system_text(cpus / "smt/active"),
         "container_cpus": float(quota[0]) / float(quota[1])
         if len(quota) == 2 and quota[0] != "max"
         else None,
@@ -99,15 +100,10 @@ def _frequency(root: Path) -> dict[str, object]:
     """CPU frequency settings: a governor other than 'performance' makes timings drift."""
     cpus = root / "sys/devices/system/cpu"
     return {
-        "governors": sorted({_text(path) for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}),
-        "driver": _text(cpus / "cpu0/cpufreq/scaling_driver"),
-        "turbo_off": _text(cpus / "intel_pstate/no_turbo"),
-        "boost": _text(cpus / "cpufreq/boost"),
+        "governors": sorted(
+            {read_system_text(path) for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}
+        ),
+        "driver": read_system_text(cpus / "cpu0/cpufreq/scaling_driver"),
+        "turbo_off": read_system_text(cpus / "intel_pstate/no_turbo"),
+        "boost": read_system_text(cpus / "cpufreq/boost"),
     }
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

@@ -15,6 +15,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
+from offbeat.reading import decode_json
 from offbeat.results import layout, sample_files
 from offbeat.results.blocks import Block, Blocks
 from offbeat.results.layout import DamagedRecord, describe_case
@@ -186,7 +187,7 @@ def stated_sums(row: Mapping[str, Any]) -> tuple[int, int]:
 def _named(line: bytes) -> str:
     """The case of a damaged line, if it can still be decoded."""
     try:
-        row = msgspec.json.decode(line)
+        row = decode_json(line)
         return f", {describe_case(row)[:200]}" if isinstance(row, dict) else ""
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError):
+    except (msgspec.DecodeError, KeyError):
         return ""

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from offbeat.campaign import durable
 from offbeat.campaign.append import AppendFile, Lines, encode_lines, read_checked_lines
 from offbeat.campaign.checksum import Damaged
+from offbeat.reading import open_regular
 from offbeat.results import layout, sample_files
 from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import add_checksums, batches_of, checksums_of_part, committed_rows
@@ -118,7 +119,8 @@ def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def _tables(part: Path, schema: Any, limit: int, counts: Mapping[str, int]) -> Iterator[pa.Table]:
-    in_part = pq.read_schema(part).names
+    with open_regular(part) as stream:
+        in_part = pq.read_schema(stream).names
     schema = {name: kind for name, kind in schema.items() if name in in_part}
     for frame in batches_of(part, schema, limit):
         yield committed_rows(frame, counts).to_arrow()

@@ -19,6 +19,7 @@ from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform, load
 from offbeat.platform.schema import PlatformFile
+from offbeat.reading import decode_json
 from offbeat.simulation.cache import LruCache, MemoryBudget
 from offbeat.simulation.catalogue import SimulatedAlgorithm, named
 from offbeat.study.algorithm import Algorithm
@@ -237,7 +238,7 @@ def _split(algorithm: Algorithm | str) -> tuple[str, str]:
 @functools.lru_cache(maxsize=CACHED_NETWORKS)
 def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
     placed = np.frombuffer(node_of_rank, dtype=np.int32)
-    file = msgspec.json.decode(platform, type=PlatformFile)
+    file = decode_json(platform, PlatformFile)
     return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import io
-import mmap
 import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -24,6 +23,7 @@ from elftools.elf.elffile import ELFFile
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.reading import map_file
 from offbeat.trace.call_sites import demangled
 
 TIME_LIMIT_S = 10.0
@@ -95,8 +95,7 @@ class ProgramFile:
 
 def _mapped_elf(path: Path) -> Any:
     """The memory-mapped file."""
-    with path.open("rb") as stream:
-        mapped: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped: Any = map_file(path)
     return _MappedElf(mapped)
 
 

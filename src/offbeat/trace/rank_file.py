@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.reading import raise_too_large, size_limit
+from offbeat.reading import map_file, open_regular, read_part
 from offbeat.trace import format as form
 from offbeat.trace.format import Definitions, read_page, resolve_collectives
 from offbeat.units import counted
@@ -119,7 +119,7 @@ class RankFile(Struct, kw_only=True, eq=False):
         used = (form.PAGE_BYTES - form.PAGE_HEADER_BYTES) // kind.itemsize * kind.itemsize
         start = first * form.PAGE_BYTES
         length = min(count * form.PAGE_BYTES, self.size_bytes - start)
-        mapped = np.fromfile(self.path, dtype=np.uint8, offset=start, count=length)
+        mapped = np.frombuffer(read_part(self.path, start, length), np.uint8)
         page_count = length // form.PAGE_BYTES
         pages = mapped[: page_count * form.PAGE_BYTES].reshape(page_count, form.PAGE_BYTES)
         body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + used]
@@ -134,10 +134,7 @@ class RankFile(Struct, kw_only=True, eq=False):
 def open_file(path: Path) -> RankFile:
     """Open a file of a trace. Raises :class:`BadInput` for an unreadable file."""
     try:
-        size = path.stat().st_size
-        if size > (limit := size_limit(MOST_BYTES)):
-            raise_too_large(path, size, limit)
-        mapped = np.memmap(path, dtype=np.uint8, mode="r") if size else np.empty(0, np.uint8)
+        mapped = np.frombuffer(map_file(path, MOST_BYTES), np.uint8)
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     header = _header(path, mapped)
@@ -158,7 +155,7 @@ def open_file(path: Path) -> RankFile:
         lanes=_by_lane(kinds == form.RECORDS, lanes),
         message_lanes=_by_lane(kinds == form.MESSAGES, lanes),
         faults=faults,
-        size_bytes=size,
+        size_bytes=len(mapped),
     )
 
 
@@ -211,7 +208,7 @@ def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], N
 def _allocated_pages(path: Path, pages: int) -> Iterator[tuple[int, int]]:
     """Ranges of pages, first and end, outside of the holes of a sparse file."""
     at, size = 0, pages * form.PAGE_BYTES
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while at < size:
             try:
                 start = os.lseek(file.fileno(), at, os.SEEK_DATA)

@@ -26,6 +26,7 @@ from offbeat.mpi.environment import is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import forward_variables
+from offbeat.reading import read_text
 from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.folder import check_unused, create
 from offbeat.trace.format import PAGE_BYTES
@@ -335,7 +336,7 @@ class GroupSignalProbe:
     def _pending(self) -> set[int]:
         if self._process is None:
             return set()
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        status = read_text(Path(f"/proc/{self._process.pid}/status"))
         masks = re.findall(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)
         return {number for number in range(1, signal.NSIG) if int(masks[0], 16) >> (number - 1) & 1}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from offbeat.mpi.build import native_sources
+from offbeat.reading import read_text
 
 MARK = "MPI_Pcontrol"
 """Of this function, only the calls with level 2 can be delayed, which mark the beginning of an iteration."""
@@ -19,8 +20,8 @@ def wrapped_functions() -> list[str]:
     """Their names in C, from the tables in the sources of the tracer. They stand for Fortran and for large
     counts as well."""
     native = native_sources()
-    collectives = (native / "collectives" / "collectives.def").read_text(encoding="utf-8")
-    others = (native / "trace" / "wrapped_functions.h").read_text(encoding="utf-8")
+    collectives = read_text(native / "collectives" / "collectives.def")
+    others = read_text(native / "trace" / "wrapped_functions.h")
     names = [MARK]
     for name, lower in _COLLECTIVE.findall(collectives):
         names += [f"MPI_{name}", f"MPI_I{lower}", f"MPI_{name}_init"]

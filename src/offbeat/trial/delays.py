@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
+from offbeat.reading import decode_json, read_file
 from offbeat.toml.faults import unknown
 from offbeat.trace.run import range_fault
 from offbeat.trace.wrapped_functions import MARK, wrapped_functions
@@ -222,7 +223,7 @@ def report_path(output: Path) -> Path:
 
 def _read_report(path: Path) -> _Report:
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=_Report)
+        report = decode_json(read_file(path), _Report)
     except FileNotFoundError:
         raise RunFailed(
             f"no process wrote the report {path}. Likely reasons: the program did not call MPI_Init and"

@@ -36,6 +36,7 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import forward_variables
+from offbeat.reading import LOG_BYTES, read_text
 from offbeat.trial.variant import Variant, file_name
 from offbeat.units import format_time
 
@@ -189,7 +190,7 @@ def time_in(output: Path, pattern: re.Pattern[str]) -> float:
 
     Raises :class:`RunFailed` without a match, or if it is no positive number.
     """
-    matches = list(pattern.finditer(output.read_text(encoding="utf-8", errors="replace")))
+    matches = list(pattern.finditer(read_text(output, LOG_BYTES, errors="replace")))
     if not matches:
         raise RunFailed(f"--time {pattern.pattern}: no match in the output of the program, see {output}")
     text = matches[-1][1 if pattern.groups else 0] or ""
@@ -215,7 +216,7 @@ def parse_pattern(text: str) -> re.Pattern[str] | None:
 
 def last_output_lines(output: Path) -> str:
     """The last lines of a run's output, for a message, without those that only separate others."""
-    text = output.read_text(encoding="utf-8", errors="replace")
+    text = read_text(output, LOG_BYTES, errors="replace")
     lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
     return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
 

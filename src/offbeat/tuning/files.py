@@ -186,7 +186,7 @@ def read_manifest(directory: Path) -> Manifest:
 def checksum(path: Path) -> str:
     """The SHA-256 of a file; raises :class:`BadInput` for one that cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_file(path)).hexdigest()
     except OSError as error:
         raise BadInput(f"cannot read the tuning file {path}: {error.strerror or error}") from None
 

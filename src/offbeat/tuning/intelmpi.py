@@ -21,6 +21,7 @@ from pathlib import Path
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
+from offbeat.reading import read_text
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
@@ -115,7 +116,7 @@ def exported(path: Path) -> dict[str, str]:
     """The variables that sourcing one of the files sets; raises :class:`BadInput` for other lines."""
     variables: dict[str, str] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the tuning file {path}: {error}") from None
     for number, line in enumerate(lines, start=1):

@@ -23,6 +23,7 @@ from msgspec import Struct
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.mpich import FALLBACK_VARIABLE
+from offbeat.reading import decode_json, read_file
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import TuningFiles, usage_lines, write_file
 from offbeat.tuning.mpich_algorithms import (
@@ -242,7 +243,7 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
     path = write_file(
         directory, name, msgspec.json.format(msgspec.json.encode(tree), indent=1).decode() + "\n"
     )
-    again = msgspec.json.decode(path.read_bytes(), type=dict[str, dict])
+    again = decode_json(read_file(path), dict[str, dict])
     wrong = [f"{key}: {fault}" for key, below in again.items() for fault in faults(below, embedded.names)]
     if msgspec.json.encode(again) != msgspec.json.encode(tree):
         wrong.append("the file differs from the tree that was written")

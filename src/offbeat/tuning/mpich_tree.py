@@ -24,6 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.reading import LIBRARY_BYTES, decode_json, read_file
 
 Tree = dict[str, "Tree"]
 """Conditions and their branches; an algorithm's key holds its parameters."""
@@ -47,7 +48,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
 def read(library: Path) -> Embedded:
     """Read the trees in MPICH's shared library. Raises :class:`BadInput` if it contains no default tree."""
     try:
-        data = library.read_bytes()
+        data = read_file(library, LIBRARY_BYTES)
     except OSError as error:
         raise BadInput(f"cannot read MPICH's library {library}: {error}") from error
     trees = list(_trees(data))
@@ -75,8 +76,8 @@ def _trees(data: bytes) -> Iterator[Tree]:
     while at >= 0:
         end = data.find(b"\0", at)
         try:
-            yield msgspec.json.decode(data[at:end], type=dict[str, dict])
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            yield decode_json(data[at:end], dict[str, dict])
+        except msgspec.DecodeError:
             end = at + len(_START)
         at = data.find(_START, end)
 
