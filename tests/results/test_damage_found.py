@@ -31,13 +31,13 @@ VERDICTS = [
     for number in range(COUNT)
 ]
 
+ALGORITHMS = [Algorithm(collective="reduce", name=one.algorithm, settings={"a": "1"}) for one in VERDICTS]
+
 
 def study_directory(directory: Path) -> Path:
     """Five cases with verdicts, whose samples are still a stream, as a killed writer leaves them."""
     with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
-        store.add_algorithms(
-            Algorithm(collective="reduce", name=one.algorithm, settings={"a": "1"}) for one in VERDICTS
-        )
+        store.add_algorithms(ALGORITHMS)
         store.add_verdicts(VERDICTS)
         store.set_plan(make_case(number) for number in range(COUNT))
         for number in range(COUNT):
@@ -58,6 +58,8 @@ def parts(streams: Path) -> Path:
 def goes_on(directory: Path) -> set[str]:
     """Resumes the study, checks that it is complete, and returns the cases that were measured again."""
     with Store.open(directory) as store:
+        store.add_algorithms(ALGORITHMS)
+        store.add_verdicts(VERDICTS)
         todo = set(IDS) - store.done
         for number in range(COUNT):
             if make_case(number).id in todo:
@@ -235,3 +237,18 @@ def test_an_import_refuses_implausible_numbers_with_their_line(
     with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{message}"):
         import_csv(csv, tmp_path / "odd")
     assert not (tmp_path / "odd").exists()
+
+
+@pytest.mark.parametrize("name", [layout.ALGORITHMS, layout.VERDICTS])
+@pytest.mark.parametrize("kept", [0, 2])
+def test_lost_lines_of_algorithms_and_verdicts_are_noticed(
+    parts: Path, tmp_path: Path, name: str, kept: int
+) -> None:
+    """Whole lines are missing at the end, as after a copy that ended too early: no checksum shows that."""
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    lines = (left / name).read_bytes().splitlines(keepends=True)
+    (left / name).write_bytes(b"".join(lines[:kept]))
+    results = read_study(left)
+    assert sorted(results.cases["case"].to_list()) == sorted(IDS[:kept])
+    (note,) = results.notes
+    assert "missing" in note

@@ -31,6 +31,7 @@ __all__ = [
     "US",
     "WANDER",
     "MadeFile",
+    "Summary",
     "communicator",
     "definition",
     "files",

@@ -111,7 +111,7 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
-        run_s=summary.mean_run_s,
+        run_s=summary.mean_recorded_s,
         calls=[
             structs.replace(calls_of(row, summary), critical=critical)
             for row, critical in zip(rows, critical_shares(trace, rows), strict=True)
@@ -182,7 +182,7 @@ def calls_of(row: CallSiteStats, summary: Summary) -> TracedCalls:
             f"{description_of(row)} was never recorded completely, from the first arrival to the last exit;"
             " trace more of the run, or choose other calls"
         )
-    threads = summary.thread_run_s / summary.run_s if summary.run_s > 0 else 1.0
+    threads = summary.threads
     return TracedCalls(
         description=description_of(row),
         short=file_stem_of(row),

@@ -6,6 +6,7 @@ Reading changes nothing and needs no permission to write.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import polars as pl
 from msgspec import Struct
 
-from offbeat.campaign.append import Lines, read_checked_lines
+from offbeat.campaign.append import read_checked_lines
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, sample_files
@@ -87,16 +88,20 @@ def read_study(path: str | PathLike[str]) -> Results:
     recorded = read_recorded(directory)
     algorithms = read_checked_lines(directory / layout.ALGORITHMS, Algorithm)
     verdicts = read_checked_lines(directory / layout.VERDICTS, Verdict)
-    rows, without_verdict = _with_verdicts(recorded.rows, verdicts)
+    known, without_algorithm = _with_algorithms(verdicts.items, algorithms.items)
+    rows, without_verdict = _with_verdicts(
+        recorded.rows, known, is_complete=not (algorithms.items or verdicts.damaged or without_algorithm)
+    )
     cases = pl.DataFrame([{name: row[name] for name in CASES} for row in rows], schema=polars_schema(CASES))
     damaged = [
         DamagedRecord(f"{name}:{bad.number}", bad.reason)
         for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))
         for bad in lines.damaged
     ]
+    damaged += [*without_algorithm, *without_verdict]
     notes = recorded.notes(directory)
-    if damaged or without_verdict:
-        notes.append(damage_note([*damaged, *without_verdict], directory))
+    if damaged:
+        notes.append(damage_note(damaged, directory))
     return Results(
         directory=directory,
         study=study,
@@ -104,26 +109,40 @@ def read_study(path: str | PathLike[str]) -> Results:
         cases=cases,
         repetitions=committed_rows(recorded.repetitions, committed(rows)),
         algorithms=latest(algorithms.items),
-        verdicts=latest(verdicts.items),
+        verdicts=latest(known),
         notes=notes,
         plan=read_plan(directory),
         checksums={row["case"]: stated_sums(row) for row in rows},
     )
 
 
+def _with_algorithms(
+    verdicts: Sequence[Verdict], algorithms: Sequence[Algorithm]
+) -> tuple[list[Verdict], list[DamagedRecord]]:
+    """The verdicts on algorithms that are recorded, and a damaged record for each other algorithm."""
+    names = {(one.collective, one.name) for one in algorithms}
+    valid = [one for one in verdicts if (one.collective, one.algorithm) in names]
+    missing = {(one.collective, one.algorithm) for one in verdicts} - names
+    reason = f"its line in {layout.ALGORITHMS} is missing"
+    return valid, [DamagedRecord(f"{collective}, {name}", reason) for collective, name in sorted(missing)]
+
+
 def _with_verdicts(
-    rows: list[dict[str, Any]], verdicts: Lines
+    rows: list[dict[str, Any]], verdicts: Sequence[Verdict], *, is_complete: bool
 ) -> tuple[list[dict[str, Any]], list[DamagedRecord]]:
-    """The cases whose verdict is not damaged, and the others as damaged records."""
-    if not verdicts.damaged:
+    """The cases that have a verdict, and the others as damaged records.
+
+    ``is_complete``: no line is lost, so that cases without a verdict never had one, as in imported results.
+    """
+    if is_complete:
         return rows, []
-    known = {key(verdict) for verdict in verdicts.items}
+    known = {key(verdict) for verdict in verdicts}
     valid, damaged_records = [], []
     for row in rows:
         if (row["collective"], row["algorithm"], row["p"], row["bytes"]) in known:
             valid.append(row)
         else:
-            damaged_records.append(DamagedRecord(describe_case(row), "its verdict is damaged"))
+            damaged_records.append(DamagedRecord(describe_case(row), "its verdict is damaged or missing"))
     return valid, damaged_records
 
 

@@ -75,10 +75,8 @@ class Store(LockedDirectory):
             (directory / folder).mkdir(exist_ok=True)
         self.damaged: list[DamagedRecord] = []
         self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
-        lost_algorithms = bool(self.damaged)
         self._verdicts = self._read(layout.VERDICTS, Verdict)
-        if lost_algorithms:
-            self._drop_orphaned_verdicts()
+        self._drop_orphaned_verdicts()
         self.done = self._recover_cases()
         self._cases = AppendFile(directory / layout.CASES)
 
@@ -330,7 +328,7 @@ class Store(LockedDirectory):
         return {key(item): item for item in items}
 
     def _drop_orphaned_verdicts(self) -> None:
-        """Drop the verdicts on algorithms whose lines were damaged, so that both are recorded again."""
+        """Drop the verdicts on algorithms whose lines are damaged or lost: both are recorded again."""
         known = {(one.collective, one.name) for one in self._algorithms.values()}
         remaining = {
             at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known

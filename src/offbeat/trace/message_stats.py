@@ -12,6 +12,7 @@ from offbeat.trace.match_messages import MOST_MESSAGES, MessageCounts, MessageMa
 from offbeat.trace.message_batches import MessageBatch
 from offbeat.trace.message_waits import CallWaits, WaitingCalls, completes, completing_calls
 from offbeat.trace.read import Progress, Trace
+from offbeat.trace.recorded_time import PAUSE, RESUME
 
 _COUNTS = np.dtype(
     [
@@ -67,6 +68,7 @@ class MessageSums:
         self._numbers: dict[tuple[int, int], int] = {}
         self._counts = np.zeros(16, _COUNTS)
         self.marks = 0
+        self.pause_marks: dict[int, list[tuple[int, int]]] = {}
         waits = CallWaits(trace)
         for matched in self._matcher.batches():
             calls = [self._add(batch) for batch in matched.batches or [MessageBatch()]]
@@ -116,6 +118,7 @@ class MessageSums:
         """Add the calls of a batch, without their waiting; returns those that completed messages."""
         is_mark = batch.kind == form.MARK
         self.marks += int(np.count_nonzero(is_mark))
+        self._add_pauses(batch.select(is_mark))
         batch = batch.select(~is_mark)
         row = self._rows(batch)
         is_done = completes(batch)
@@ -132,6 +135,14 @@ class MessageSums:
         ):
             np.add.at(self._counts[name], row, values)
         return completing_calls(batch, row)
+
+    def _add_pauses(self, marks: MessageBatch) -> None:
+        """Add the calls of MPI_Pcontrol that pause or resume the tracer: shared time and level, by file."""
+        marks = marks.select((marks.tag == PAUSE) | (marks.tag == RESUME))
+        for file, at_ns, level in zip(
+            marks.file.tolist(), marks.enter_ns.tolist(), marks.tag.tolist(), strict=True
+        ):
+            self.pause_marks.setdefault(file, []).append((at_ns, level))
 
     def _add_waits(self, calls: WaitingCalls) -> None:
         """Add the waiting of calls."""

@@ -9,7 +9,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from msgspec import Struct, to_builtins
 
 from offbeat.drawing.tables import Table
@@ -28,14 +27,16 @@ from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.message_stats import MessageStats, MessageSums
 from offbeat.trace.message_tables import message_head, message_notes, message_table
 from offbeat.trace.read import Progress, ProgressOfBoth, ReadProgress, Trace
+from offbeat.trace.recorded_time import recorded_time
 from offbeat.units import counted, format_time, rounded_size
 
 
 class Summary(Struct, kw_only=True, eq=False):
     """The statistics of a whole trace.
 
-    ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``thread_run_s`` is summed over each
-    rank's threads that call MPI concurrently, and shares are relative to it, so that they never exceed 100%.
+    ``run_s`` is the time from MPI_Init to the end, summed over ranks, and ``recorded_s`` the recorded part of
+    it; ``thread_run_s`` is that part summed over each rank's threads that call MPI concurrently, and shares
+    are relative to it, so that they never exceed 100%.
     ``rows`` are sorted by ``spent_s`` in descending order; ``group_rows`` have one row per group of
     communicators. ``notes`` are caveats; ``sampling`` lists the sampling options, empty without sampling.
     ``labels`` are those of the communicators, by index. ``messages`` are the point-to-point calls in
@@ -51,6 +52,7 @@ class Summary(Struct, kw_only=True, eq=False):
     hosts: list[str]
     records: int
     run_s: float
+    recorded_s: float
     thread_run_s: float
     bound_s: float
     rows: list[CallSiteStats]
@@ -67,6 +69,16 @@ class Summary(Struct, kw_only=True, eq=False):
     def mean_run_s(self) -> float:
         """The time from MPI_Init to the end, as a mean over the traced ranks."""
         return self.run_s / max(self.traced, 1)
+
+    @property
+    def mean_recorded_s(self) -> float:
+        """The recorded part of that time."""
+        return self.recorded_s / max(self.traced, 1)
+
+    @property
+    def threads(self) -> float:
+        """How many threads of a rank call MPI concurrently, as a mean over the recorded time."""
+        return self.thread_run_s / self.recorded_s if self.recorded_s > 0 else 1.0
 
     @property
     def messages_spent_s(self) -> float:
@@ -108,8 +120,8 @@ def summarise(
         without_arrivals += len(matched.starts) - len(calls)
         aggregates.add(calls)
     messages = MessageSums(trace, on_progress=progress.messages)
-    run_s, thread_run_s = _run_s(trace, matcher, messages)
-    builder = StatsBuilder(trace, aggregates, thread_run_s)
+    time = recorded_time(trace, _last_exits_ns(trace, matcher, messages), messages.pause_marks)
+    builder = StatsBuilder(trace, aggregates, time.thread_recorded_s)
     rows = builder.per_communicator()
     first = trace.headers[0]
     sampling = sorted({header.sampling for header in trace.headers if header.sampling})
@@ -121,13 +133,15 @@ def summarise(
         traced=len(trace.files),
         hosts=trace.hosts,
         records=matcher.counts.records,
-        run_s=run_s,
-        thread_run_s=thread_run_s,
+        run_s=time.run_s,
+        recorded_s=time.recorded_s,
+        thread_run_s=time.thread_recorded_s,
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         group_rows=builder.per_group(),
         notes=[
             *trace.notes,
+            *time.notes(len(trace.files)),
             *_notes(trace, matcher.counts, rows, without_arrivals, sampling),
             *message_notes(messages.counts),
         ],
@@ -136,24 +150,17 @@ def summarise(
         has_messages=trace.has_messages or messages.counts.messages > messages.marks,
         message_records=messages.counts.messages,
         marks=messages.marks,
-        messages=messages.rows(thread_run_s),
+        messages=messages.rows(time.thread_recorded_s),
     )
 
 
-def _run_s(trace: Trace, matcher: Matcher, messages: MessageSums) -> tuple[float, float]:
-    """Time from MPI_Init to the end, or to the last record: summed over ranks, and over all their lanes."""
-    total = of_threads = 0
-    for number, file in enumerate(trace.files):
-        clock, header = trace.clocks.of_file[number], file.header
-        if clock is None:
-            continue
-        began = int(clock.shared_ns(np.array([header.began_ns]))[0])
-        last = max(matcher.last_exit_ns(number), messages.last_exit_ns(number))
-        if header.ended_ns:
-            last = max(last, int(clock.shared_ns(np.array([header.ended_ns]))[0]))
-        total += max(last - began, 0)
-        of_threads += max(last - began, 0) * file.threads
-    return total / 1e9, of_threads / 1e9
+def _last_exits_ns(trace: Trace, matcher: Matcher, messages: MessageSums) -> dict[int, int]:
+    """The last exit of each rank that has a clock, by the index of its file."""
+    return {
+        number: max(matcher.last_exit_ns(number), messages.last_exit_ns(number))
+        for number, clock in enumerate(trace.clocks.of_file)
+        if clock is not None
+    }
 
 
 def _notes(
@@ -230,14 +237,13 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
     omitted = len(rows) - len(shown)
     omitted_s = sum(row.spent_s for row in rows[len(shown) :])
     notes = [
-        "share: of the run time, summed over ranks; waited: in the call before the last arrival; operation:"
-        " the rest of the call"
+        "share: of the recorded run time, summed over ranks; waited: in the call before the last arrival;"
+        " operation: the rest of the call"
     ]
-    if summary.thread_run_s > summary.run_s:
-        threads = summary.thread_run_s / summary.run_s
+    if summary.threads > 1:
         notes.append(
-            f"{threads:.3g} threads of each rank call MPI concurrently: shares are of the run time of all"
-            " threads"
+            f"{summary.threads:.3g} threads of each rank call MPI concurrently: shares are of the run time of"
+            " all threads"
         )
     notes.append(
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
@@ -267,7 +273,7 @@ def head(summary: Summary) -> list[str]:
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"
     lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
-    if summary.run_s > 0:
+    if summary.thread_run_s > 0:
         share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
         is_known = any(row.is_compared for row in summary.rows)
         lines.append(
