@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch_words import is_launcher, process_count
 from offbeat.mpi.user_command import forward_variables
 
 KNOWN = Installation(

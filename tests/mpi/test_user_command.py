@@ -8,7 +8,7 @@ import pytest
 from real_libraries import real_installation
 
 from offbeat.errors import BadInput
-from offbeat.mpi.environment import process_count
+from offbeat.mpi.launch_words import process_count
 from offbeat.mpi.user_command import forward_variables, user_command
 
 
@@ -18,7 +18,7 @@ from offbeat.mpi.user_command import forward_variables, user_command
         ("mpirun -n 4 ./app 7", "mpirun", "", "./app 7"),
         ("mpiexec.hydra -np 4 -genv A 1 -ppn 2 ./app -n 3", "mpiexec", "-ppn 2", "./app -n 3"),
         (
-            "mpirun --bind-to core --mca btl tcp,self -n4 sh",
+            "mpirun --bind-to core --mca btl tcp,self -n 4 sh",
             "mpirun",
             "--bind-to core",
             "sh",

@@ -19,6 +19,11 @@ from captured_command import execute
         ("--time ( -- mpirun -n 2 sh", "--time"),
         ("-- mpirun -n 2 sh : -n 1 sh", "several programs"),
         ("-- no-such-launcher -n 2", "no such program"),
+        ("--script --bugdet 5min -- mpirun -n 2 sh", "'--script': the next word is another option, --bugdet"),
+        ("--script slurm --bugdet 5min -- mpirun -n 2 sh", "No such option: --bugdet"),
+        ("--script slurm --job-time 3 -- mpirun -n 2 sh", "--job-time '3'"),
+        ("--script slurm --budget soon -- mpirun -n 2 sh", "--budget soon"),
+        ("--script slurm --queue a/b -- mpirun -n 2 sh", "--partition (--queue) 'a/b'"),
     ],
 )
 def test_a_command_that_cannot_be_tuned_is_refused(tmp_path: Path, arguments: str, words: str) -> None:

@@ -155,10 +155,18 @@ def test_days_become_hours_in_the_script():
 
 @pytest.mark.parametrize("name", ["a b", "x\n#SBATCH --y", "-x", "$(date)"])
 def test_names_that_would_alter_the_script_are_refused(name):
-    for options in (JobOptions(account=name), JobOptions(partition=name)):
-        for write in SCHEDULERS.values():
-            with pytest.raises(BadInput, match="write one word"):
-                script(write, NODES, options)
+    for option in ("account", "partition", "qos", "constraint"):
+        with pytest.raises(BadInput, match=f"--{option}.* write one word"):
+            JobOptions(**{option: name})
+    with pytest.raises(BadInput, match="--mem"):
+        JobOptions(memory=name)
+
+
+def test_quality_of_service_features_and_memory_are_requested():
+    options = JobOptions(qos="debug", constraint="cascade", memory="16G")
+    slurm = script(slurm_script, NODES, options)
+    assert "#SBATCH --qos=debug\n#SBATCH --constraint=cascade\n#SBATCH --mem=16G\n" in slurm
+    assert ":mem=16gb:cascade=True\n" in script(pbs_script, NODES, options)
 
 
 @pytest.mark.parametrize(

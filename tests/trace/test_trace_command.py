@@ -342,7 +342,7 @@ def test_a_successful_command_without_a_trace_ends_with_status_1(
     ("words", "message"),
     [
         (("--every", "0", "--", "true"), "--every 0 is invalid"),
-        (("--nope", "3", "--", "true"), "there is no option --nope"),
+        (("--nope", "3", "--", "true"), "No such option: --nope"),
         (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
         (("--", "/etc/passwd"), "cannot start /etc/passwd: it is not executable"),
         (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),

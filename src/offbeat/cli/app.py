@@ -78,7 +78,11 @@ class Verbs(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         """The verb to run; for unknown names the error suggests similar verbs."""
         if args and args[0] in VERBS:
-            return args[0], load(args[0]), args[1:]
+            from offbeat.cli.option_values import check_option_values
+
+            verb = load(args[0])
+            check_option_values(verb, args[1:])
+            return args[0], verb, args[1:]
         self.commands = {verb: self.get_command(ctx, verb) for verb in VERBS}  # for the suggestions
         return super().resolve_command(ctx, args)
 

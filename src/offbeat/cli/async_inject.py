@@ -87,9 +87,10 @@ def command(
 
     If interrupted, the same command resumes the experiment and repeats no run.
     """
-    from offbeat.mpi.environment import process_count
+    from offbeat.mpi.launch_words import process_count
     from offbeat.trace import run as launch
     from offbeat.trial import delays, trial
+    from offbeat.trial.standard_input import kept_standard_input
 
     plan = delays.DelayPlan(
         call=call,
@@ -108,14 +109,15 @@ def command(
     delays.check_plan(plan, process_count(arguments))
     installation = launch.find_installation(mpi, arguments)
     variants = delays.variants(plan, launch.preload(launch.tracer_library(installation, echo)))
-    settings = _settings(arguments, installation, time, plan, variants)
+    standard_input = kept_standard_input()
+    settings = _settings(arguments, installation, time, plan, variants, standard_input.digest)
     if prints_text(json):
         from offbeat.trial.delay_effects import tried_lines
 
         stdout().print(*tried_lines(variants), sep="\n", markup=False)
     with trial.Journal(output, settings, trial.INJECTION_FORMAT) as journal:
         with trial.TrialProgress() as progress:
-            used = trial.Command(argv=arguments, installation=installation)
+            used = trial.Command(argv=arguments, installation=installation, standard_input=standard_input)
             trial.run_all(journal, used, variants, rounds, seed, pattern, progress)
         runs = trial.complete_runs(journal, [one.name for one in variants])
         times_s = trial.times(journal, [one.name for one in variants])
@@ -130,6 +132,7 @@ def _settings(
     time: str,
     plan: DelayPlan,
     variants: Sequence[DelayVariant],
+    standard_input: str,
 ) -> Settings:
     from offbeat.trial.trial import Setting, Settings
 
@@ -140,6 +143,7 @@ def _settings(
         time=time,
         seed=plan.seed,
         choices=[Setting(name=one.name, same_as="", rules=[one.described]) for one in variants],
+        standard_input=standard_input,
     )
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from offbeat.cli.output import write_or_print
-
-if TYPE_CHECKING:
-    from offbeat.study.script import JobOptions
 
 
 class Scheduler(StrEnum):
@@ -26,6 +23,13 @@ Account = Annotated[str, typer.Option("--account", help="Account or project that
 Partition = Annotated[
     str, typer.Option("--partition", "--queue", help="Partition (Slurm) or queue (PBS) of the job.")
 ]
+Qos = Annotated[str, typer.Option("--qos", help="Quality of service (QOS) of the job.")]
+Constraint = Annotated[
+    str, typer.Option("--constraint", help="Feature that the nodes of the job must have.", metavar="FEATURE")
+]
+Memory = Annotated[
+    str, typer.Option("--mem", help="Memory of each node, such as 16G (PBS: of each chunk).", metavar="SIZE")
+]
 Setup = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,22 +39,6 @@ Setup = Annotated[
         metavar="LINE",
     ),
 ]
-
-
-def job_options(
-    time: str, account: str, partition: str, setup: list[str] | None, nodes: int, ppn: int = 0
-) -> JobOptions:
-    """The options of a job. Raises :class:`BadInput` for a time limit that is none."""
-    from offbeat.study.script import JobOptions, parse_time_limit
-
-    return JobOptions(
-        time_limit_s=parse_time_limit(time),
-        account=account,
-        partition=partition,
-        nodes=nodes,
-        ppn=ppn,
-        setup=setup or [],
-    )
 
 
 def command(
@@ -67,6 +55,9 @@ def command(
     ] = "01:00:00",
     account: Account = "",
     partition: Partition = "",
+    qos: Qos = "",
+    constraint: Constraint = "",
+    memory: Memory = "",
     setup: Setup = None,
     nodes: Annotated[
         int, typer.Option("--nodes", help="Number of nodes of the job; as the study requires if not given.")
@@ -77,9 +68,19 @@ def command(
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
     from offbeat.study.load import load
-    from offbeat.study.script import SCHEDULERS, job_of
+    from offbeat.study.script import SCHEDULERS, JobOptions, job_of, parse_time_limit
 
-    options = job_options(time, account, partition, setup, nodes, ppn)
+    options = JobOptions(
+        time_limit_s=parse_time_limit(time),
+        account=account,
+        partition=partition,
+        qos=qos,
+        constraint=constraint,
+        memory=memory,
+        nodes=nodes,
+        ppn=ppn,
+        setup=setup or [],
+    )
     text = SCHEDULERS[scheduler.value](job_of(load(study, other_machine=True), options), options)
     if write_or_print(output, text, "the job script", force=force):
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"

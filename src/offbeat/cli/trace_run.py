@@ -15,7 +15,6 @@ from offbeat.units import counted
 
 CONTEXT = {
     "allow_extra_args": True,
-    "ignore_unknown_options": True,
     "allow_interspersed_args": False,
 }
 """Arguments after ``--`` are not parsed."""

@@ -66,11 +66,12 @@ def command(
 
     If interrupted, the same command resumes the trial and repeats no run.
     """
-    from offbeat.mpi.environment import process_count
+    from offbeat.mpi.launch_words import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
     from offbeat.trial import trial, wording
     from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
+    from offbeat.trial.standard_input import kept_standard_input
     from offbeat.trial.trial import TrialProgress, run_all, times
 
     trial.check_command(arguments)
@@ -87,6 +88,7 @@ def command(
         include_scenarios=include_scenarios,
         predicted=traced.predicted() if traced is not None else None,
     )
+    standard_input = kept_standard_input()
     settings = trial.Settings(
         command=arguments,
         library=f"{installation.version_text} ({installation.library})",
@@ -94,6 +96,7 @@ def command(
         time=time,
         seed=seed,
         choices=[trial.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices],
+        standard_input=standard_input.digest,
     )
     check_processes(choices, process_count(arguments))
     console = stdout()
@@ -111,7 +114,7 @@ def command(
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
         with TrialProgress() as progress:
-            used = trial.Command(argv=arguments, installation=installation)
+            used = trial.Command(argv=arguments, installation=installation, standard_input=standard_input)
             run_all(journal, used, tried, rounds, seed, pattern, progress)
         times_s = times(journal, [one.name for one in tried])
     if prints_text(json):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
-from offbeat.cli.script import Account, Partition, Scheduler, Setup, job_options
+from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
@@ -65,6 +65,9 @@ def command(
     nodes: Annotated[int, typer.Option(min=0, help="With --script: number of nodes of the job.")] = 0,
     account: Account = "",
     partition: Partition = "",
+    qos: Qos = "",
+    constraint: Constraint = "",
+    memory: Memory = "",
     setup: Setup = None,
     json: Json = "",
 ) -> None:
@@ -76,16 +79,43 @@ def command(
 
     If interrupted, the same command resumes and repeats nothing that is done.
     """
-    from offbeat.program_tuning.tune_program import REPORT, StagePrinter, request, tune_program
+    from offbeat.program_tuning.tune_program import (
+        REPORT,
+        StagePrinter,
+        check_options,
+        request,
+        tune_program,
+    )
+    from offbeat.study.script import JobOptions, parse_time_limit
+    from offbeat.trial.standard_input import NO_INPUT, kept_standard_input
     from offbeat.trial.trial import check_command
 
     check_command(arguments)
     if script is not None:
-        options = job_options(job_time, account, partition, setup, nodes)
+        check_options(arguments, budget=budget, share=share, time=time)
+        options = JobOptions(
+            time_limit_s=parse_time_limit(job_time, "--job-time"),
+            account=account,
+            partition=partition,
+            qos=qos,
+            constraint=constraint,
+            memory=memory,
+            nodes=nodes,
+            setup=setup or [],
+        )
         print(_job_script(script.value, arguments, options), end="")
         return
     check_outputs(json)
-    requested = request(arguments, trace=trace, budget=budget, share=share, time=time, mpi=mpi, seed=seed)
+    requested = request(
+        arguments,
+        trace=trace,
+        budget=budget,
+        share=share,
+        time=time,
+        mpi=mpi,
+        seed=seed,
+        keep_input=(lambda: NO_INPUT) if dry_run else kept_standard_input,
+    )
     console = stdout()
     if dry_run:
         _describe(console, requested, output)
@@ -97,12 +127,15 @@ def command(
     write_json(json, lambda: encoded(_document(requested.settings, outcome)))
 
 
-_OF_SCRIPT = ("--script", "--job-time", "--nodes", "--account", "--partition", "--queue", "--setup")
+_OF_SCRIPT = (
+    *("--script", "--job-time", "--nodes", "--account", "--partition", "--queue"),
+    *("--qos", "--constraint", "--mem", "--setup"),
+)
 
 
 def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> str:
     """The job script that runs this command line without the options of the script."""
-    from offbeat.mpi.environment import process_count
+    from offbeat.mpi.launch_words import process_count
     from offbeat.study.script import SCHEDULERS, job_of_command
 
     p = process_count(arguments)
@@ -129,13 +162,11 @@ def _describe(console: Console, requested: Request, output: Path) -> None:
     from offbeat.program_tuning.stages import matching_trace
     from offbeat.trace.run import tracer_library, variables_for
     from offbeat.trace.summary import summary_of_trace
-    from offbeat.trial.trial import Command
 
     settings, installation = requested.settings, requested.installation
     folder = Path(settings.trace) if settings.trace else output / TRACE
     if not settings.trace and not any(folder.glob("*.trace")):
-        command = Command(argv=settings.command, installation=installation)
-        describe_trace(command, variables_for(folder, {}, tracer_library(installation)), console)
+        describe_trace(requested.program, variables_for(folder, {}, tracer_library(installation)), console)
         return
     trace = matching_trace(folder, settings.command)
     describe_rest(trace, summary_of_trace(trace), settings.share, requested.command, installation, console)

@@ -9,20 +9,11 @@ are kept.
 
 from __future__ import annotations
 
-import os
-import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
-
-LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
-"""Prefixes of launchers that forward only the variables that their options name; srun forwards its whole
-environment."""
-
-_COUNT_OPTIONS = ("-n", "--n", "-np", "--np", "-c", "--ntasks")
-_JOINED_COUNT = re.compile(r"(?:--ntasks=|-n)(\d+)")
 
 _SET_BY_LAUNCHES = (
     # Open MPI 4 (orterun) and 5 (prterun)
@@ -104,47 +95,3 @@ def _is_stale(name: str, value: str, installation: Installation) -> bool:
     if name in _PREFIXES_OF_OPENMPI:
         return Path(value).resolve() != installation.prefix.resolve()
     return name.startswith(_SET_BY_LAUNCHES) and not name.startswith(_KEPT)
-
-
-def is_srun(command: Sequence[str]) -> bool:
-    """Whether a command begins with Slurm's launcher."""
-    return Path(command[0]).name == "srun"
-
-
-def count_option(argument: str, *, by_srun: bool) -> int:
-    """How many words the option for the number of processes takes that begins with this one: 1 if its value
-    is joined to it, 2 otherwise; 0 for other arguments.
-    """
-    if argument in _COUNT_OPTIONS and not (by_srun and argument == "-c"):  # srun's -c: cores of a process
-        return 2
-    return 1 if _JOINED_COUNT.fullmatch(argument) else 0
-
-
-def is_launcher(command: Sequence[str]) -> bool:
-    """Whether a command begins with a launcher that forwards only the variables that its options name."""
-    return Path(command[0]).name.startswith(LAUNCHERS)
-
-
-def process_count(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> int | None:
-    """How many processes a command starts, according to its arguments or the batch job; None if unknown.
-
-    The first count of each program is used: later arguments may belong to the program itself.
-    """
-    by_srun = is_srun(command)
-    if not (is_launcher(command) or by_srun):
-        return None  # for example a script, which may start anything
-    counts: list[int] = []
-    needs_count = True
-    for argument, following in zip(command[1:], [*command[2:], ""], strict=True):
-        joined = _JOINED_COUNT.fullmatch(argument)
-        words = count_option(argument, by_srun=by_srun)
-        count = joined[1] if joined else following if words == 2 else ""
-        if argument == ":":
-            needs_count = True
-        elif needs_count and count.isdigit():
-            counts.append(int(count))
-            needs_count = False
-    if counts:
-        return sum(counts)
-    tasks = environ.get("SLURM_NTASKS", "")
-    return int(tasks) if tasks.isdigit() else None

@@ -6,46 +6,45 @@ So that measurements run as the program does: with the same launcher, options, b
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.mpi.environment import count_option, is_launcher, is_srun
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch_words import (
+    END_OF_OPTIONS,
+    NEXT_PROGRAM,
+    Word,
+    is_count,
+    is_launcher,
+    is_srun,
+    launch_words,
+)
 from offbeat.mpi.libraries import library_of
 
-_TWO_VALUES = ("--mca", "-mca", "--gmca", "-gmca", "--prtemca", "--pmixmca", "-genv", "-env", "--genv")
-"""Launcher options with two values."""
-
-_ONE_VALUE = (
-    *("-H", "--host", "-host", "--hosts", "-hosts", "-f", "--hostfile", "-hostfile", "-machinefile"),
-    *("--machinefile", "-x", "--bind-to", "-bind-to", "--map-by", "-map-by", "--rank-by", "-rank-by"),
-    *("-ppn", "-N", "--npernode", "-npernode", "-wdir", "-wd", "--wdir", "--launch-agent", "-launcher"),
-    *("-genvlist", "-envlist", "-A", "-p", "-t", "-J", "-w", "-C", "-m", "--prefix", "-path", "-configfile"),
-)
-"""Launcher options whose value may be mistaken for a program."""
-
-_FILES = ("-f", "--hostfile", "-hostfile", "--machinefile", "-machinefile")
+_FILES = ("f", "hostfile", "machinefile", "default-hostfile", "rankfile", "rf", "configfile")
 """Launcher options whose value is a file."""
 
-
 _SETTINGS = {
-    "-x": "",
-    "-genv": "",
-    "-env": "",
-    "--genv": "",
-    "--mca": "OMPI_MCA_",
-    "-mca": "OMPI_MCA_",
-    "--gmca": "OMPI_MCA_",
-    "-gmca": "OMPI_MCA_",
+    "x": "",
+    "genv": "",
+    "env": "",
+    "mca": "OMPI_MCA_",
+    "gmca": "OMPI_MCA_",
+    "omca": "OMPI_MCA_",
+    "gomca": "OMPI_MCA_",
 }
 """Launcher options that set a variable of the processes → what its name in the environment has before it."""
 
-NEXT_PROGRAM = ":"
-"""The word between the programs of an MPMD command."""
+_ONLY_LISTED = ("genvnone", "envnone", "genvlist", "envlist")
+"""Launcher options with which variables of the environment do not reach the processes."""
+
+_EXPORT = "--export"
+"""srun's option for the variables of its environment that processes get, or for their values."""
+
+_NO_VARIABLES = ("NONE", "NIL")
 
 
 class UserCommand(Struct, frozen=True, kw_only=True):
@@ -73,13 +72,15 @@ def user_command(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
     options: list[str] = []
     variables: dict[str, str] = {}
     program: list[str] = []
-    for words, is_option in _words(argv, environ):
-        if not is_option:
-            program += words
-        elif (setting := _setting(words, environ)) is not None:
-            variables[setting[0]] = setting[1]
-        elif not count_option(words[0], by_srun=by_srun):
-            options += [words[0], *(_absolute(words[0], value) for value in words[1:])]
+    for word in launch_words(argv, environ):
+        if not word.option:
+            program += word.text
+        elif by_srun and word.option == _EXPORT:  # measurements need all variables of their environment
+            variables |= _settings(word, environ, by_srun=True)
+        elif settings := _settings(word, environ, by_srun=by_srun):
+            variables |= settings
+        elif not is_count(word, argv) and word.option != END_OF_OPTIONS:
+            options += _from_any_folder(word)
     if not program:
         raise BadInput(f"there is no program in the command: {' '.join(argv)}")
     if NEXT_PROGRAM in program:
@@ -91,8 +92,29 @@ def user_command(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
     return UserCommand(launcher=kind, options=options, variables=variables, program=program)
 
 
+def with_variables(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    installation: Installation,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[list[str], dict[str, str]]:
+    """The command, and the variables of its environment, that give variables to every process.
+
+    Launchers that forward only what their options name get options; srun and programs without a launcher get
+    the variables in their environment.
+    """
+    if is_launcher(command):
+        return forward_variables(command, variables, installation, environ), {}
+    if is_srun(command):
+        return _exporting(command, variables), dict(variables)
+    return list(command), dict(variables)
+
+
 def forward_variables(
-    command: Sequence[str], variables: Mapping[str, str], installation: Installation
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    installation: Installation,
+    environ: Mapping[str, str] = os.environ,
 ) -> list[str]:
     """A user's launcher command with options after its name that forward variables to every process.
 
@@ -102,51 +124,67 @@ def forward_variables(
     library = library_of(installation)
     options = library.forwarding_options(variables)
     argv = [command[0], *options]
-    for words, is_option in _words(command, os.environ):
-        setting = _setting(words, os.environ) if is_option else None
-        if setting is None or setting[0] not in variables:
-            argv += words
-        if words == [NEXT_PROGRAM] and library.forwards_per_program:
+    for text in _without(command, variables, environ):
+        argv += text
+        if text == [NEXT_PROGRAM] and library.forwards_per_program:
             argv += options
     return argv
 
 
-def _words(argv: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[list[str], bool]]:
-    """The words of a command after its first: each launcher option with its values, and whether it is one."""
-    place, in_options, by_srun = 1, True, is_srun(argv)
-    while place < len(argv):
-        option = argv[place]
-        in_options = option == NEXT_PROGRAM or (in_options and option.startswith("-"))
-        is_option = in_options and option != NEXT_PROGRAM
-        count = 1
-        if is_option:
-            count = count_option(option, by_srun=by_srun) or 1 + _value_count(argv, place, environ)
-        yield list(argv[place : place + count]), is_option
-        place += count
+def following_environment(
+    command: Sequence[str], names: Collection[str], environ: Mapping[str, str] = os.environ
+) -> list[str] | None:
+    """The command whose processes get some variables from its environment: without its own settings of them.
 
-
-def _value_count(argv: Sequence[str], place: int, environ: Mapping[str, str]) -> int:
-    """How many values the option at a place has; of an unknown option, the next word if it is no program."""
-    option, following = argv[place], argv[place + 1 :]
-    if option in _TWO_VALUES:
-        return 2
-    if option in _ONE_VALUE:
-        return 1
-    if "=" in option or not following or following[0].startswith("-"):
-        return 0
-    return 0 if shutil.which(following[0], path=environ.get("PATH", os.defpath)) is not None else 1
-
-
-def _setting(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """The variable that a launcher option sets, and its value; None for other options."""
-    prefix = _SETTINGS.get(words[0])
-    if prefix is None or len(words) < 2:
+    None if its launcher passes no variables of the environment on.
+    """
+    if is_srun(command):
+        return _exporting(command, names)
+    if not is_launcher(command):
+        return list(command)
+    if any(word.option in _ONLY_LISTED for word in launch_words(command, environ)):
         return None
-    if len(words) == 3:
-        return prefix + words[1], words[2]
-    name, _, value = words[1].partition("=")
-    return name, value if "=" in words[1] else environ.get(name, "")
+    return [command[0], *(part for text in _without(command, names, environ) for part in text)]
 
 
-def _absolute(option: str, value: str) -> str:
-    return str(Path(value).absolute()) if option in _FILES else value
+def _without(
+    command: Sequence[str], names: Collection[str], environ: Mapping[str, str]
+) -> Iterator[list[str]]:
+    """The words of a command without options that set some variables."""
+    for word in launch_words(command, environ):
+        if not _settings(word, environ, by_srun=False).keys() & set(names):
+            yield word.text
+
+
+def _exporting(command: Sequence[str], names: Collection[str]) -> list[str]:
+    """A command of srun whose option --export passes some variables of the environment on."""
+    argv = [command[0]]
+    for word in launch_words(command):
+        if word.option != _EXPORT or not word.values:
+            argv += word.text
+            continue
+        items = [item for item in word.values[0].split(",") if item.partition("=")[0] not in names]
+        kept = [item for item in items if item not in _NO_VARIABLES]
+        argv.append(f"{_EXPORT}={','.join([*kept, *names])}")
+    return argv
+
+
+def _settings(word: Word, environ: Mapping[str, str], *, by_srun: bool) -> dict[str, str]:
+    """The variables that a launcher option sets, and their values; empty for other options."""
+    if by_srun:
+        items = word.values[0].split(",") if word.option == _EXPORT and word.values else []
+        return {name: value for name, is_set, value in (item.partition("=") for item in items) if is_set}
+    prefix = _SETTINGS.get(word.option)
+    if prefix is None or not word.values:
+        return {}
+    if len(word.values) == 2:
+        return {prefix + word.values[0]: word.values[1]}
+    name, is_set, value = word.values[0].partition("=")
+    return {name: value if is_set else environ.get(name, "")}
+
+
+def _from_any_folder(word: Word) -> list[str]:
+    """The text of an option, with absolute paths of files."""
+    if word.option not in _FILES or len(word.text) == 1:
+        return word.text
+    return [word.text[0], *(str(Path(value).absolute()) for value in word.values)]

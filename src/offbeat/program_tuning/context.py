@@ -11,6 +11,7 @@ from typing import Protocol
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand
 from offbeat.program_tuning.directory import Stage, TuneDirectory
+from offbeat.trial.trial import Command
 
 
 class Listener(Protocol):
@@ -24,7 +25,8 @@ class Listener(Protocol):
 
 
 class Tuning:
-    """The context of all stages. ``deadline_s`` is on the clock of :func:`time.monotonic`; ``run_s`` is how
+    """The context of all stages: ``command`` are the parts of the command line, ``program`` is how it is run,
+    ``deadline_s`` is on the clock of :func:`time.monotonic`; ``run_s`` is how
     long the program runs, as far as it is known.
     """
 
@@ -32,13 +34,13 @@ class Tuning:
         self,
         opened: TuneDirectory,
         command: UserCommand,
-        installation: Installation,
+        program: Command,
         listener: Listener,
         deadline_s: float,
     ) -> None:
         self.opened = opened
         self.command = command
-        self.installation = installation
+        self.program = program
         self.listener = listener
         self.deadline_s = deadline_s
         self.run_s = 0.0
@@ -46,7 +48,12 @@ class Tuning:
     @property
     def argv(self) -> list[str]:
         """The whole command."""
-        return self.opened.head.command
+        return self.program.argv
+
+    @property
+    def installation(self) -> Installation:
+        """The MPI library of the program."""
+        return self.program.installation
 
     def path(self, name: str) -> Path:
         """A path in the directory."""

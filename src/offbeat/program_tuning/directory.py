@@ -29,7 +29,8 @@ SCHEMA_VERSION = 1
 
 
 class TuneSettings(Struct, frozen=True, kw_only=True):
-    """What must be the same to resume. ``trace`` is the folder of a given trace, empty without one."""
+    """What must be the same to resume. ``trace`` is the folder of a given trace, empty without one;
+    ``standard_input`` identifies what the program reads, empty for nothing."""
 
     command: list[str]
     library: str
@@ -38,6 +39,7 @@ class TuneSettings(Struct, frozen=True, kw_only=True):
     share: float
     time: str
     seed: int
+    standard_input: str = ""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -63,7 +65,13 @@ FORMAT = CampaignFormat[TuneSettings, Stage](
     version=SCHEMA_VERSION,
     head_type=TuneSettings,
     settings_of=lambda settings: settings,
-    labels={"folder": "working directory", "share": "--share", "trace": "--trace", "time": "--time"},
+    labels={
+        "folder": "working directory",
+        "share": "--share",
+        "trace": "--trace",
+        "time": "--time",
+        "standard_input": "standard input",
+    },
     records=RECORDS,
     record_type=Stage,
     step_of=lambda stage: (stage.name, stage.choice, *stage.rules),

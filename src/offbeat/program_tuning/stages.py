@@ -22,8 +22,8 @@ from offbeat.engines.resume import has_results
 from offbeat.engines.run import time_limit
 from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.environment import is_launcher, process_count
-from offbeat.mpi.user_command import forward_variables
+from offbeat.mpi.launch_words import is_launcher, process_count
+from offbeat.mpi.user_command import following_environment, with_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
@@ -56,7 +56,7 @@ from offbeat.study.load import load, read_resolved
 from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.read import ReadProgress, Trace, open_trace
-from offbeat.trace.run import tracer_library, variables_for
+from offbeat.trace.run import tracer_library, variables_for, why_untraced
 from offbeat.trace.summary import Summary, summary_of_trace
 from offbeat.trial import trial
 from offbeat.trial.choices import TrialChoice, write_tuning_files
@@ -159,11 +159,16 @@ def tune(tuning: Tuning) -> Outcome:
 
 
 def own_usage(tuning: Tuning, variables: Mapping[str, str]) -> list[str]:
-    """The user's command with variables for all processes, if it has a launcher; and their exports."""
-    exports = export_line(variables)
-    if not is_launcher(tuning.argv):
-        return [exports]
-    return [shlex.join(forward_variables(tuning.argv, variables, tuning.installation)), exports]
+    """Ways to run the user's command with variables for all processes: a launcher with options for them, and
+    exports for the environment, with the command itself where its own settings would override them."""
+    ways = []
+    if is_launcher(tuning.argv):
+        ways.append(shlex.join(with_variables(tuning.argv, variables, tuning.installation)[0]))
+    command = following_environment(tuning.argv, variables)
+    if command is not None:
+        before = [] if command == tuning.argv else [shlex.join(command)]
+        ways.append("; ".join([export_line(variables), *before]))
+    return ways
 
 
 def traced_run(tuning: Tuning) -> Trace:
@@ -195,15 +200,11 @@ def matching_trace(folder: Path, argv: Sequence[str]) -> Trace:
 
 def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
     variables = variables_for(folder, {}, library)
-    command = trial.Command(argv=tuning.argv, installation=tuning.installation)
     output = tuning.path(place.TRACE_OUTPUT)
-    status, wall_s = trial.run(command, variables, output)
+    status, wall_s = trial.run(tuning.program, variables, output)
     trial.check_status(status, output)
     if not list(folder.glob("*.trace")):
-        raise RunFailed(
-            f"the program wrote no trace: no process called MPI_Init of {tuning.installation.version_text}."
-            " If the program uses another library, give it with --mpi"
-        )
+        raise RunFailed(f"the program wrote no trace: {why_untraced(output, tuning.installation)}")
     tuning.listener.say(f"it took {format_time(wall_s)}")
 
 

@@ -34,6 +34,7 @@ def run_in_turn(
         folder=head.folder,
         time=head.time,
         seed=head.seed,
+        standard_input=head.standard_input,
         choices=[trial.Setting(name=one.name, same_as="", rules=one.rule_texts) for one in choices],
     )
     pattern = trial.parse_pattern(head.time)
@@ -41,8 +42,7 @@ def run_in_turn(
     with trial.Journal(tuning.path(folder) / digest, settings) as journal:
         if tuning.opened.stage(stage, digest) is None:
             with tuning.recorded(stage, digest), trial.TrialProgress() as progress:
-                command = trial.Command(argv=tuning.argv, installation=tuning.installation)
-                trial.run_all(journal, command, choices, rounds, head.seed, pattern, progress)
+                trial.run_all(journal, tuning.program, choices, rounds, head.seed, pattern, progress)
         return trial.times(journal, [one.name for one in choices])
 
 

@@ -21,7 +21,8 @@ JOB_END = "OFFBEAT_JOB_END"
 """Environment variable: end of the job's time limit in whole seconds since 1970; PBS does not provide it."""
 
 _TIME = re.compile(r"(?:(\d{1,3})-)?(\d{1,4}):([0-5]\d):([0-5]\d)")
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+,=-]*")
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+,=&|*-]*")
+_MEMORY = re.compile(r"[0-9]{1,9}[KMGT]")
 
 
 class JobSize(Struct, frozen=True, kw_only=True):
@@ -35,15 +36,32 @@ class JobSize(Struct, frozen=True, kw_only=True):
 class JobOptions(Struct, frozen=True, kw_only=True):
     """The user's options for the job: time limit in seconds, and names that are omitted if empty.
 
-    ``setup`` are lines of the script that make MPI and offbeat available.
+    ``memory`` is for each node, as Slurm and PBS write it (``16G``). ``setup`` are lines of the script that
+    make MPI and offbeat available.
     """
 
     time_limit_s: int = 3600
     account: str = ""
     partition: str = ""
+    qos: str = ""
+    constraint: str = ""
+    memory: str = ""
     nodes: int = 0
     ppn: int = 0
     setup: list[str] = []
+
+    def __post_init__(self) -> None:
+        """Raise :class:`BadInput` for names that would be several words of a directive."""
+        for option, name in (
+            ("--account", self.account),
+            ("--partition (--queue)", self.partition),
+            ("--qos", self.qos),
+            ("--constraint", self.constraint),
+        ):
+            if name and not _WORD.fullmatch(name):
+                raise BadInput(f"{option} {name!r}: this is not a name; write one word")
+        if self.memory and not _MEMORY.fullmatch(self.memory):
+            raise BadInput(f"--mem {self.memory!r}: write a number with K, M, G or T, such as 16G")
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -90,18 +108,21 @@ def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
     return JobSize(p=1, nodes=0, ppn=0)
 
 
-def parse_time_limit(text: str) -> int:
-    """The seconds of a time limit ``HH:MM:SS`` or ``D-HH:MM:SS``, above STOP_BEFORE_LIMIT_MIN."""
+def parse_time_limit(text: str, option: str = "--time") -> int:
+    """The seconds of a time limit ``HH:MM:SS`` or ``D-HH:MM:SS``, above STOP_BEFORE_LIMIT_MIN.
+
+    Raises :class:`BadInput`, which names the ``option``.
+    """
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise BadInput(
-            f"--time {text!r}: this is not a time limit; write HH:MM:SS or D-HH:MM:SS, such as 01:00:00"
+            f"{option} {text!r}: this is not a time limit; write HH:MM:SS or D-HH:MM:SS, such as 01:00:00"
         )
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     limit_s = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if limit_s <= STOP_BEFORE_LIMIT_MIN * 60:
         because = f"a job stops {STOP_BEFORE_LIMIT_MIN} minutes before its limit and would measure nothing"
-        raise BadInput(f"--time {text}: {because}; give more time")
+        raise BadInput(f"{option} {text}: {because}; give more time")
     return limit_s
 
 
@@ -153,6 +174,9 @@ def slurm_script(job: Job, options: JobOptions) -> str:
         f"--time={_clock(options.time_limit_s)}",
         *_named("--account=", options.account),
         *_named("--partition=", options.partition),
+        *_named("--qos=", options.qos),
+        *_named("--constraint=", options.constraint),
+        *_named("--mem=", options.memory),
         "--output=%x-%j.log",
     ]
     return _script([f"#SBATCH {line}" for line in directives], job, options, [])
@@ -161,14 +185,17 @@ def slurm_script(job: Job, options: JobOptions) -> str:
 def pbs_script(job: Job, options: JobOptions) -> str:
     """The job script for ``qsub`` of OpenPBS and PBS Professional."""
     size = job.size
+    memory = f":mem={options.memory}b".lower() if options.memory else ""
+    feature = f":{options.constraint}=True" if options.constraint else ""
     chunks, each, place = (size.nodes, size.ppn, "scatter") if size.nodes else (size.p, 1, "free")
     directives = [
         f"-N {job.name}",
-        f"-l select={chunks}:ncpus={each}:mpiprocs={each}",
+        f"-l select={chunks}:ncpus={each}:mpiprocs={each}{memory}{feature}",
         f"-l place={place}:excl",
         f"-l walltime={_clock(options.time_limit_s)}",
         *_named("-A ", options.account),
         *_named("-q ", options.partition),
+        *_named("-l qos=", options.qos),
         "-j oe",
     ]
     end = [
@@ -243,9 +270,7 @@ def _script(directives: list[str], job: Job, options: JobOptions, before: list[s
 
 
 def _named(prefix: str, name: str) -> list[str]:
-    """The directive for an account or a queue; none if the name is empty."""
-    if name and not _WORD.fullmatch(name):
-        raise BadInput(f"{name!r} is no name of an account, partition or queue; write one word")
+    """The directive for a name; none if the name is empty."""
     return [prefix + name] if name else []
 
 

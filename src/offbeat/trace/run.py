@@ -22,11 +22,11 @@ from msgspec import Struct
 from offbeat.campaign.lock import Lock
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native, driver_path
-from offbeat.mpi.environment import is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.user_command import forward_variables
-from offbeat.reading import read_text
+from offbeat.mpi.launch_words import is_launcher
+from offbeat.mpi.user_command import with_variables
+from offbeat.reading import LOG_BYTES, read_text
 from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.folder import check_unused, create
 from offbeat.trace.format import PAGE_BYTES
@@ -157,10 +157,8 @@ def prepare(
     create(folder)
     variables = variables_for(folder, options, library, environ)
     requested = {name: value for name, value in variables.items() if name.startswith(PREFIX)}
-    if not is_launcher(arguments):  # srun and a program without launcher use the environment
-        return PreparedCommand(argv=list(arguments), environment=dict(environ) | variables, folder=folder)
-    argv = forward_variables(arguments, variables, installation)
-    return PreparedCommand(argv=argv, environment=dict(environ) | requested, folder=folder)
+    argv, changed = with_variables(arguments, variables, installation, environ)
+    return PreparedCommand(argv=argv, environment=dict(environ) | requested | changed, folder=folder)
 
 
 def variables_for(
@@ -206,6 +204,22 @@ def tracer_variables(options: Mapping[str, str], environ: Mapping[str, str] = os
     """The tracer's variables: those of the environment, overridden by ``options`` (without their prefix)."""
     inherited = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     return inherited | {PREFIX + name: value for name, value in options.items() if value}
+
+
+_UNTRACED = "offbeat: "
+"""What the lines begin with that the tracer prints into the output of a program."""
+
+
+def why_untraced(output: Path, installation: Installation) -> str:
+    """Why a program that succeeded wrote no trace: what the tracer said about it, else the likely reason."""
+    lines = read_text(output, LOG_BYTES, errors="replace").splitlines()
+    said = [line.partition(_UNTRACED)[2] for line in lines if _UNTRACED in line and "untraced" in line]
+    if said:
+        return said[0]
+    return (
+        f"no process called MPI_Init of {installation.version_text}. If the program uses another library,"
+        " give it with --mpi"
+    )
 
 
 def find_installation(requested: str, arguments: Sequence[str]) -> Installation:

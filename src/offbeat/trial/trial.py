@@ -33,10 +33,11 @@ from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 from offbeat.campaign.progress import CampaignProgress
 from offbeat.campaign.steps import StepListener, run_steps
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.environment import is_launcher, process_count
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.user_command import forward_variables
+from offbeat.mpi.launch_words import process_count
+from offbeat.mpi.user_command import with_variables
 from offbeat.reading import LOG_BYTES, read_text
+from offbeat.trial.standard_input import NO_INPUT, StandardInput
 from offbeat.trial.variant import Variant, file_name
 from offbeat.units import format_time
 
@@ -54,7 +55,10 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The settings that all runs of a trial share; runs with other settings are not comparable."""
+    """The settings that all runs of a trial share; runs with other settings are not comparable.
+
+    ``standard_input`` identifies what the program reads, empty for nothing.
+    """
 
     command: list[str]
     library: str
@@ -62,6 +66,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     time: str
     seed: int
     choices: list[Setting]
+    standard_input: str = ""
     schema_version: int = SCHEMA_VERSION
 
 
@@ -104,7 +109,7 @@ def _format(
         version=SCHEMA_VERSION,
         head_type=Settings,
         settings_of=lambda settings: settings,
-        labels={"choices": variants, "folder": "working directory"},
+        labels={"choices": variants, "folder": "working directory", "standard_input": "standard input"},
         records=RUNS,
         record_type=Run,
         step_of=lambda run: None if run.time_s is None else Turn(run.round, run.choice),
@@ -143,16 +148,16 @@ _TAIL_LINES = 3
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """The user's command line, and its MPI library."""
+    """The user's command line, its MPI library, and what each run reads from standard input."""
 
     argv: list[str]
     installation: Installation
+    standard_input: StandardInput = NO_INPUT
 
     def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """The arguments and the environment that give these variables to every process."""
-        if is_launcher(self.argv):
-            return forward_variables(self.argv, variables, self.installation), dict(os.environ)
-        return list(self.argv), dict(os.environ) | dict(variables)
+        argv, changed = with_variables(self.argv, variables, self.installation)
+        return argv, dict(os.environ) | changed
 
 
 def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[int, float]:
@@ -166,13 +171,13 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[i
         stream = output.open("wb")
     except OSError as error:
         raise RunFailed(f"cannot write {output}: {error.strerror or error}") from error
-    with stream:
+    with stream, command.standard_input.opened() as standard_input:
         began = time.monotonic()
         try:
             process = subprocess.Popen(
                 argv,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=standard_input,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 process_group=0,
