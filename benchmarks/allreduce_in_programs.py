@@ -42,7 +42,8 @@ from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.program.alternatives import messages_of_call
 from offbeat.program.load import Program, loads
-from offbeat.program.simulate import lockstep, prepare
+from offbeat.program.lockstep import lockstep, settled_iteration_s
+from offbeat.program.simulate import prepare
 from offbeat.simulation.catalogue import algorithms
 
 OVERHEAD_S = 300e-9
@@ -134,7 +135,7 @@ class Allreduce(Struct, frozen=True, kw_only=True):
 
 def allreduces(n: int, size: int, most_messages: float, platform: Platform) -> Iterator[Allreduce]:
     """The algorithms with up to ``most_messages`` for an allreduce of ``size`` bytes; fastest alone first."""
-    others_s = lockstep(cg(n, "", 1, platform), platform).iteration_s
+    others_s = lockstep(cg(n, "", 1, platform).without_noise(), platform).iteration_s
     alike: dict[tuple[int, int], list[tuple[str, str]]] = {}
     for family in ("openmpi", "mpich", "simgrid"):
         for algorithm in algorithms("allreduce", family):
@@ -150,7 +151,7 @@ def allreduces(n: int, size: int, most_messages: float, platform: Platform) -> I
         yield Allreduce(
             algorithms=names,
             alone_s=alone_ps / 1e12,
-            program_s=prepare(one, platform).simulate().settled_iteration_s(),
+            program_s=settled_iteration_s(prepare(one, platform).simulate()),
             lockstep_s=others_s + 3 * alone_ps / 1e12,
         )
 
@@ -212,8 +213,11 @@ def print_rooted(platform: Platform) -> None:
         for neighbours in ("ring", "line"):
             halo = f'[[phase]]\nkind = "exchange"\nneighbours = "{neighbours}"\nbytes = [948640]\n'
             one = program(640, 40 if "ring" in name else 1000, sweep, halo, text, delays)
-            cells += f"{prepare(one, platform).simulate().settled_iteration_s() * 1e3:10.3f} ms"
-        print(f"{name:>32}{cells}{lockstep(one, platform).iteration_s * 1e3:10.3f} ms", flush=True)
+            cells += f"{settled_iteration_s(prepare(one, platform).simulate()) * 1e3:10.3f} ms"
+        print(
+            f"{name:>32}{cells}{lockstep(one.without_noise(), platform).iteration_s * 1e3:10.3f} ms",
+            flush=True,
+        )
 
 
 def print_imbalance(platform: Platform) -> None:
@@ -233,8 +237,8 @@ def print_imbalance(platform: Platform) -> None:
         for name, share in shares.items():
             one = imbalanced(1 + percent / 100 * share, platform)
             time_s, lockstep_s = (
-                prepare(one, platform).simulate().settled_iteration_s(),
-                lockstep(one, platform).iteration_s,
+                settled_iteration_s(prepare(one, platform).simulate()),
+                lockstep(one.without_noise(), platform).iteration_s,
             )
             equal_s = equal_s or lockstep_s
             times_s[name].append(time_s)

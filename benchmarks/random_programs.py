@@ -11,7 +11,7 @@ from offbeat.platform import machine
 from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
 from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
-from offbeat.program.simulate import lockstep
+from offbeat.program.simulate import phase_times_s
 from offbeat.study.algorithm import DEFAULT
 
 PLATFORM = "paper"
@@ -35,7 +35,7 @@ def random_program(generator: np.random.Generator, number: int, platform: Platfo
         seed=int(generator.integers(1, 10**6)),
         phase=calls,
     )
-    alone_s = lockstep(Program(file=file, path=file.name, text=""), platform).phase_s
+    alone_s = phase_times_s(Program(file=file, path=file.name, text=""), platform)
     phases: list[PhaseSection] = []
     noise: list[NoiseSection] = []
     for call, call_s in zip(calls, alone_s, strict=True):

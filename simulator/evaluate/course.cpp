@@ -23,7 +23,8 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
     if (state.step == UINT32_MAX) {
         if (logs_)
             log_iteration(rank, now_s);
-    } else if (program_.steps[state.step].segment == schedule::no_segment) {
+    } else if (const Step &step = program_.steps[state.step];
+               step.segment == schedule::no_segment && !step.synchronises) {
         state.worked_s += now_s - state.step_begin_s;
     }
     do {

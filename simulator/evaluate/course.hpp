@@ -47,6 +47,10 @@ class Course {
     [[nodiscard]] bool logs_sends() const {
         return logs_sends_;
     }
+    /** All ranks have arrived at a step that synchronises them. */
+    void synchronised(double now_s) {
+        synchronised_s_.push_back(now_s);
+    }
     /** A rank has completed a send of its current step. */
     void sent(uint32_t rank, double now_s) {
         if (program_.steps[state_[rank].step].logs_sends)
@@ -69,6 +73,10 @@ class Course {
     /** The time of each iteration that a rank spent in steps other than work. */
     [[nodiscard]] const std::vector<float> &communication_s() const {
         return communication_s_;
+    }
+    /** When all ranks continued after each executed step that synchronises them. */
+    [[nodiscard]] const std::vector<double> &synchronised_s() const {
+        return synchronised_s_;
     }
     ///@}
 
@@ -94,6 +102,7 @@ class Course {
     uint64_t completed_ = 0;
     std::vector<double> iteration_end_s_;
     std::vector<float> communication_s_;
+    std::vector<double> synchronised_s_;
     Log log_;
 };
 

@@ -296,11 +296,23 @@ void Fluid::leave(uint32_t rank) {
     const schedule::Step *const step = course_->next_step(rank, now_s_);
     if (step == nullptr) {
         ++exited_;
+    } else if (step->synchronises) {
+        synchronise();
     } else if (step->segment == schedule::no_segment) {
         begin_work(rank);
     } else {
         enter(rank, step->segment);
     }
+}
+
+/** A rank waits for all others. The last one lets all of them continue; it costs no time. */
+void Fluid::synchronise() {
+    if (++waiting_for_all_ < ranks_by_arrival_.size())
+        return;
+    waiting_for_all_ = 0;
+    course_->synchronised(now_s_);
+    for (uint32_t rank = 0; rank < ranks_by_arrival_.size(); ++rank)
+        begin_next_step(rank);
 }
 
 void Fluid::enter(uint32_t rank, uint32_t segment) {

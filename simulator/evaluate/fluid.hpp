@@ -74,6 +74,7 @@ class Fluid {
     void start_vertex(uint32_t vertex);
     void leave(uint32_t rank);
     void begin_next_step(uint32_t rank);
+    void synchronise();
     void enter(uint32_t rank, uint32_t segment);
     void begin_work(uint32_t rank);
     void begin_traffic(uint32_t rank);
@@ -127,6 +128,7 @@ class Fluid {
 
     LinkFlows links_;
     size_t exited_ = 0; /**< number of ranks that have left */
+    size_t waiting_for_all_ = 0; /**< number of ranks that have arrived at a step that synchronises them */
     uint64_t events_ = 0;
 };
 

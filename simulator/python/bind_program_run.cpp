@@ -25,7 +25,7 @@ namespace {
 template <typename Number>
 using Array = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/** (segment or -1, work, every, logs sends) */
+/** (segment, -1 for work or -2 for an ideal synchronisation; work; every; logs sends) */
 using StepTuple = std::tuple<int64_t, uint32_t, uint32_t, bool>;
 /** (seconds, bytes, flow class), an array of p each */
 using WorkTuple = std::tuple<Array<double>, Array<double>, Array<uint32_t>>;
@@ -70,8 +70,8 @@ schedule::Iterations program_of(size_t p, uint32_t iterations, const std::vector
                                 const std::vector<WorkTuple> &works, const NoiseArrays &noise) {
     schedule::Iterations program{.iterations = iterations, .first_noise = std::vector<uint32_t>(p + 1)};
     for (const auto &[segment, work, every, logs_sends] : steps)
-        program.steps.push_back(
-            {segment < 0 ? schedule::no_segment : static_cast<uint32_t>(segment), work, every, logs_sends});
+        program.steps.push_back({segment < 0 ? schedule::no_segment : static_cast<uint32_t>(segment), work,
+                                 every, logs_sends, segment == -2});
     for (const auto &[seconds, bytes, flow_class] : works)
         program.works.push_back({vector_of(seconds), vector_of(bytes), vector_of(flow_class)});
     for (size_t i = 0; i < noise.rank.size(); ++i) {
@@ -150,8 +150,8 @@ void bind_program_run(nb::module_ &module) {
             "network"_a, "segments"_a, nb::kw_only(), "iterations"_a, "steps"_a, "works"_a, "noise_rank"_a,
             "noise_iteration"_a, "noise_step"_a, "noise_s"_a, "memory"_a = nb::none(),
             "logged"_a = std::pair<uint32_t, uint32_t>{0, 0},
-            "segments: (schedule, bytes per element). steps: (segment, or -1 for work, work, every, whether "
-            "sends are logged). works: "
+            "segments: (schedule, bytes per element). steps: (segment, -1 for work or -2 for an ideal "
+            "synchronisation of all ranks; work; every; whether sends are logged). works: "
             "(seconds, bytes, class) of each rank. noise: additional seconds of a rank at the beginning of a "
             "step of work, sorted by rank, iteration and step. logged: the first iteration whose steps are "
             "logged, and the one after the last.")
@@ -174,6 +174,12 @@ void bind_program_run(nb::module_ &module) {
                 return view(nb::cast<const ProgramRun &>(self).course().communication_s(), self);
             },
             "The time of each iteration outside of work, (iterations × p).")
+        .def_prop_ro(
+            "synchronised_s",
+            [](nb::handle_t<ProgramRun> self) {
+                return view(nb::cast<const ProgramRun &>(self).course().synchronised_s(), self);
+            },
+            "When all ranks continued after each executed synchronisation, in the order of time.")
         .def(
             "take_log",
             [](ProgramRun &run) {

@@ -17,12 +17,14 @@ struct Work {
     std::vector<uint32_t> flow_class; /**< per rank: which of the domains' flow classes the traffic is */
 };
 
-/** One step of an iteration: a segment of the graph (messages), or work. */
+/** One step of an iteration: a segment of the graph (messages), work, or an ideal synchronisation. */
 struct Step {
     uint32_t segment = no_segment;
     uint32_t work = 0;  /**< if there is no segment: place in Iterations::works */
     uint32_t every = 1; /**< executed in the iterations i, counted from 0, in which i + 1 is a multiple */
     bool logs_sends = false; /**< a segment whose sends are logged when they complete (see Course::Log) */
+    /** No segment and no work: all ranks wait here for the last one, and continue at the same time. */
+    bool synchronises = false;
 };
 
 /** Additional time of a rank at the beginning of a step of work. */

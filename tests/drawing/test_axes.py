@@ -8,8 +8,8 @@ from program_texts import RING, WORK, program, simulated
 
 from offbeat.drawing.axes import framed_axes, titled_figure, whole_numbers
 from offbeat.drawing.iterations import draw_performance
+from offbeat.program.lockstep import lockstep
 from offbeat.program.picture import figure
-from offbeat.program.simulate import lockstep
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.5, 0.5), (-0.05, 0.05), (0, 1), (0, 359)])
@@ -31,6 +31,6 @@ def test_the_speed_of_a_single_rank_is_a_visible_point() -> None:
 
 def test_the_picture_of_a_program_counts_iterations_from_1_and_ranks_from_0() -> None:
     run = simulated(program(WORK, RING, ranks=4, iterations=12))
-    by_iteration, by_rank, skew = figure(run, lockstep(run.program, run.platform)).axes
+    by_iteration, by_rank, skew = figure(run, lockstep(run.program, run.platform).iteration_s, 0.1).axes
     assert by_iteration.get_xlim() == skew.get_xlim() == (1, 12)
     assert by_rank.get_xlim() == (0, 3)

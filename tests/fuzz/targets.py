@@ -252,7 +252,7 @@ def _run(folder: Path) -> None:
     from offbeat.program.times import read
 
     measured = read(folder)
-    sentences(summarise(measured, measured.composite))
+    sentences(summarise(measured, measured.composite, None))
 
 
 TARGETS = {

@@ -15,8 +15,10 @@ from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load as load_platform
 from offbeat.platform.machine import loads as platform_of
+from offbeat.program.iterations import last_ends_s, mean_iteration_s
 from offbeat.program.load import load, loads
-from offbeat.program.simulate import lockstep, prepare
+from offbeat.program.lockstep import limit_s, lockstep
+from offbeat.program.simulate import prepare
 
 GB = 1e9
 
@@ -105,7 +107,7 @@ def test_a_ring_costs_the_latency_of_all_its_messages(p: int, latency_s: float) 
     work = '[[phase]]\nkind = "work"\ntime = "1 ms"\n'
     ring = '[[phase]]\nkind = "collective"\ncollective = "allreduce"\nalgorithm = "ring"\n'
     one = program(work, f"{ring}bytes = [{8 * p}]", ranks=p, iterations=20)
-    extra_s = simulated(one, platform(memory="")).mean_iteration_s() - 1e-3
+    extra_s = mean_iteration_s(last_ends_s(simulated(one, platform(memory="")))) - 1e-3
     assert extra_s == pytest.approx(2 * (p - 1) * latency_s, rel=0.02)
 
 
@@ -216,13 +218,15 @@ def mst(
         program_text, platform_text = program_text.replace(old, new), platform_text.replace(old, new)
     machine = platform_of(platform_text, "fritz.toml")
     run = prepare(loads(program_text, "mst.toml").resized(iterations=iterations), machine).simulate()
-    return 1 / run.mean_iteration_s() / run.p
+    return 1 / mean_iteration_s(last_ends_s(run)) / run.p
 
 
 def test_lockstep_and_limit_are_those_of_the_paper() -> None:
     composite = lockstep(load("mst"), load_platform("fritz"))
     assert 1 / composite.iteration_s / 360 == pytest.approx(0.08045, rel=1e-3)
     assert 1 / composite.work_s / 360 == pytest.approx(0.09375, rel=1e-3)
+    limit = limit_s(load("mst").resized(iterations=100), load_platform("fritz"))
+    assert 1 / limit / 360 == pytest.approx(0.09375, rel=1e-3)
 
 
 def test_more_frequent_delays_make_the_triad_faster() -> None:

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct, structs
 
 from offbeat.assessment.changes import (
     FEWEST_DELAYED,
+    Change,
     changes,
-    imbalance,
     injected_delays,
     without_collectives,
     without_imbalance,
 )
-from offbeat.assessment.gains import Gain, Interval, gains, interval, settled
+from offbeat.assessment.gains import MORE_SEEDS, Comparison, Gain, Interval, interval
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import messages_of_iteration
-from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
-from offbeat.program.simulate import lockstep
+from offbeat.program.lockstep import Lockstep, limit_s, lockstep
+from offbeat.program.simulate import phase_times_s
 from offbeat.program.steps import weights_of
 
-Verdict = Literal["helps", "does nothing", "hurts", "cannot be told"]
+Verdict = Literal["helps", "absorbs delays", "does nothing", "hurts", "cannot be told"]
 
 LEAST_GAIN = 0.005
-"""Gains and losses below half a percent are nothing: machines vary by more from day to day."""
+"""Smaller gains and losses are nothing: a tenth of the 5% by which repeated runs may differ in SPEC MPI2007
+(run rules, section 1.2.1, and their FAQ). If 5% are two standard deviations of a run time, a gain of 0.5%
+needs about 200 runs with and 200 without it to exceed its 95% interval."""
 
 LEAST_SLOWDOWN = 1.05
-"""Work is memory-bound if it takes this many times longer with all ranks at work than with one alone."""
+"""Work is memory-bound if it takes this many times longer with all ranks at work than with one alone: more
+than the 5% by which repeated runs may differ (see LEAST_GAIN)."""
 
 MOST_EVENTS = 2_000_000
 """Work of ranks and messages in each simulation, unless these are fewer than FEWEST_ITERATIONS iterations."""
@@ -52,12 +55,15 @@ class Precondition(Struct, frozen=True, kw_only=True):
 
 
 class Assessment(Struct, frozen=True, kw_only=True):
-    """Whether running out of step helps a program on a platform.
+    """Whether running out of step helps a program on a platform; times are those of
+    :mod:`offbeat.program.lockstep`.
 
-    ``already`` is how much faster the program as it is runs than in lockstep. ``lockstep_s`` and
-    ``iteration_s`` are means of the same iterations, those of the second half. ``gains`` has all changes that
-    were simulated, ``first`` the one that is recommended, None if none is. ``iterations`` were simulated
-    with each of ``seeds`` seeds.
+    ``already`` is the gain of the program as it is: how much faster it is than in lockstep.
+    ``without_delays`` compares it with lockstep without the program's own delays: what is faster than that
+    does more than absorb delays. ``lockstep_s`` and ``iteration_s`` are means of the same iterations, those
+    that count; ``limit_s`` is the limit. ``gains`` has all changes that were simulated, ``first`` the
+    one that is recommended, None if none is. ``iterations`` were simulated with each of ``seeds`` seeds, and
+    comparisons that these did not decide with more.
     """
 
     program: str
@@ -68,7 +74,9 @@ class Assessment(Struct, frozen=True, kw_only=True):
     verdict: Verdict
     iteration_s: float
     lockstep_s: float
+    limit_s: float
     already: Interval
+    without_delays: Interval
     preconditions: list[Precondition]
     gains: list[Gain]
     first: Gain | None
@@ -96,31 +104,52 @@ def assess(
     """
     program = program.resized(iterations=iterations or iterations_for(program, platform))
     _check(program, seeds)
-    composite = lockstep(program, platform)
-    drawn = range(program.file.seed, program.file.seed + seeds)
+    composite = lockstep(program.without_noise(), platform)
+    first_seed = program.file.seed
+    drawn = range(first_seed, first_seed + MORE_SEEDS * seeds)
     report = on_progress or _silent
     tried = changes(program, platform, composite)
-    times_s, found = gains(
-        program, composite, tried, platform, drawn, lambda done, total: report("changes", done, total)
-    )
-    in_step_s = settled(composite, program).iteration_s
-    already = interval(in_step_s / times_s)
-    verdict = _verdict(found, already)
-    counterfactual = _Counterfactual(program, platform, drawn, report)
+    compared = Comparison(program, tried, platform, drawn, lambda done, total: report("changes", done, total))
+    judged = _judged(compared, tried, seeds)
+    counterfactual = _Counterfactual(platform, drawn, report)
     return Assessment(
         program=program.name,
         platform=platform.name,
         ranks=program.file.ranks,
         iterations=program.file.iterations,
         seeds=seeds,
-        verdict=verdict,
-        iteration_s=float(times_s.mean()),
-        lockstep_s=in_step_s,
-        already=already,
-        preconditions=_preconditions(program, platform, composite, counterfactual, verdict),
-        gains=found,
-        first=_first(found),
+        verdict=judged.verdict,
+        iteration_s=float(compared.base_s().mean()),
+        lockstep_s=float(compared.lockstep_s().mean()),
+        limit_s=limit_s(program, platform),
+        already=judged.already,
+        without_delays=judged.without_delays,
+        preconditions=_preconditions(program, platform, composite, counterfactual, judged.verdict),
+        gains=judged.gains,
+        first=_first(judged.gains),
     )
+
+
+class _Judged(Struct, frozen=True, kw_only=True):
+    verdict: Verdict
+    already: Interval
+    without_delays: Interval
+    gains: list[Gain]
+
+
+def _judged(compared: Comparison, tried: Sequence[Change], seeds: int) -> _Judged:
+    """The verdict, with more seeds as long as it cannot be told."""
+    undecided: list[Change] | None = None
+    for count in (seeds << doubling for doubling in range(MORE_SEEDS.bit_length())):
+        compared.extend(undecided, count)
+        found = [compared.gain(number) for number in range(len(tried))]
+        already = interval(compared.lockstep_s() / compared.base_s())
+        without_delays = interval(compared.quiet_lockstep_s() / compared.base_s())
+        verdict = _verdict(found, already, without_delays)
+        if verdict != "cannot be told":
+            break
+        undecided = [gain.change for gain in found if helps(gain) is None or _costs(gain.total) is None]
+    return _Judged(verdict=verdict, already=already, without_delays=without_delays, gains=found)
 
 
 def _check(program: Program, seeds: int) -> None:
@@ -136,7 +165,7 @@ def _check(program: Program, seeds: int) -> None:
 
 def _first(found: Sequence[Gain]) -> Gain | None:
     """The best of the changes that certainly gain, among those of the kind that is recommended first."""
-    certain = [gain for gain in found if gain.total.low > LEAST_GAIN]
+    certain = [gain for gain in found if gain.total.exceeds(LEAST_GAIN)]
     of_kind = [gain for gain in certain if gain.change.kind == certain[0].change.kind]
     return max(of_kind, key=lambda gain: gain.total.mean, default=None)
 
@@ -145,52 +174,70 @@ def _silent(_what: str, _done: int, _total: int) -> None:
     """Report nothing."""
 
 
-def helps(gain: Gain) -> bool:
-    """Whether a change certainly gains, and does so by letting the ranks run out of step."""
-    return gain.total.low > LEAST_GAIN and gain.out_of_step.low > LEAST_GAIN
+def helps(gain: Gain) -> bool | None:
+    """Whether a change gains, by letting the ranks run out of step, and beats lockstep; None if that cannot
+    be told."""
+    return _all(part.exceeds(LEAST_GAIN) for part in (gain.total, gain.over_lockstep, gain.out_of_step))
 
 
-def _verdict(found: Sequence[Gain], already: Interval) -> Verdict:
+def restores(gain: Gain) -> bool:
+    """Whether a change gains only because the program as it is runs slower than in lockstep."""
+    return gain.total.exceeds(LEAST_GAIN) is True and gain.over_lockstep.exceeds(LEAST_GAIN) is False
+
+
+def _all(parts: Iterable[bool | None]) -> bool | None:
+    """Whether all are true; None if some are not known and none is false."""
+    known = list(parts)
+    if False in known:
+        return False
+    return None if None in known else True
+
+
+def _costs(gain: Interval) -> bool | None:
+    return gain.negated().exceeds(LEAST_GAIN)
+
+
+def _verdict(found: Sequence[Gain], already: Interval, without_delays: Interval) -> Verdict:
     """The verdict on all changes that were simulated.
 
-    Delays hurt if none helps and the mildest of those that are injected most often costs more than
-    LEAST_GAIN.
+    Running out of step hurts if nothing helps, and if the program as it is loses against lockstep, or the
+    mildest of the delays that are injected most often costs time.
     """
-    if already.low > LEAST_GAIN or any(helps(gain) for gain in found):
+    wins = already.exceeds(LEAST_GAIN)
+    helping = [_all([wins, without_delays.exceeds(LEAST_GAIN)]), *(helps(gain) for gain in found)]
+    if True in helping:
         return "helps"
-    if already.high > LEAST_GAIN or any(_may_help(gain) for gain in found):
+    if None in helping or wins is None:
         return "cannot be told"
-    delayed = [gain.total for gain in found if gain.change.kind == "injected delays"]
-    if not delayed or delayed[0].low >= -LEAST_GAIN:
-        return "does nothing"
-    return "hurts" if delayed[0].high < -LEAST_GAIN else "cannot be told"
-
-
-def _may_help(gain: Gain) -> bool:
-    return gain.total.high > LEAST_GAIN and gain.out_of_step.high > LEAST_GAIN
+    if wins:
+        return "absorbs delays"
+    delays = [gain.total for gain in found if gain.change.kind == "injected delays"]
+    costs = [_costs(already), *(_costs(total) for total in delays[:1])]
+    if True in costs:
+        return "hurts"
+    return "cannot be told" if None in costs else "does nothing"
 
 
 class _Counterfactual:
     """Whether delays would gain in a program that differs from the given one."""
 
-    def __init__(self, program: Program, platform: Platform, seeds: range, report: Report) -> None:
-        self._program, self._platform, self._seeds, self._report = program, platform, seeds, report
+    def __init__(self, platform: Platform, seeds: range, report: Report) -> None:
+        self._platform, self._seeds, self._report = platform, seeds, report
 
-    def delays_help(self, what: str, changed: Program | None) -> bool:
-        """Whether injected delays help the changed program; False if there is no such program."""
-        if changed is None:
-            return False
-        composite = lockstep(changed, self._platform)
-        delays = list(injected_delays(changed, composite))
-        _, found = gains(
+    def delays_help(self, what: str, changed: Program) -> bool:
+        """Whether injected delays help the changed program."""
+        composite = lockstep(changed.without_noise(), self._platform)
+        delays = list(injected_delays(changed, self._platform, composite))[:2]
+        compared = Comparison(
             changed,
-            composite,
-            delays[:2],
+            delays,
             self._platform,
-            self._seeds[:2],
+            self._seeds,
             lambda done, total: self._report(what, done, total),
         )
-        return any(gain.total.mean > LEAST_GAIN for gain in found)
+        compared.extend(None, 2)
+        found = [compared.gain(number) for number in range(len(delays))]
+        return any(min(gain.total.mean, gain.over_lockstep.mean) > LEAST_GAIN for gain in found)
 
 
 def _preconditions(
@@ -201,7 +248,7 @@ def _preconditions(
     verdict: Verdict,
 ) -> list[Precondition]:
     """The preconditions; what stands in the way of a program that is not helped is found by removing it."""
-    slowdown = _slowdown(program, platform, composite)
+    slowdown = _slowdown(program, platform)
     ratio = composite.communication_ratio
     found = [
         Precondition(
@@ -223,22 +270,28 @@ def _preconditions(
         found.append(Precondition(name="rare collectives", holds=not blocks, says=says))
     if even := without_imbalance(program):
         blocks = counterfactual.delays_help("without imbalance", even)
+        even_s = lockstep(even.without_noise(), platform).work_s
         says = (
-            f"in lockstep, work takes {100 * imbalance(program, composite):.0f}% longer than with equal work"
-            " on all ranks; with equal work"
+            f"in lockstep, work takes {100 * (composite.work_s / even_s - 1):.0f}% longer than with equal"
+            " work on all ranks; with equal work"
         )
         says += ", injected delays " + ("gain" if blocks else "do not gain either")
         found.append(Precondition(name="balance", holds=not blocks, says=says))
     return found
 
 
-def _slowdown(program: Program, platform: Platform, composite: Lockstep) -> float:
-    """How much longer the work takes with all ranks at work than on one rank alone; 1 without work."""
+def _slowdown(program: Program, platform: Platform) -> float:
+    """How much longer the work takes with all ranks at work than on the rank with most of it alone; 1 without
+    work."""
+    works = [phase for phase in program.file.phase if phase.kind == "work"]
     heaviest = [
         structs.replace(phase, weights=[float(weights_of(phase, program.file.ranks).max())])
-        for phase in program.file.phase
-        if phase.kind == "work"
+        for phase in works
     ]
-    if not heaviest or not composite.work_s:
+    if not works:
         return 1.0
-    return composite.work_s / lockstep(program.with_phases(heaviest).resized(ranks=1), platform).work_s
+    together_s, alone_s = (
+        sum(seconds / phase.every for seconds, phase in zip(phase_times_s(one, platform), works, strict=True))
+        for one in (program.with_phases(works), program.with_phases(heaviest).resized(ranks=1))
+    )
+    return together_s / alone_s if alone_s else 1.0

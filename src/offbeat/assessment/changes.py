@@ -10,9 +10,10 @@ from msgspec import Struct, structs
 
 from offbeat.platform.machine import Platform
 from offbeat.program.alternatives import fastest_algorithms
-from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
+from offbeat.program.lockstep import Lockstep
 from offbeat.program.schema import NoiseSection, PhaseSection
+from offbeat.program.simulate import phase_times_s
 from offbeat.program.steps import call_of, weights_of
 from offbeat.simulation.catalogue import SimulatedAlgorithm
 from offbeat.units import enumeration, format_time, ordinal
@@ -49,12 +50,12 @@ class Change(Struct, frozen=True, kw_only=True):
 def changes(program: Program, platform: Platform, composite: Lockstep) -> list[Change]:
     """All changes that are tried, in the order in which they are recommended.
 
-    ``composite`` is the program in lockstep on the platform.
+    ``composite`` is the program in lockstep without noise.
     """
     return [
         *rarer_collectives(program),
         *other_algorithms(program, platform),
-        *injected_delays(program, composite),
+        *injected_delays(program, platform, composite),
     ]
 
 
@@ -103,13 +104,13 @@ def _alternatives(program: Program, platform: Platform, phase: PhaseSection) -> 
     return [one for one in fastest if one.name != phase.algorithm][:MOST_ALGORITHMS]
 
 
-def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
+def injected_delays(program: Program, platform: Platform, composite: Lockstep) -> Iterator[Change]:
     """Delays of a random rank of each memory domain after the longest work: often or rarely, short or long.
 
     There are none without work, or without communication to hide. If the work is in every k-th iteration, so
     are the delays: in every 4k-th, for example.
     """
-    work = longest_work(program, composite)
+    work = longest_work(program, platform)
     if work is None or not composite.communication_s > 0:
         return
     phase, step = work
@@ -129,8 +130,8 @@ def injected_delays(program: Program, composite: Lockstep) -> Iterator[Change]:
             )
 
 
-def longest_work(program: Program, composite: Lockstep) -> tuple[str, int] | None:
-    """The name and the interval (``every``) of the phase of work that takes longest in lockstep.
+def longest_work(program: Program, platform: Platform) -> tuple[str, int] | None:
+    """The name and the interval (``every``) of the phase of work that takes longest for all ranks together.
 
     Work that is too rare to be delayed several times does not count. None if there is none.
     """
@@ -138,7 +139,7 @@ def longest_work(program: Program, composite: Lockstep) -> tuple[str, int] | Non
     times_s = {
         (name, phase.every): seconds / phase.every
         for name, phase, seconds in zip(
-            program.phase_names(), program.file.phase, composite.phase_s, strict=True
+            program.phase_names(), program.file.phase, phase_times_s(program, platform), strict=True
         )
         if phase.kind == "work" and seconds > 0 and phase.every <= rarest
     }
@@ -166,19 +167,6 @@ def without_imbalance(program: Program) -> Program | None:
     return _changed(
         program, lambda phase: structs.replace(phase, weights=[float(weights_of(phase, ranks).mean())])
     )
-
-
-def imbalance(program: Program, composite: Lockstep) -> float:
-    """How much longer the work of an iteration takes in lockstep than with equal work on all ranks.
-
-    0.3 is 30%. ``composite`` is the program in lockstep.
-    """
-    mean_s = 0.0
-    for phase, phase_s in zip(program.file.phase, composite.phase_s, strict=True):
-        of_rank = weights_of(phase, program.file.ranks)
-        if phase.kind == "work":
-            mean_s += phase_s / phase.every * float(of_rank.mean() / of_rank.max())
-    return composite.work_s / mean_s - 1 if mean_s else 0.0
 
 
 def _changed(program: Program, change: Callable[[PhaseSection], PhaseSection]) -> Program:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from offbeat.assessment.assess import Assessment, helps
+from offbeat.assessment.assess import LEAST_GAIN, Assessment, helps, restores
 from offbeat.assessment.assess_trace import TraceAssessment
 from offbeat.assessment.gains import Gain, Interval
 from offbeat.units import counted, format_time
 
-HEADINGS = ["change", "iteration", "gain", "95% interval", "of it out of step"]
+HEADINGS = ["change", "iteration", "gain", "95% interval", "over lockstep"]
 
 
 def verdict(assessment: Assessment) -> str:
     """The verdict as sentences, with the expected gain."""
     if assessment.verdict == "helps":
         return _help(assessment)
+    if assessment.verdict == "absorbs delays":
+        return (
+            f"Running out of step absorbs delays: the program is {percent(assessment.already)} faster than in"
+            " lockstep with the same delays, but not faster than in lockstep without them. No change gains"
+            " more by it."
+        )
     if assessment.verdict == "hurts":
+        if assessment.already.negated().exceeds(LEAST_GAIN):
+            return (
+                f"Running out of step hurts: the program is {percent(assessment.already.negated())} slower"
+                " than in lockstep, and no change is faster than lockstep."
+            )
         return "Running out of step hurts: no change gains by it, and delays cost more time than they save."
     if assessment.verdict == "does nothing":
         is_delayed = any(gain.change.kind == "injected delays" for gain in assessment.gains)
@@ -27,7 +38,7 @@ def verdict(assessment: Assessment) -> str:
 
 
 def _help(assessment: Assessment) -> str:
-    helping = [gain for gain in assessment.gains if helps(gain)]
+    helping = [gain for gain in assessment.gains if helps(gain) is True]
     if not helping:
         return (
             f"Running out of step helps already: the program is {percent(assessment.already)} faster than in"
@@ -41,7 +52,10 @@ def first(assessment: Assessment) -> str:
     """What to change first, as a sentence."""
     if assessment.first is None:
         return "Change nothing."
-    return f"Change first: {assessment.first.change.what} ({percent(assessment.first.total)} faster)."
+    sentence = f"Change first: {assessment.first.change.what} ({percent(assessment.first.total)} faster)."
+    if restores(assessment.first):
+        sentence += " This brings the program back to lockstep, and no further."
+    return sentence
 
 
 def of_trace(assessment: TraceAssessment) -> list[str]:
@@ -71,6 +85,7 @@ def of_trace(assessment: TraceAssessment) -> list[str]:
 
 _HEADS = {
     "helps": "Running out of step helps",
+    "absorbs delays": "Running out of step absorbs delays, and gains nothing else",
     "does nothing": "Running out of step does nothing",
     "hurts": "Running out of step hurts",
 }
@@ -107,14 +122,16 @@ def _gain_row(gain: Gain) -> list[str]:
         format_time(gain.iteration_s),
         f"{100 * gain.total.mean:+z.1f}%",
         _range(gain.total),
-        f"{100 * gain.out_of_step.mean:+z.1f}%",
+        f"{100 * gain.over_lockstep.mean:+z.1f}%",
     ]
 
 
 def basis(assessment: Assessment) -> str:
     """What the assessment rests on, as a sentence."""
     return (
-        f"Simulated on the platform {assessment.platform}: {assessment.iterations} iterations, of which the"
-        f" second half counts, with {assessment.seeds} seeds. The intervals have the variation between seeds,"
-        " not the error of the platform file."
+        f"In lockstep an iteration takes {format_time(assessment.lockstep_s)}, and no execution takes less"
+        f" than {format_time(assessment.limit_s)}. Simulated on the platform {assessment.platform}:"
+        f" {assessment.iterations} iterations, of which the first half and the last eighth do not count, with"
+        f" {assessment.seeds} seeds or more. The intervals have the variation between seeds, not the error of"
+        " the platform file."
     )

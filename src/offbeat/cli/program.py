@@ -119,28 +119,32 @@ def show_program(
     """Show the phases and delays of a program, and with a platform how long each phase takes alone."""
     from offbeat.platform import machine
     from offbeat.program.load import load
+    from offbeat.program.lockstep import limit_s, lockstep
     from offbeat.program.show import facts, noise_rows, phase_rows
-    from offbeat.program.simulate import lockstep
+    from offbeat.program.simulate import phase_times_s
     from offbeat.table import FittedTable
 
     loaded = load(program).resized(ranks=ranks)
-    alone = lockstep(loaded, machine.load(platform)) if platform else None
+    on = machine.load(platform) if platform else None
+    alone_s = phase_times_s(loaded, on) if on else None
     console = stdout()
     console.print(loaded.name, style="bold", markup=False)
     console.print(FittedTable(["", ""], facts(loaded), texts=(0, 1), show_header=False))
     console.print()
-    headings, rows = phase_rows(loaded, alone)
+    headings, rows = phase_rows(loaded, alone_s)
     console.print(FittedTable(headings, rows, texts=range(4)))
     if loaded.file.noise:
         console.print()
         console.print(FittedTable(*noise_rows(loaded), texts=range(4)))
-    if alone is not None:
+    if on is not None:
+        composite = lockstep(loaded, on)
         console.print()
         print_sentences(
             console,
-            f"In lockstep an iteration takes {format_time(alone.iteration_s)},"
-            f" {format_time(alone.work_s)} of it work;"
-            f" communication-to-execution ratio {alone.communication_ratio:.3g}.",
+            f"In lockstep an iteration takes {format_time(composite.iteration_s)},"
+            f" {format_time(composite.work_s)} of it work;"
+            f" communication-to-execution ratio {composite.communication_ratio:.3g}. No execution takes less"
+            f" than {format_time(limit_s(loaded, on))}.",
         )
 
 
@@ -179,7 +183,8 @@ def simulate(
     from offbeat.drawing.pictures import check_picture_path
     from offbeat.platform import machine
     from offbeat.program.load import load
-    from offbeat.program.simulate import lockstep, prepare
+    from offbeat.program.lockstep import limit_s, lockstep
+    from offbeat.program.simulate import prepare
     from offbeat.program.simulated_trace import plan, selected_iterations
 
     if picture is not None:
@@ -194,7 +199,7 @@ def simulate(
     traced = plan(prepared, trace, selected) if trace is not None else None
     composite = lockstep(loaded, on)
     run = _simulated(prepared, traced)
-    report(run, composite, json=json, output=output, picture=picture)
+    report(run, composite, limit_s(loaded, on), json=json, output=output, picture=picture)
     if traced is not None:
         _print_trace(traced)
 

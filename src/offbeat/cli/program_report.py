@@ -9,17 +9,24 @@ from offbeat.cli.output import echo, encoded, print_sentences, prints_text, stdo
 from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
-    from offbeat.program.iterations import Iterations, Lockstep
+    from offbeat.program.iterations import Iterations
+    from offbeat.program.lockstep import Lockstep
     from offbeat.program.summary import Summary
 
 
 def report(
-    run: Iterations, composite: Lockstep, *, json: str, output: Path | None, picture: Path | None
+    run: Iterations,
+    composite: Lockstep,
+    limit_s: float | None,
+    *,
+    json: str,
+    output: Path | None,
+    picture: Path | None,
 ) -> None:
     """Print the speed of the iterations, or write it as JSON; write the table and the picture, if asked."""
     from offbeat.program.summary import summarise
 
-    summary = summarise(run, composite)
+    summary = summarise(run, composite, limit_s)
     if prints_text(json):
         _print(summary)
     write_json(json, lambda: encoded(summary))
@@ -31,7 +38,7 @@ def report(
     if picture is not None:
         from offbeat.program.picture import picture as draw  # matplotlib loads slowly
 
-        draw(run, composite, picture)
+        draw(run, composite.iteration_s, limit_s, picture)
         echo(f"wrote {picture}")
 
 
@@ -44,7 +51,8 @@ def _print(summary: Summary) -> None:
     console.print(f"{summary.program} on {summary.where}: {size}", markup=False)
     rows = [
         [one.what, format_time(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]
-        for one in (summary.run, summary.lockstep, summary.work)
+        for one in (summary.run, summary.lockstep, summary.limit)
+        if one is not None
     ]
     console.print(FittedTable(["", "iteration", "iterations/s", "per rank"], rows))
     console.print()

@@ -107,7 +107,7 @@ def run_program(
     loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
     with _place(folder) as place:
         measured, reason = _run(loaded, mpi, settings, place)
-        report(measured, measured.composite, json=json, output=output, picture=picture)
+        report(measured, measured.composite, None, json=json, output=output, picture=picture)
     if trace is not None:
         echo(f"trace: {trace}; see it with: offbeat trace summary {shlex.quote(str(trace))}")
     if reason:
@@ -128,7 +128,7 @@ def show_times(
         check_picture_path(picture)
     check_outputs(json, output, picture)
     measured = read(folder)
-    report(measured, measured.composite, json=json, output=output, picture=picture)
+    report(measured, measured.composite, None, json=json, output=output, picture=picture)
 
 
 def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tuple[Measured, str]:

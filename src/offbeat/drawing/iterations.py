@@ -17,14 +17,15 @@ def draw_performance(
     axes: Axes,
     times_s: NDArray[np.float64],
     lockstep_s: float,
-    work_s: float,
+    least_s: float,
     p: int,
     *,
     label: str = "simulated",
     first: int = 0,
+    least: str = "limit",
 ) -> None:
     """Rates of the rows of ``times_s`` (in groups), which are numbered from ``first``; horizontal lines for
-    lockstep and for work alone.
+    lockstep and for a shorter time, whose label is ``least``.
 
     The mean of rates would exceed the rate at which iterations are done; so times are averaged. Iterations
     that take no time are left out, and so are lines for a time of 0.
@@ -36,18 +37,18 @@ def draw_performance(
     slow, fast = _rates(quartiles[:, 1], p), _rates(quartiles[:, 0], p)
     axes.fill_between(place, slow, fast, color=PALE_BLUE, linewidth=0)
     axes.plot(place, mean, "o" if len(place) == 1 else "-", color=BLUE, linewidth=1.2, label=label)
-    draw_bounds(axes, lockstep_s * p, work_s * p)
+    draw_bounds(axes, lockstep_s * p, least_s * p, least)
     axes.set_ylabel("iterations/s\nper rank", fontsize=8)
     axes.margins(x=0)
     whole_numbers(axes.xaxis, 7)
 
 
-def draw_bounds(axes: Axes, lockstep_s: float, work_s: float) -> None:
-    """Horizontal lines at the rates of lockstep and of work alone, whose times are given; none for 0."""
+def draw_bounds(axes: Axes, lockstep_s: float, least_s: float, least: str = "limit") -> None:
+    """Horizontal lines at the rates of lockstep and of a shorter time, labelled ``least``; none for 0."""
     if lockstep_s:
         axes.axhline(1 / lockstep_s, color=VERMILION, linestyle="--", linewidth=1, label="in lockstep")
-    if work_s:
-        axes.axhline(1 / work_s, color=GREEN, linestyle=":", linewidth=1.4, label="work alone")
+    if least_s:
+        axes.axhline(1 / least_s, color=GREEN, linestyle=":", linewidth=1.4, label=least)
 
 
 def _rates(times_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:

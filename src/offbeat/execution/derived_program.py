@@ -53,7 +53,8 @@ _SENDS: dict[str, Sends] = {
 
 
 class DerivedProgram(Struct, kw_only=True, eq=False):
-    """A program from a trace; ``measured_s`` is the mean time of its iterations in the trace.
+    """A program from a trace; ``measured_s`` is the mean time of its iterations in the trace, by
+    the ranks that begin and end last.
 
     ``read`` and ``total`` are the iterations that were read, and all of them; ``notes`` say what the file
     leaves out. Of a very long run, an iteration of the program is several of the trace, as a note says.
@@ -88,7 +89,7 @@ def derive_program(
     calls = read_calls(trace, iterations)
     found = traced_phases(calls)
     edges_ns = iterations.edges_ns[:, calls.first : calls.first + calls.rows + 1]
-    measured_s = float((edges_ns[:, -1] - edges_ns[:, 0]).mean()) / calls.rows / 1e9
+    measured_s = float(edges_ns[:, -1].max() - edges_ns[:, 0].max()) / calls.rows / 1e9
     builder = _Builder(trace, platform, calls, found, measured_s)
     phases, noise = builder.phases(), builder.noise()
     if not phases:

@@ -55,7 +55,14 @@ def performance_figure(report: Report) -> Figure:
         (by_rank, times_s.T, "rank", 0),
     ):
         draw_performance(
-            axes, times, found.lockstep_s, found.work_s, found.ranks, label="measured", first=first
+            axes,
+            times,
+            found.lockstep_s,
+            found.work_s,
+            found.ranks,
+            label="measured",
+            first=first,
+            least="work alone",
         )
         axes.set_xlabel(label, fontsize=8)
     legend_beside(by_iteration)

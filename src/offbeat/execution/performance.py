@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from offbeat.execution.domains import Domains
 from offbeat.execution.iteration_table import IterationTable
-from offbeat.program.iterations import gain
+from offbeat.program.lockstep import gain
 from offbeat.program.summary import skews
 
 FEWEST_COMPARED = 8

@@ -8,7 +8,7 @@ from offbeat.platform.machine import Platform
 from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection, ProgramFile
-from offbeat.program.simulate import lockstep
+from offbeat.program.simulate import phase_times_s
 from offbeat.program.steps import simulated_call
 from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms, named
 
@@ -51,8 +51,8 @@ def times_alone(
             continue
         call = structs.replace(phase, algorithm=algorithm.name, every=1)
         file = ProgramFile(ranks=ranks, iterations=1, phase=[call])
-        alone = lockstep(Program(file=file, path="", text=""), platform)
-        alone_s.append((alone.iteration_s, algorithm))
+        (call_s,) = phase_times_s(Program(file=file, path="", text=""), platform)
+        alone_s.append((call_s, algorithm))
     return sorted(alone_s, key=lambda item: item[0])
 
 

@@ -65,6 +65,10 @@ class Program(Struct, frozen=True, kw_only=True):
         )
         return structs.replace(self, file=file)
 
+    def without_noise(self) -> Program:
+        """The program without the delays of its ranks."""
+        return structs.replace(self, file=structs.replace(self.file, noise=[]))
+
     def with_phases(self, phases: list[PhaseSection]) -> Program:
         """The program with other phases, and without noise."""
         return structs.replace(self, file=structs.replace(self.file, phase=phases, noise=[]))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from offbeat.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.drawing.iterations import draw_performance, draw_skew
 from offbeat.drawing.pictures import write_picture
-from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.program.iterations import Iterations
 from offbeat.program.summary import skews
 from offbeat.units import counted
 
@@ -17,13 +17,16 @@ PANEL = 2.1
 WIDTH = 9.0
 
 
-def picture(run: Iterations, composite: Lockstep, path: Path) -> None:
+def picture(run: Iterations, lockstep_s: float, limit_s: float | None, path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
-    write_picture(figure(run, composite), path)
+    write_picture(figure(run, lockstep_s, limit_s), path)
 
 
-def figure(run: Iterations, composite: Lockstep) -> Figure:
-    """Three panels: iterations per second and rank by iteration and by rank, and the skew by iteration."""
+def figure(run: Iterations, lockstep_s: float, limit_s: float | None) -> Figure:
+    """Three panels: iterations per second and rank by iteration and by rank, and the skew by iteration.
+
+    Lines show the rates in lockstep and at the limit, if that is known, from the times of an iteration.
+    """
     title = f"{run.program.name} on {run.where}"
     size = f"{counted(run.p, 'rank')}, {counted(run.iterations, 'iteration')}"
     height = 0.75 + 3 * PANEL
@@ -34,10 +37,9 @@ def figure(run: Iterations, composite: Lockstep) -> Figure:
         for number in range(3)
     )
     iteration_s = run.iteration_s()
-    composite = composite.within(0, run.iterations)
-    lockstep_s, work_s = composite.iteration_s, composite.work_s
-    draw_performance(by_iteration, iteration_s, lockstep_s, work_s, run.p, label=run.origin, first=1)
-    draw_performance(by_rank, iteration_s.T, lockstep_s, work_s, run.p, label=run.origin)
+    least_s = limit_s or 0.0
+    draw_performance(by_iteration, iteration_s, lockstep_s, least_s, run.p, label=run.origin, first=1)
+    draw_performance(by_rank, iteration_s.T, lockstep_s, least_s, run.p, label=run.origin)
     by_rank.sharey(by_iteration)  # the same quantity
     by_iteration.autoscale(axis="y")
     by_iteration.set_xlabel("iteration", fontsize=8)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from offbeat.program.iterations import Lockstep
 from offbeat.program.load import Program
 from offbeat.program.neighbours import grid_sides, messages
 from offbeat.program.schema import NoiseSection, PhaseSection
@@ -17,16 +16,16 @@ def summary(program: Program) -> tuple[str, str, str]:
     return program.name, f"{program.file.ranks}", program.file.source
 
 
-def phase_rows(program: Program, alone: Lockstep | None) -> tuple[list[str], list[list[str]]]:
-    """Headings and a row for each phase; ``alone`` adds the time of each phase alone."""
+def phase_rows(program: Program, alone_s: list[float] | None) -> tuple[list[str], list[list[str]]]:
+    """Headings and a row for each phase; ``alone_s`` adds the time of each phase alone."""
     headings = ["phase", "kind", "what a rank does", "iterations"]
     rows = [
         [name, phase.kind, described(phase, program.file.ranks), _often(phase.every)]
         for name, phase in zip(program.phase_names(), program.file.phase, strict=True)
     ]
-    if alone is not None:
+    if alone_s is not None:
         headings.append("time alone")
-        for row, seconds in zip(rows, alone.phase_s, strict=True):
+        for row, seconds in zip(rows, alone_s, strict=True):
             row.append(format_time(seconds))
     return headings, rows
 

@@ -13,7 +13,7 @@ from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.platform.show import shared_messages_text
-from offbeat.program.iterations import Iterations, Lockstep
+from offbeat.program.iterations import Iterations
 from offbeat.program.load import Program
 from offbeat.program.schema import PhaseSection
 from offbeat.program.steps import Steps, steps_of
@@ -51,12 +51,14 @@ class Simulated(Iterations, kw_only=True, eq=False):
     """A simulated run of a program.
 
     ``phase_begin_s`` (detailed iterations, p, phases) says when each phase began, from iteration
-    ``first_detailed`` on, counted from 0; NaN where it was not executed.
+    ``first_detailed`` on, counted from 0; NaN where it was not executed. ``synchronised_s`` says when all
+    ranks continued after each synchronisation (see :func:`prepare`).
     """
 
     platform: Platform
     phase_begin_s: NDArray[np.float64]
     first_detailed: int
+    synchronised_s: NDArray[np.float64]
     events: int
 
     origin: ClassVar[str] = "simulated"
@@ -124,6 +126,7 @@ class Run(Struct, kw_only=True, eq=False):
             communication_s=run.communication_s.reshape(file.iterations, p),
             phase_begin_s=begins[:, :, self.steps.step_of_phase],
             first_detailed=first,
+            synchronised_s=run.synchronised_s,
             events=run.events,
         )
 
@@ -165,10 +168,18 @@ def check_size(program: Program) -> None:
         )
 
 
-def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] = (0, 0)) -> Run:
+def prepare(
+    program: Program,
+    platform: Platform,
+    *,
+    detailed: tuple[int, int] = (0, 0),
+    synchronised: bool = False,
+) -> Run:
     """Check a program against a platform, and build what is simulated.
 
-    ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last.
+    ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last. If
+    ``synchronised``, all ranks wait for each other before and after each exchange and each collective, at no
+    cost: the program in lockstep (:mod:`offbeat.program.lockstep`).
     Raises :class:`BadInput` for what the platform cannot execute.
     """
     check_size(program)
@@ -179,15 +190,14 @@ def prepare(program: Program, platform: Platform, *, detailed: tuple[int, int] =
         platform=platform,
         node_of_rank=node_of_rank,
         domain_of_rank=domain_of_rank,
-        steps=steps_of(program, platform, node_of_rank, domain_of_rank),
+        steps=steps_of(program, platform, node_of_rank, domain_of_rank, synchronised=synchronised),
         detailed=detailed,
     )
 
 
-def lockstep(program: Program, platform: Platform) -> Lockstep:
-    """The time of each phase of a program if all ranks begin it together, without noise."""
-    phases = program.file.phase
-    return Lockstep(phases=phases, phase_s=[_alone_s(program, platform, phase) for phase in phases])
+def phase_times_s(program: Program, platform: Platform) -> list[float]:
+    """The time of each phase in seconds if all ranks begin it together, without delays."""
+    return [_alone_s(program, platform, phase) for phase in program.file.phase]
 
 
 def _alone_s(program: Program, platform: Platform, phase: PhaseSection) -> float:

@@ -1,4 +1,4 @@
-"""The steps of an iteration: its phases, and places for delays before and after phases that are not work."""
+"""The steps of an iteration: its phases, and places for delays and for synchronisations around them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from offbeat.program.noise import delays
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """A step: a phase by its index, or a place for delays in the iterations that execute this phase."""
+    """A step: a phase by its index, or a place for delays or a synchronisation of all ranks in the iterations
+    that execute this phase."""
 
     phase: int
     is_delay: bool = False
+    is_synchronisation: bool = False
 
 
 class StepLayout(Struct, frozen=True, kw_only=True):
@@ -28,7 +30,11 @@ class StepLayout(Struct, frozen=True, kw_only=True):
     @property
     def step_of_phase(self) -> list[int]:
         """The step of each phase."""
-        return [index for index, step in enumerate(self.steps) if not step.is_delay]
+        return [
+            index
+            for index, step in enumerate(self.steps)
+            if not step.is_delay and not step.is_synchronisation
+        ]
 
     def noise(self, program: Program, domain_of_rank: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The delays in the order of ranks, iterations and steps: a column for each, and ``noise_s``.
@@ -48,8 +54,11 @@ class StepLayout(Struct, frozen=True, kw_only=True):
         return {name: column[order] for name, column in joined.items()} | {"noise_s": time_s[order]}
 
 
-def step_layout(program: Program) -> StepLayout:
-    """The steps of a program. Delays before a phase of work are a part of it."""
+def step_layout(program: Program, *, synchronised: bool = False) -> StepLayout:
+    """The steps of a program. Delays before a phase of work are a part of it.
+
+    If ``synchronised``, all ranks wait for each other before and after each phase of communication.
+    """
     names = program.phase_names()
     noise = [(names.index(section.phase), section.when) for section in program.file.noise]
     steps: list[Step] = []
@@ -59,7 +68,8 @@ def step_layout(program: Program) -> StepLayout:
             step_of[index, "before"] = len(steps)
             if phase.kind != "work":
                 steps.append(Step(phase=index, is_delay=True))
-        steps.append(Step(phase=index))
+        around = [Step(phase=index, is_synchronisation=True)] if synchronised and phase.kind != "work" else []
+        steps += [*around, Step(phase=index), *around]
         if (index, "after") in noise:
             step_of[index, "after"] = len(steps)
             steps.append(Step(phase=index, is_delay=True))

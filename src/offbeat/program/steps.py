@@ -24,6 +24,9 @@ from offbeat.study.communicators import CommunicatorLayout
 
 DOUBLE_BYTES = 8
 
+WORK, SYNCHRONISATION = -1, -2
+"""In the place of the segment of a step that has no messages."""
+
 Work = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]]
 """Seconds, bytes of memory traffic, and class of every rank."""
 
@@ -44,19 +47,27 @@ class Steps(Struct, kw_only=True, eq=False):
 
 
 def steps_of(
-    program: Program, platform: Platform, node_of_rank: NDArray[np.int32], domain_of_rank: NDArray[np.int32]
+    program: Program,
+    platform: Platform,
+    node_of_rank: NDArray[np.int32],
+    domain_of_rank: NDArray[np.int32],
+    *,
+    synchronised: bool = False,
 ) -> Steps:
     """The steps of a program on a platform; the node and the memory domain of each rank are (p,).
 
+    If ``synchronised``, all ranks wait for each other at each communication.
     Raises :class:`BadInput` for what the platform cannot execute.
     """
-    layout = step_layout(program)
+    layout = step_layout(program, synchronised=synchronised)
     built = Steps(step_of_phase=layout.step_of_phase)
     p = len(node_of_rank)
     for step in layout.steps:
         phase = program.file.phase[step.phase]
         if step.is_delay:
             _add_work(built, _no_work(p), phase.every)
+        elif step.is_synchronisation:
+            built.steps.append((SYNCHRONISATION, 0, phase.every, False))
         elif phase.kind == "work":
             _add_work(built, _work(built, program, step.phase, platform, p), phase.every)
         else:
@@ -66,7 +77,7 @@ def steps_of(
 
 
 def _add_work(built: Steps, work: Work, every: int) -> None:
-    built.steps.append((-1, len(built.works), every, False))
+    built.steps.append((WORK, len(built.works), every, False))
     built.works.append(work)
 
 

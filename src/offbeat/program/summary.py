@@ -6,7 +6,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.program.iterations import Iterations, Lockstep, gain
+from offbeat.program.iterations import Iterations, last_ends_s, mean_iteration_s
+from offbeat.program.lockstep import Lockstep, gain
 from offbeat.units import format_time
 
 ROWS_AT_ONCE = 1024
@@ -32,8 +33,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     """A program in numbers; times in seconds.
 
     ``run`` is the speed of its iterations, simulated or measured on the machine ``where``; ``basis`` are
-    sentences on what its times rest on. ``faster`` is how much shorter they are than those in lockstep, as a
-    fraction of their time; ``most_faster`` is the same if all communication were hidden. Skews are the time
+    sentences on what its times rest on. ``lockstep``, ``limit`` and the gain ``faster`` are defined in
+    :mod:`offbeat.program.lockstep`; ``most_faster`` is the gain at the limit. The limit of a real machine is
+    not known: then both are None. Skews are the time
     from the first to the last rank that ends an iteration, within a memory domain and over all ranks: means
     over the second half of the iterations.
     """
@@ -44,9 +46,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     iterations: int
     run: Speed
     lockstep: Speed
-    work: Speed
+    limit: Speed | None
     faster: float
-    most_faster: float
+    most_faster: float | None
     communication_ratio: float
     communication_share: float
     lockstep_communication_share: float
@@ -55,13 +57,9 @@ class Summary(Struct, frozen=True, kw_only=True):
     basis: list[str]
 
 
-def summarise(run: Iterations, composite: Lockstep) -> Summary:
-    """The summary of a run; ``composite`` is the program in lockstep on the same platform.
-
-    In lockstep, rare phases count as often as the run executed them.
-    """
-    composite = composite.within(0, run.iterations)
-    iteration_s = run.mean_iteration_s()
+def summarise(run: Iterations, composite: Lockstep, limit_s: float | None) -> Summary:
+    """The summary of a run; ``composite`` is the run in lockstep, ``limit_s`` None if it is not known."""
+    iteration_s = mean_iteration_s(last_ends_s(run))
     inside_s, across_s = skews(run.iteration_end_s, run.domain)
     half = run.iterations // 2
     return Summary(
@@ -71,16 +69,14 @@ def summarise(run: Iterations, composite: Lockstep) -> Summary:
         iterations=run.iterations,
         run=speed(run.origin, iteration_s, run.p),
         lockstep=speed("in lockstep", composite.iteration_s, run.p),
-        work=speed("work alone", composite.work_s, run.p),
+        limit=None if limit_s is None else speed("limit", limit_s, run.p),
         faster=gain(composite.iteration_s, iteration_s),
-        most_faster=gain(composite.iteration_s, composite.work_s),
+        most_faster=None if limit_s is None else gain(composite.iteration_s, limit_s),
         communication_ratio=composite.communication_ratio,
         communication_share=float(run.communication_s.mean(dtype=np.float64)) / iteration_s
         if iteration_s
         else 0.0,
-        lockstep_communication_share=1 - composite.work_s / composite.iteration_s
-        if composite.iteration_s
-        else 0.0,
+        lockstep_communication_share=composite.communication_share,
         skew_in_domains_s=float(inside_s[half:].mean()),
         skew_s=float(across_s[half:].mean()),
         basis=run.basis(),
@@ -131,16 +127,18 @@ def sentences(summary: Summary) -> list[str]:
 
 
 def _comparison(summary: Summary) -> str:
-    """The speed against lockstep, and what hiding all communication would gain."""
+    """The speed against lockstep, and that at the limit."""
     if not summary.run.iteration_s:
         return "The iterations take no time: no phase was executed that has work or messages."
-    if not np.isfinite(summary.most_faster):
+    if not np.isfinite(summary.communication_ratio):
         return "The program has no work, so that there is nothing to hide communication behind."
     percent = 100 * summary.faster
     against = f"{abs(percent):.1f}% {'faster' if percent > 0 else 'slower'} than"
     if abs(percent) < LEAST_PERCENT:
         against = "as fast as"
+    if summary.most_faster is None:
+        return f"An iteration is {against} in lockstep."
     return (
-        f"An iteration is {against} in lockstep; if all communication were hidden, it would be"
-        f" {100 * summary.most_faster:.1f}% faster."
+        f"An iteration is {against} in lockstep; no execution on this platform can be more than"
+        f" {100 * max(summary.most_faster, 0.0):.1f}% faster."
     )

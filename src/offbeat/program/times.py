@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
-from offbeat.program.iterations import Iterations, Lockstep, numbered
+from offbeat.program.iterations import Iterations, numbered
 from offbeat.program.load import Program, loads
+from offbeat.program.lockstep import Lockstep, measured_lockstep
 from offbeat.reading import decode_json, map_file, read_file
 from offbeat.units import counted, format_time
 
@@ -106,13 +107,19 @@ def read(folder: Path) -> Measured:
         raise BadInput(f"{folder}: no iteration was completed by all ranks; run the program again")
     hosts = [rank.host for rank in ranks]
     end_s = np.stack([rank.end_s(complete) for rank in ranks], axis=1)
+    alone_s = np.stack([rank.alone_s for rank in ranks])  # (ranks, times, phases)
     return Measured(
         program=program,
         facts=facts,
         domain=numbered([(rank.host, rank.domain) for rank in ranks]),
         iteration_end_s=end_s,
         communication_s=np.stack([rank.communication_s(complete) for rank in ranks], axis=1),
-        composite=_lockstep(program, np.stack([rank.alone_s for rank in ranks])),
+        composite=measured_lockstep(
+            program,
+            work_s=np.median(alone_s, axis=1).T,
+            phase_s=np.median(alone_s.max(axis=0), axis=0),
+            iterations=complete,
+        ),
         hosts=list(dict.fromkeys(hosts)),
         bound_s=max(rank.bound_s for rank in ranks),
     )
@@ -216,9 +223,3 @@ class _Rank:
     def communication_s(self, count: int) -> NDArray[np.float32]:
         """The time in communication of the first iterations."""
         return (self._iterations["communication"][:count] * 1e-9).astype(np.float32)
-
-
-def _lockstep(program: Program, alone_s: NDArray[np.float64]) -> Lockstep:
-    """The median of the times until the last rank ended a phase; ``alone_s`` is (ranks, times, phases)."""
-    phase_s = np.median(alone_s.max(axis=0), axis=0)
-    return Lockstep(phases=program.file.phase, phase_s=phase_s.tolist())

@@ -16,6 +16,7 @@ from offbeat.drawing.iterations import draw_bounds
 from offbeat.drawing.palette import BLUE, GREEN, GREY, INK, PALE_BLUE, VERMILION
 from offbeat.drawing.pictures import write_pictures
 from offbeat.errors import BadInput
+from offbeat.program.iterations import last_ends_s, mean_iteration_s
 from offbeat.program.simulate import Progress
 from offbeat.reproduce.claims import Claim, Observation, Reproduction, simulated_sentence
 from offbeat.reproduce.lbm_runs import NOISE, PERIOD, SHAPES_4B, SHAPES_4C, Curve, Timeline, curves, timeline
@@ -128,7 +129,7 @@ def figure_5(of: Timeline) -> Figure:
     for axes, places, mean, deviation in panels:
         axes.fill_between(places, mean - deviation, mean + deviation, color=PALE_BLUE, linewidth=0)
         axes.plot(places, mean, color=BLUE, linewidth=1.3, label="simulated")
-        draw_bounds(axes, of.composite.iteration_s, of.composite.work_s)
+        draw_bounds(axes, of.composite.iteration_s, of.limit_s)
         axes.set_ylabel("iterations/s", fontsize=8)
         axes.set_ylim(0, None)
         axes.margins(x=0.01)
@@ -205,7 +206,7 @@ def _recovery(of: Timeline) -> Observation:
 
 
 def _above_composite(of: Timeline) -> Observation:
-    rates = [1 / time_s for time_s in (of.run.mean_iteration_s(), of.composite.iteration_s)]
+    rates = [1 / time_s for time_s in (mean_iteration_s(last_ends_s(of.run)), of.composite.iteration_s)]
     return Observation(f"{rates[0]:.2f} iterations/s, in lockstep {rates[1]:.2f}", rates[0] > rates[1])
 
 

@@ -15,8 +15,9 @@ from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.program.load import Program
 from offbeat.program.load import load as load_program
+from offbeat.program.lockstep import Lockstep, limit_s, lockstep, settled_iteration_s
 from offbeat.program.schema import PhaseSection
-from offbeat.program.simulate import Lockstep, Progress, Simulated, lockstep, prepare
+from offbeat.program.simulate import Progress, Simulated, phase_times_s, prepare
 
 STEPS = (20, 200, 2000, 20_000)
 """The collective in every k-th iteration; those of which a run has at least two are simulated."""
@@ -83,10 +84,14 @@ SHAPES_4C = (_of_cross_section(252, 362), _of_cross_section(152, 600), _of_cross
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """The runs of one shape: the mean time of an iteration for each step; step 0 is without collectives."""
+    """The runs of one shape: the mean time of an iteration for each step; step 0 is without collectives.
+
+    ``composite`` is the program in lockstep without noise; ``collective_s`` the time of a collective alone.
+    """
 
     shape: Shape
     composite: Lockstep
+    collective_s: float
     iteration_s: dict[int, float]
 
     @property
@@ -102,7 +107,7 @@ class Curve(Struct, frozen=True, kw_only=True):
     @property
     def cost_of_collective(self) -> float:
         """The speed-up if only the collective's own time were saved: the paper's black crosses."""
-        collective_s = self.composite.phase_s[-1] / PERIOD
+        collective_s = self.collective_s / PERIOD
         return self.iteration_s[PERIOD] / (self.iteration_s[PERIOD] - collective_s)
 
 
@@ -162,9 +167,10 @@ def curves(shapes: tuple[Shape, ...], iterations: int, on_progress: Progress | N
         drawn.append(
             Curve(
                 shape=shape,
-                composite=lockstep(programs[PERIOD], platform),
+                composite=lockstep(programs[PERIOD].without_noise(), platform),
+                collective_s=phase_times_s(programs[PERIOD], platform)[-1],
                 iteration_s={
-                    step: counter.simulate(program, platform).settled_iteration_s()
+                    step: settled_iteration_s(counter.simulate(program, platform))
                     for step, program in programs.items()
                 },
             )
@@ -173,10 +179,11 @@ def curves(shapes: tuple[Shape, ...], iterations: int, on_progress: Progress | N
 
 
 class Timeline(Struct, frozen=True, kw_only=True, eq=False):
-    """The run of figure 5, and the program in lockstep."""
+    """The run of figure 5, and the program without noise in lockstep and at its limit."""
 
     run: Simulated
     composite: Lockstep
+    limit_s: float
 
     def rates(self) -> tuple[list[float], list[float]]:
         """The mean rate of a rank by the place in a period of 20 iterations, and its standard deviation.
@@ -206,4 +213,9 @@ def timeline(iterations: int, on_progress: Progress | None = None) -> Timeline:
     ]
     program = _with_noise(program, phases, sweep_s)
     run = _Counter(1, on_progress).simulate(program, platform)
-    return Timeline(run=run, composite=lockstep(program, platform))
+    quiet = program.without_noise()
+    return Timeline(
+        run=run,
+        composite=lockstep(quiet, platform),
+        limit_s=limit_s(quiet.resized(iterations=PERIOD), platform),
+    )
