@@ -43,12 +43,9 @@ std::span<const double> checked_arrivals(std::span<const double> arrivals_s, siz
 }
 
 void check_arguments(const schedule::Graph &graph, const platform::Network &network, double bytes_per_element,
-                     Choice choice, double tolerance) {
+                     Choice choice) {
     if (!is_valid(bytes_per_element))
         throw std::invalid_argument("an element has " + std::to_string(bytes_per_element) + " bytes");
-    if (!is_valid(tolerance))
-        throw std::invalid_argument("the tolerance is " + std::to_string(tolerance) +
-                                    "; it must be a fraction of a transfer's duration, 0 or more");
     if (choice == Choice::longest_path && !LongestPath::possible(graph, network.costs))
         throw std::invalid_argument(
             "this algorithm has no fixed order of messages on this platform, so that the "
@@ -57,19 +54,14 @@ void check_arguments(const schedule::Graph &graph, const platform::Network &netw
 
 } // namespace
 
-double default_tolerance(const schedule::Graph &graph) {
-    return graph.messages.size() > 200'000 ? 0.002 : 0;
-}
-
 std::string_view name_of(Engine engine) {
     return engine == Engine::longest_path ? "longest_path" : "fluid";
 }
 
 std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffic,
                              const platform::Network &network, double bytes_per_element,
-                             std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
-                             double tolerance) {
-    check_arguments(graph, network, bytes_per_element, choice, tolerance);
+                             std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice) {
+    check_arguments(graph, network, bytes_per_element, choice);
     const std::vector<SizeCosts> costs = costs_by_size(graph, network, bytes_per_element);
     const auto p = static_cast<size_t>(graph.p);
     const size_t patterns = arrivals_s.size() / p;
@@ -93,8 +85,7 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
         if (engines[pattern] != Engine::fluid)
             continue;
         if (!fluid)
-            fluid =
-                std::make_unique<Fluid>(graph, traffic, network.costs, costs, bytes_per_element, tolerance);
+            fluid = std::make_unique<Fluid>(graph, traffic, network.costs, costs, bytes_per_element);
         fluid->run(checked_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
     }
     return engines;

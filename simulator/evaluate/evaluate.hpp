@@ -30,10 +30,6 @@ enum class Choice : uint8_t {
  * links, too: trying the longest path would cost more than it saves. */
 inline constexpr size_t many_messages = 20'000;
 
-/** The default tolerance (see Fluid): 0 for up to 200,000 messages, otherwise 0.002.
- * benchmarks/against_smpi.py measures its effect on accuracy. */
-[[nodiscard]] double default_tolerance(const schedule::Graph &graph);
-
 /** Evaluates patterns of one schedule on one network.
  * @param arrivals_s patterns × p, none negative
  * @param exits_s patterns × p, written
@@ -42,7 +38,6 @@ inline constexpr size_t many_messages = 20'000;
  * LongestPath::possible); std::logic_error if ranks deadlock. Thread-safe. */
 std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffic,
                              const platform::Network &network, double bytes_per_element,
-                             std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
-                             double tolerance);
+                             std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice);
 
 } // namespace offbeat::evaluate

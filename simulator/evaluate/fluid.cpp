@@ -1,6 +1,7 @@
 #include "evaluate/fluid.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -28,14 +29,13 @@ bool later(const TimedEntry &a, const TimedEntry &b) {
 } // namespace
 
 Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-             std::span<const SizeCosts> costs, double bytes_per_element, double tolerance, Course *course,
-             NodeMemory *memory)
+             std::span<const SizeCosts> costs, double bytes_per_element, Course *course, NodeMemory *memory)
     : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
       bytes_per_element_(bytes_per_element),
       posts_or_work_take_time_(message_costs.send_overhead_s > 0 || !graph.work.empty()), course_(course),
       memory_(memory), message_state_(graph.messages.size()), completions_(graph.queues()),
       busy_until_s_(static_cast<size_t>(graph.p)), ranks_by_arrival_(static_cast<size_t>(graph.p)),
-      links_(traffic, costs, tolerance) {
+      links_(traffic, costs) {
     create_delay_queues();
     if (course_ != nullptr)
         begin_program();
@@ -152,15 +152,18 @@ double Fluid::next_delay(size_t &queue) const {
         arrived_ < ranks_by_arrival_.size() ? arrivals_s_[ranks_by_arrival_[arrived_]] : never;
     const double freed = waiting_for_rank_.empty() ? never : waiting_for_rank_.front().time;
     const double next = std::min({delayed, ended, worked, arrives, freed});
+    if (fires_before(next)) {
+        fire_in_order();
+        return true;
+    }
     if (next > links_.solve_at_s()) {
-        now_s_ = links_.solve();
+        links_.solve();
         return true;
     }
     if (next == never)
         return false;
-    const bool begins = next == delayed && queue >= first_latency_queue_;
-    if (!begins || next > now_s_ + together_s)
-        now_s_ = next;
+    now_s_ = next;
+    const bool is_first = ready_vertices_.empty();
     if (next == delayed) {
         process_delayed(queue);
     } else if (next == worked) {
@@ -172,8 +175,23 @@ double Fluid::next_delay(size_t &queue) const {
     } else {
         process_waiting();
     }
-    fire_ready();
+    if (!posts_or_work_take_time_)
+        fire_ready();
+    else if (is_first && !ready_vertices_.empty())
+        first_ready_s_ = now_s_;
     return true;
+}
+
+/** Whether vertices are ready that fire before the next event. */
+bool Fluid::fires_before(double next_s) const {
+    return !ready_vertices_.empty() && next_s > end_of_event(first_ready_s_);
+}
+
+/** Fires the vertices that became ready in one event. A rank that is busy with one of them makes its others
+ * wait: the program decides their order, not the last digits of times. */
+[[gnu::noinline]] void Fluid::fire_in_order() {
+    std::ranges::sort(ready_vertices_, std::greater{});
+    fire_ready();
 }
 
 /** Ends all work and all messages inside nodes that are complete by now. */
@@ -199,7 +217,7 @@ void Fluid::process_waiting() {
         start_vertex(id);
 }
 
-/** Processes all messages of a queue that are due at this time. */
+/** Processes all messages of a queue that are due in this event. */
 void Fluid::process_delayed(size_t queue) {
     OrderedQueue &due = delay_queues_[queue];
     const bool delivers = queue < first_latency_queue_;
@@ -210,7 +228,7 @@ void Fluid::process_delayed(size_t queue) {
             deliver(message);
         else
             start_transfer(message);
-    } while (due.first_time() <= (delivers ? now_s_ : now_s_ + together_s));
+    } while (due.first_time() <= end_of_event(now_s_));
 }
 
 void Fluid::signal(Target target) {

@@ -32,16 +32,13 @@ class Fluid {
   public:
     /**
      * @param costs      by size, from costs_by_size()
-     * @param tolerance  changes of flows within this fraction of the duration of a typical transfer in flight
-     * take effect together; with 0 only simultaneous changes do. The fraction grows to 2.5 times this value
-     * over the first 50,000 computations of rates in a run
      * @param course     of a program whose segments are those of the graph; nullptr for calls, whose graph is
      * one segment
      * @param memory     may be nullptr if no work has traffic
      */
     Fluid(const schedule::Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-          std::span<const SizeCosts> costs, double bytes_per_element, double tolerance,
-          Course *course = nullptr, NodeMemory *memory = nullptr);
+          std::span<const SizeCosts> costs, double bytes_per_element, Course *course = nullptr,
+          NodeMemory *memory = nullptr);
 
     /** Evaluates a call. @param arrivals_s,exits_s one per rank. std::logic_error if
      * ranks deadlock. */
@@ -68,6 +65,8 @@ class Fluid {
 
     /** One of the completions that a vertex or a completion queue waits for has happened. */
     void signal(schedule::Target target);
+    [[nodiscard]] bool fires_before(double next_s) const;
+    void fire_in_order();
     void fire_ready();
     void fire(uint32_t vertex);
     void wait_for_rank(double time, uint32_t id);
@@ -109,6 +108,7 @@ class Fluid {
     std::vector<uint32_t> further_ahead_;
     std::vector<uint32_t> completions_;    /**< per completion queue: completions in this segment */
     std::vector<uint32_t> ready_vertices_; /**< without incomplete dependencies, to be fired now */
+    double first_ready_s_ = 0;             /**< when the first of them became ready */
     std::vector<double> busy_until_s_;     /**< per rank */
     std::vector<uint32_t> exit_;           /**< per rank: the exit of its segment */
     std::span<double> exits_s_;

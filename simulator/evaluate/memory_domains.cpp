@@ -5,13 +5,6 @@
 
 namespace offbeat::evaluate {
 
-namespace {
-
-/** Flows that end within this fraction of what they moved end together, up to rounding. */
-constexpr double same_end = 1e-12;
-
-} // namespace
-
 double fair_level(std::span<Demand> demands, double capacity) {
     if (demands.size() > 1)
         std::ranges::sort(demands, {}, &Demand::demand);
@@ -118,7 +111,8 @@ void MemoryDomains::collect_ended(uint32_t domain, double now_s) {
     double next_s = never;
     for (size_t i = 0; i < lanes.size(); ++i) {
         Lane &lane = lanes[i];
-        while (lane.flows > 0 && lane.ends.first_time() <= lane.moved_bytes * (1 + same_end)) {
+        const double due = lane.moved_bytes + lane.rate * time_resolution * now_s;
+        while (lane.flows > 0 && lane.ends.first_time() <= due) {
             ended_.push_back({static_cast<uint32_t>(i), lane.ends.first_id()});
             lane.ends.pop();
             --lane.flows;

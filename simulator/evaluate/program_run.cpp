@@ -17,7 +17,7 @@ ProgramRun::ProgramRun(Graph graph, Iterations program, platform::Network networ
     if (memory)
         memory_.emplace(node_memory(std::move(*memory)));
     check();
-    fluid_ = std::make_unique<Fluid>(graph_, traffic_, network_.costs, costs_, 1, 0, &course_,
+    fluid_ = std::make_unique<Fluid>(graph_, traffic_, network_.costs, costs_, 1, &course_,
                                      memory_ ? &*memory_ : nullptr);
 }
 

@@ -2,13 +2,11 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -31,8 +29,7 @@ evaluate::Choice choice_of(const std::string &engine) {
 }
 
 nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network, const Times &arrivals_s,
-                            double bytes_per_element, const std::string &engine,
-                            std::optional<double> tolerance) {
+                            double bytes_per_element, const std::string &engine) {
     const auto p = static_cast<size_t>(schedule.graph().p);
     if (arrivals_s.shape(1) != p)
         throw std::invalid_argument("arrivals have " + std::to_string(arrivals_s.shape(1)) +
@@ -45,8 +42,7 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
         const nb::gil_scoped_release release;
         const auto traffic = schedule.traffic_on(network);
         engines = evaluate::evaluate(schedule.graph(), *traffic, network, bytes_per_element,
-                                     {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice,
-                                     tolerance.value_or(evaluate::default_tolerance(schedule.graph())));
+                                     {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice);
         schedule.note_engines(choice, engines);
     }
     nb::list names;
@@ -80,7 +76,7 @@ void bind_evaluate(nb::module_ &module) {
         .def_prop_ro("memory_bytes",
                      [](const Schedule &schedule) { return schedule.graph().memory_bytes(); });
     module.def("evaluate", evaluate_patterns, nb::arg("schedule"), nb::arg("network"), nb::arg("arrivals_s"),
-               nb::arg("bytes_per_element"), nb::arg("engine") = "best", nb::arg("tolerance") = nb::none(),
+               nb::arg("bytes_per_element"), nb::arg("engine") = "best",
                "Exits in seconds (patterns × p), and the evaluation of each pattern.");
 }
 

@@ -65,7 +65,6 @@ def evaluate(
     arrivals_s: NDArray[np.float64],
     bytes_per_element: float,
     engine: str = "best",
-    tolerance: float = ...,
 ) -> tuple[NDArray[np.float64], list[str]]: ...
 def exchange(
     p: int,
@@ -103,7 +102,6 @@ class ProgramRun:
         memory: Memory | None = None,
         record_iterations: bool = True,
         logged: tuple[int, int] = (0, 0),
-        tolerance: float = 0.0,
     ) -> None: ...
     def proceed(self, events: int) -> bool: ...
     @property

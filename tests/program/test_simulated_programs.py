@@ -97,7 +97,7 @@ def test_a_collective_exits_as_in_a_study_with_these_arrivals(
     arrivals = np.array(delays_us[:p]) * 1e-6
     call = ("allreduce", "openmpi", algorithm, {}, p, 0, 100, 8, machine.node_of_rank(p).tolist())
     schedule = _simulator.Schedule(*call)
-    exits, _ = _simulator.evaluate(schedule, machine.network(p), arrivals[None, :], 8.0, "fluid", 0.0)
+    exits, _ = _simulator.evaluate(schedule, machine.network(p), arrivals[None, :], 8.0, "fluid")
     np.testing.assert_allclose(run.iteration_end_s[0], exits[0], rtol=1e-12, atol=2e-12)
 
 

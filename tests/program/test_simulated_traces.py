@@ -275,7 +275,7 @@ append, done = RankWriter.append, []
 def kill(writer, *parts):
     append(writer, *parts)
     done.append(1)
-    if len(done) == 40:
+    if len(done) == 10:
         os.kill(os.getpid(), signal.SIGKILL)
 RankWriter.append = kill
 app(sys.argv[1:])

@@ -58,11 +58,10 @@ def exits(
     on: _simulator.Network,
     arrivals_s: ArrayLike | None = None,
     engine: str = "best",
-    tolerance: float = 0.0,
 ) -> NDArray[np.float64]:
     """The exit of each rank under one pattern."""
     arrivals = np.zeros((1, of.p)) if arrivals_s is None else np.array([arrivals_s], dtype=float)
-    times, _ = _simulator.evaluate(of, on, arrivals, 1.0, engine, tolerance)
+    times, _ = _simulator.evaluate(of, on, arrivals, 1.0, engine)
     return np.asarray(times[0])
 
 

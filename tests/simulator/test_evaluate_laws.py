@@ -17,9 +17,9 @@ pytestmark = pytest.mark.slow
 
 Floats = NDArray[np.float64]
 CATALOGUE = _simulator.algorithms()
-ROUNDING_S = 2e-7
-"""Messages whose latencies end within a nanosecond begin to move together: this much earlier may
-a chain of 200 of them end."""
+ROUNDING_S = 1e-9
+"""The largest difference between exits that would be equal without rounding; times that differ in their last
+digits only are one event (docs/explanation/simulation.md)."""
 
 
 class Case(NamedTuple):
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
     def evaluate(self, engine: str = "best", arrivals_s: Floats | None = None) -> tuple[Floats, list[str]]:
         arrivals = self.arrivals_s if arrivals_s is None else arrivals_s
-        return _simulator.evaluate(self.schedule, self.on, np.ascontiguousarray(arrivals), 1.0, engine, 0.0)
+        return _simulator.evaluate(self.schedule, self.on, np.ascontiguousarray(arrivals), 1.0, engine)
 
     def exits(self, engine: str = "best", arrivals_s: Floats | None = None) -> Floats:
         return self.evaluate(engine, arrivals_s)[0]
@@ -106,11 +106,11 @@ def test_nobody_leaves_before_arriving(case: Case) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(cases(), st.sampled_from([1e-6, 0.1, 1.0]))
+@given(cases(), st.floats(0, 1))
 def test_a_common_delay_of_all_arrivals_delays_all_exits_equally(case: Case, later_s: float) -> None:
     for engine in ("best", "fluid"):
         shifted = case.exits(engine, case.arrivals_s + later_s)
-        np.testing.assert_allclose(shifted - later_s, case.exits(engine), rtol=1e-6, atol=ROUNDING_S)
+        np.testing.assert_allclose(shifted - later_s, case.exits(engine), rtol=0, atol=ROUNDING_S)
 
 
 @settings(max_examples=120, deadline=None)
@@ -174,28 +174,3 @@ def test_an_algorithm_that_scales_needs_one_schedule_for_all_sizes(data: st.Data
     expected = _simulator.evaluate(large, on, arrivals, 1.0)[0]
     answer = _simulator.evaluate(small, on, arrivals, float(count))[0]
     np.testing.assert_allclose(answer, expected, rtol=1e-12)
-
-
-def test_a_tolerance_of_two_thousandths_stays_within_half_a_percent() -> None:
-    p = 64
-    nodes = [rank // 8 for rank in range(p)]
-    on = network(nodes, _simulator.single_switch(8, (1.25e9, 1e-6), 0.05), detached_below_bytes=65536.0)
-    changed = 0
-    for collective, name, count in (
-        ("reduce", "ompi_binary", 20_000),
-        ("allreduce", "rdb", 1024),
-        ("allreduce", "lr", 64_000),
-        ("alltoall", "pair", 1024),
-        ("alltoall", "bruck", 64),
-        ("bcast", "scatter_LR_allgather", 64_000),
-    ):
-        schedule = _simulator.Schedule(collective, "simgrid", name, {}, p, 0, count, 1, nodes)
-        together = _simulator.evaluate(schedule, on, np.zeros((1, p)), 1.0, "fluid", 0.0)[0].max()
-        arrivals = np.random.default_rng(1).uniform(0, together, (4, p))
-        exact, loose = (
-            _simulator.evaluate(schedule, on, arrivals, 1.0, "fluid", tolerance)[0]
-            for tolerance in (0.0, 0.002)
-        )
-        np.testing.assert_allclose(loose.max(axis=1), exact.max(axis=1), rtol=0.005)
-        changed += int(np.any(exact != loose))
-    assert changed > 0

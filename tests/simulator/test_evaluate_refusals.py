@@ -85,12 +85,10 @@ def test_networks_can_change_under_a_schedule() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [np.nan, np.inf, -1.0])
-def test_invalid_bytes_and_tolerance_are_refused(nonsense: float) -> None:
+def test_invalid_bytes_are_refused(nonsense: float) -> None:
     of, on = schedule(ring, 4), network(range(4))
     with pytest.raises(ValueError, match=r"an element has .* bytes"):
         _simulator.evaluate(of, on, np.zeros((1, 4)), nonsense)
-    with pytest.raises(ValueError, match=r"the tolerance is .*; it must be a fraction"):
-        _simulator.evaluate(of, on, np.zeros((1, 4)), 1.0, "fluid", nonsense)
 
 
 def test_unknown_evaluation_is_refused() -> None:
