@@ -85,7 +85,7 @@ OURS = {
 OTHERS = {
     "PATH": "offbeat searches it for launchers (`mpirun`, `mpiexec`)",
     "LOADEDMODULES": "names the environment module of an MPI installation",
-    "SLURM_*, PBS_*": "inside a job: its nodes, processes and time limit",
+    "SLURM_*, PBS_*, LSB_*": "inside a job: its nodes, processes and time limit",
     "CC, CFLAGS, CPPFLAGS, LDFLAGS": "passed to CMake when the native parts are built",
 }
 """Variables of other programs that offbeat reads."""

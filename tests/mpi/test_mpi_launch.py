@@ -11,10 +11,11 @@ import pytest
 from installation_factory import described, script
 
 from offbeat.errors import BadInput
-from offbeat.mpi.allocation import Allocation
+from offbeat.mpi.allocation import Allocation, NodeGroup
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command, shell_line
+from offbeat.mpi.placement import place
 
 FAMILIES = {
     "openmpi4": described("openmpi", 4, 1, 4, mpirun="mpirun.openmpi"),
@@ -25,7 +26,22 @@ FAMILIES = {
 }
 FOUR_CORES = Cores(logical=4, physical=4, machine_logical=4)
 TWO_THREADS_EACH = Cores(logical=4, physical=2, machine_logical=4)
-SLURM = Allocation(system="Slurm", job="77", nodes=2, cores_per_node=8, cores=16, slots=16)
+
+
+def a_job(system: str, *groups: tuple[int, int, int], node_file: Path | None = None) -> Allocation:
+    """A job with groups of nodes: nodes, cores per node and slots of each."""
+    return Allocation(
+        system=system,
+        job="77",
+        node_file=node_file,
+        groups=tuple(
+            NodeGroup(nodes=nodes, cores_per_node=cores, cores=nodes * cores, slots=slots)
+            for nodes, cores, slots in groups
+        ),
+    )
+
+
+SLURM = a_job("Slurm", (2, 8, 16))
 ENVIRON = {"PATH": "/usr/bin", "HOME": "/home/somebody"}
 DRIVER = Path("/cache/offbeat-driver")
 
@@ -52,7 +68,7 @@ def words(name: str, p: int, **more: object) -> str:
 def pbs(tmp_path: Path) -> Allocation:
     nodes = tmp_path / "nodes"
     nodes.write_text("a\na\nb\nb\n", encoding="utf-8")
-    return Allocation(system="PBS", job="9", nodes=2, cores_per_node=2, cores=4, slots=4, node_file=nodes)
+    return a_job("PBS", (2, 2, 4), node_file=nodes)
 
 
 def hostfile(tmp_path: Path) -> Path:
@@ -188,11 +204,29 @@ def test_inside_a_pbs_job_the_launcher_gets_the_node_file(name: str, golden: str
 
 
 def test_a_batch_job_that_expects_fewer_processes_than_it_has_cores_is_not_oversubscribed() -> None:
-    job = Allocation(system="Slurm", job="77", nodes=1, cores_per_node=8, cores=8, slots=1)
+    job = a_job("Slurm", (1, 8, 1))
     assert words("openmpi4", 8, allocation=job) == (
         "-np 8 --oversubscribe --mca mpi_yield_when_idle 0 --bind-to core"
     )
     assert not launch("openmpi4", 8, allocation=job).oversubscribed
+
+
+def test_launchers_use_the_first_group_of_a_heterogeneous_job_unless_srun_names_others() -> None:
+    job = a_job("Slurm", (2, 8, 16), (4, 4, 16))
+    reason = "nodes = 6, but the Slurm job 77 has 2 in the first of its 2 groups, which launchers use"
+    with pytest.raises(BadInput, match=reason):
+        launch("openmpi5", 24, nodes=6, ppn=4, allocation=job)
+    place(
+        24,
+        nodes=6,
+        ppn=4,
+        hostfile=None,
+        options=["--het-group=0,1"],
+        allocation=job,
+        cores=FOUR_CORES,
+        by_srun=True,
+        as_root=False,
+    )
 
 
 def test_more_processes_than_a_jobs_cores_are_oversubscribed_wherever_offbeat_runs() -> None:

@@ -1,17 +1,14 @@
-"""Facts about this node and job: cores, control groups, Slurm, PBS, environment modules."""
+"""Facts about this node: cores, control groups, environment modules."""
 
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from installation_factory import described, script
 
-from offbeat.mpi import allocation, cores, modules
+from offbeat.mpi import cores, modules
 
 
 def write(path: Path, text: str) -> None:
@@ -92,78 +89,6 @@ def test_a_cpu_limit_reduces_the_cores_to_at_least_one(
 def test_this_very_node_has_cores_and_a_clock() -> None:
     here = cores.available()
     assert 1 <= here.physical <= here.logical <= here.machine_logical
-
-
-SLURM = {
-    "SLURM_JOB_ID": "77",
-    "SLURM_JOB_NUM_NODES": "3",
-    "SLURM_JOB_CPUS_PER_NODE": "16(x2),8",
-    "SLURM_TASKS_PER_NODE": "4(x3)",
-    "PATH": "/nowhere",
-}
-
-
-def test_a_slurm_job_is_read_from_its_environment() -> None:
-    job = allocation.current({**SLURM, "SLURM_JOB_END_TIME": str(int(time.time()) + 600)})
-    assert job is not None
-    assert (job.system, job.job, job.nodes, job.cores_per_node, job.cores, job.slots) == (
-        "Slurm",
-        "77",
-        3,
-        8,
-        40,
-        12,
-    )
-    assert job.time_left_s is not None
-    assert 500 < job.time_left_s <= 600
-
-
-def test_an_older_slurm_is_queried_for_the_remaining_time(tmp_path: Path) -> None:
-    script(tmp_path / "squeue", 'test "$4" = 77 && echo "   1-02:03:04"\n')
-    job = allocation.current({**SLURM, "PATH": str(tmp_path)})
-    assert job is not None
-    assert job.time_left_s == 93784
-    script(tmp_path / "squeue", "echo INVALID\n")
-    job = allocation.current({**SLURM, "PATH": str(tmp_path)})
-    assert job is not None
-    assert job.time_left_s is None
-
-
-def test_a_slurm_job_with_few_variables_is_read_as_far_as_they_go() -> None:
-    job = allocation.current(
-        {"SLURM_JOB_ID": "5", "SLURM_NNODES": "2", "SLURM_CPUS_ON_NODE": "4", "PATH": ""}
-    )
-    assert job is not None
-    assert (job.nodes, job.cores, job.slots, job.time_left_s) == (2, 8, 8, None)
-
-
-def test_a_pbs_job_is_read_from_its_node_file(tmp_path: Path) -> None:
-    write(tmp_path / "nodes", "a\na\nb\n")
-    environ = {"PBS_JOBID": "9.server", "PBS_NODEFILE": str(tmp_path / "nodes")}
-    job = allocation.current(environ)
-    assert job is not None
-    assert (job.system, job.nodes, job.cores_per_node, job.cores, job.slots) == ("PBS", 2, 1, 3, 3)
-    job = allocation.current({**environ, "NCPUS": "8"})
-    assert job is not None
-    assert (job.cores_per_node, job.cores, job.slots) == (8, 16, 3)
-
-
-def test_outside_a_job_there_is_no_allocation(tmp_path: Path) -> None:
-    assert allocation.current({}) is None
-    assert allocation.current({"PBS_JOBID": "9", "PBS_NODEFILE": str(tmp_path / "gone")}) is None
-
-
-@given(st.lists(st.tuples(st.integers(0, 999), st.integers(1, 20)), min_size=1))
-def test_slurms_short_lists_are_expanded(runs: list[tuple[int, int]]) -> None:
-    text = ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
-    assert allocation.repeated_numbers(text) == [value for value, times in runs for _ in range(times)]
-
-
-@given(st.integers(0, 20), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
-def test_slurms_durations_are_seconds(days: int, hours: int, minutes: int, seconds: int) -> None:
-    text = f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
-    assert allocation.slurm_duration_s(text) == ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    assert allocation.slurm_duration_s("UNLIMITED") is None
 
 
 LMOD = """/opt/modules/Core:

@@ -145,7 +145,9 @@ def _show_node(console: Console, node: Node) -> None:
     job = node.allocation
     if job:
         left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
-        console.print(f"  {job.system} job {job.job}: {job.nodes} nodes, {job.cores} cores{left}")
+        whole, groups = job.joined(), len(job.groups)
+        used = f", in {groups} groups, of which launchers use the first" if groups > 1 else ""
+        console.print(f"  {job.system} job {job.job}: {whole.nodes} nodes, {whole.cores} cores{used}{left}")
     if node.modules:
         console.print(f"  available modules (module load NAME): {', '.join(node.modules)}", markup=False)
 

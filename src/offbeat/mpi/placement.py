@@ -25,6 +25,8 @@ _NAME_HOSTS = (
     "--machinefile",
 )
 
+_NAME_GROUPS = ("--het-group", "--pack-group")
+"""Options of srun that name the groups of nodes of a heterogeneous job."""
 
 Load = Literal["own core", "own thread", "own cores", "oversubscribed"]
 
@@ -73,6 +75,8 @@ def place(
     """
     hosts = hosts_of(hostfile)
     nodes, ppn = _nodes_and_ppn(p, nodes, ppn)
+    if allocation and by_srun and any(option.split("=")[0] in _NAME_GROUPS for option in options):
+        allocation = allocation.joined()
     _check_nodes(nodes, hostfile, hosts, options, allocation, by_srun)
     ranks, logical, physical, where = _share(p, nodes, ppn, hosts, allocation, cores)
     placement = Placement(
@@ -156,13 +160,16 @@ def _check_nodes(
             raise BadInput(f"nodes = {nodes}, but the hostfile {hostfile} names {len(hosts)}")
     elif allocation is not None:
         if nodes > allocation.nodes:
+            groups = len(allocation.groups)
+            reason = f" in the first of its {groups} groups, which launchers use" if groups > 1 else ""
             raise BadInput(
-                f"nodes = {nodes}, but the {allocation.system} job {allocation.job} has {allocation.nodes}"
+                f"nodes = {nodes}, but the {allocation.system} job {allocation.job} has"
+                f" {allocation.nodes}{reason}"
             )
     elif not by_srun:
         raise BadInput(
             f"nodes = {nodes}, but their names are unknown: give a hostfile (--hostfile, or key 'hostfile' in"
-            " [mpi]), or run inside a Slurm or PBS job ('offbeat script' writes a job script for a study)"
+            " [mpi]), or run inside a batch job of Slurm, PBS or LSF ('offbeat script' writes a job script)"
         )
 
 

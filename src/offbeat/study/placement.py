@@ -63,7 +63,7 @@ def processes_here(p: int, ppn: int, mpi: Mapping[str, object]) -> int:
     if ppn:
         return ppn
     spread = mpi.get("hostfile") or mpi.get("launcher") == "srun"
-    allocated = any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID"))
+    allocated = any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
     return 1 if spread or allocated else p
 
 
