@@ -23,7 +23,7 @@ with reporting_errors():
     kept = standard_input.kept_standard_input()
     command = Command(argv=["cat"], installation=None, standard_input=kept)
     for number in range(3):
-        status, _ = run(command, {}, Path(sys.argv[1]) / str(number))
+        status, _ = run(command, {}, Path(sys.argv[1]) / str(number), keeps_settings=True)
         assert status == 0
     print("digest", kept.digest or "none")
 """

@@ -66,7 +66,9 @@ def command(
 
     If interrupted, the same command resumes the trial and repeats no run.
     """
+    from offbeat.mpi.inherited import taken_out
     from offbeat.mpi.launch_words import process_count
+    from offbeat.mpi.plain_command import plain_command
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
     from offbeat.trial import trial, wording
@@ -101,6 +103,8 @@ def command(
     check_processes(choices, process_count(arguments))
     console = stdout()
     if prints_text(json):
+        for sentence in taken_out(plain_command(arguments, installation).settings):
+            console.print(f"{sentence} 'default' is the library without them.", markup=False)
         console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
     with trial.Journal(output, settings) as journal:

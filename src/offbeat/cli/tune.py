@@ -181,7 +181,7 @@ def _report(console: Console, outcome: Outcome) -> None:
     console.print()
     for sentence in (outcome.conclusion.sentence, *outcome.cautions):
         console.print(sentence, markup=False)
-    if outcome.files is not None:
+    if outcome.usage:
         console.print("Use it like this, with one of", markup=False)
         for line in outcome.usage:
             console.print(f"  {line}", markup=False)

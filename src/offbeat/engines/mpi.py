@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import ProofResult
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.legal_checks import with_legal_calls
-from offbeat.engines.own_decision import other_decision
+from offbeat.engines.own_decision import other_decision, refuse_chosen
 from offbeat.engines.prove import call_arguments, fingerprint, observe
 from offbeat.engines.repeat import ROUNDS, block_rule, repeat
 from offbeat.engines.verdicts import Observation, indistinguishable, judge, rename
@@ -150,6 +150,7 @@ class MpiEngine:
                     f"{self.installation.name} could not list its algorithms: {error}. "
                     "'offbeat doctor' shows what works here."
                 ) from None
+            refuse_chosen(self.steering, self._variables, self.installation)
         return self._variables
 
     def place(self, group: Group) -> Group:

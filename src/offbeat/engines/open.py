@@ -12,6 +12,7 @@ import msgspec
 
 from offbeat.engines.base import Engine
 from offbeat.engines.mpi import MpiEngine, open_engine
+from offbeat.engines.own_decision import refuse_forced
 from offbeat.engines.partitioned import PartitionedEngine
 from offbeat.errors import BadInput
 from offbeat.mpi.build import build_native
@@ -91,7 +92,11 @@ def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy
 
 
 def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
-    """Build the native parts for the library and create the engine. Raises RunFailed."""
+    """Build the native parts for the library and create the engine.
+
+    Raises BadInput for a study that forces algorithms in every launch, and RunFailed.
+    """
+    refuse_forced(loaded, installation)
     study = loaded.study
     return open_engine(
         installation,

@@ -1,13 +1,21 @@
-"""Whether ``default`` is the library's own decision, by what ran."""
+"""Whether ``default`` is the library's own decision: by the variables of a launch, and by what ran."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.prove import observe
 from offbeat.engines.verdicts import Observation
-from offbeat.mpi.library import Steering
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
+from offbeat.mpi.library import Steering, Variable
+from offbeat.mpi.plain_command import without_choices
 from offbeat.study.case import Case
 from offbeat.study.evidence import functions
+from offbeat.study.load import LoadedStudy
+from offbeat.units import enumeration
 
 
 def other_decision(
@@ -40,6 +48,37 @@ def other_decision(
         entered.append(functions_in(place))
     ran, decided = entered
     return "" if _are_alike(ran, decided) else f"{ran} ran, but the library itself decides for {decided}"
+
+
+def refuse_forced(loaded: LoadedStudy, installation: Installation) -> None:
+    """Raise :class:`BadInput` if a study forces algorithms for all its launches."""
+    library, section = library_of(installation), loaded.study.mpi
+    _, of_options = without_choices(["mpirun", *section.options, "program"], installation)
+    settings = [(("mpi", "options"), one.name) for one in of_options]
+    settings += [
+        (("mpi", "environment"), name)
+        for name, value in section.environment.items()
+        if library.chooses_algorithms(name, value)
+    ]
+    for key, name in settings:
+        if library.forces_algorithms(name):
+            raise BadInput(
+                f"{loaded.where(key)} {name} forces algorithms in every launch of the study, also where the"
+                " library should decide ('default'); name algorithms under 'algorithms' of [[collective]]"
+            )
+
+
+def refuse_chosen(steering: Steering, variables: Sequence[Variable], installation: Installation) -> None:
+    """Raise :class:`RunFailed` if variables choose algorithms in a launch in which offbeat forces none."""
+    chosen = steering.chosen_by_others(variables)
+    if chosen:
+        named = enumeration([f"{one.name} = {one.value}" for one in chosen])
+        raise RunFailed(
+            f"{installation.name} is launched with {named}, which offbeat does not set and cannot take back:"
+            " then neither the library's own decision nor each algorithm can be measured. Remove the setting"
+            " where it is made: an options file of mpirun (--tune, -am), or the site's file"
+            " openmpi-mca-params-override.conf"
+        )
 
 
 def _functions_of(observation: Observation, case: Case, steering: Steering) -> str:

@@ -15,6 +15,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
+from offbeat.study.collectives import COLLECTIVES
 
 RANGE = re.compile(r"range:\s*(\d+)\s*-\s*(\d+)")
 ALIAS = re.compile(r"@Alias:#\s*(I_MPI_ADJUST_\w+)")
@@ -88,6 +89,15 @@ def environment(
     return {name: value for name, value in variables.items() if name == "I_MPI_ROOT" or name not in inherited}
 
 
+FORCING = frozenset(f"I_MPI_ADJUST_{collective.upper()}" for collective in COLLECTIVES)
+"""The variables that force presets; longer names are those of parameters."""
+
+
+def chooses_algorithms(name: str, value: str) -> bool:
+    """See :class:`offbeat.mpi.library.Library`."""
+    return name.startswith(("I_MPI_ADJUST_", "I_MPI_TUNING"))
+
+
 LIBRARY = Library(
     family="intelmpi",
     title="Intel MPI",
@@ -107,6 +117,9 @@ LIBRARY = Library(
     steering=IntelMpiSteering,
     setting_prefixes=("I_MPI_",),
     collective_variables=lambda algorithm: (f"I_MPI_ADJUST_{algorithm.collective.upper()}_",),
+    chooses_algorithms=chooses_algorithms,
+    forces_algorithms=lambda name: name.startswith("I_MPI_TUNING") or name in FORCING,
+    neutral_value=lambda name: "",  # an empty variable is ignored (2021.18)
     applies_to_smaller=True,
     sizeless=dict.fromkeys(
         ("alltoallv", "barrier", "exscan", "scan"), "Intel MPI ignores the message size for this collective"

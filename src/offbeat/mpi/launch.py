@@ -15,6 +15,7 @@ from offbeat.mpi import cores as this_node
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.environment import clean_environment
+from offbeat.mpi.inherited import inherited_settings, neutral_variables, taken_out, without_settings
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.placement import Placement, place
@@ -80,8 +81,15 @@ def command(
     library = library_of(installation)
     user_variables = dict(environment or {})
     inherited = clean_environment(environ, installation)
+    settings = inherited_settings(installation, inherited)
+    inherited = without_settings(inherited, settings)
+    warnings += taken_out(settings)
     library_variables = library.environment(installation, placement, inherited | user_variables)
-    for_processes = _process_variables(installation, placement, steerable) | user_variables
+    for_processes = (
+        neutral_variables(installation, settings)
+        | _process_variables(installation, placement, steerable)
+        | user_variables
+    )
     if by_srun:
         launcher_options = _srun_options(placement, library.srun_plugin, inherited)
         complete = inherited | library_variables | for_processes

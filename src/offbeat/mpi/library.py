@@ -86,6 +86,19 @@ class Library(Struct, frozen=True, kw_only=True):
     environment_prefix: str = ""
     """What the name of a variable has before it in the environment, but not in an algorithm's settings."""
 
+    chooses_algorithms: Callable[[str, str], bool] = lambda name, value: False
+    """Whether an environment variable (name, value) chooses algorithms of collectives, or changes what they
+    do. Measurements do not inherit such variables."""
+
+    forces_algorithms: Callable[[str], bool] = lambda name: False
+    """Whether a variable that chooses algorithms forces one or names a tuning file; others set parameters."""
+
+    neutral_value: Callable[[str], str | None] = lambda name: None
+    """The value with which such a variable has no effect; None where it has to be unset."""
+
+    parameter_files: Callable[[Installation, Mapping[str, str]], list[Path]] = lambda _, environ: []
+    """The files in which the library looks for variables under an environment."""
+
     parameter_file: tuple[str, ...] = ()
     """The files in which users (below their home) and sites (below the prefix) set variables; or empty."""
 
@@ -152,6 +165,10 @@ class Steering:
     def environment(self, installation: Installation) -> dict[str, str]:
         """Variables for every launch: forced algorithms take effect, and silent fallbacks become visible."""
         return {}
+
+    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+        """Of the variables of a launch in which offbeat forces nothing, those that choose algorithms."""
+        return []
 
     def fallback_environment(self) -> dict[str, str]:
         """Further variables under which a forced algorithm may fall back, as one in a tuning file does."""

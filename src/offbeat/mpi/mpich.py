@@ -16,6 +16,7 @@ from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.reading import LIBRARY_BYTES, map_file, read_file
 from offbeat.study.algorithm import Algorithm
+from offbeat.study.collectives import COLLECTIVES
 
 AUTO = "auto"
 NONBLOCKING = "nb"
@@ -44,6 +45,15 @@ DEVICE_COLLECTIVES_OFF = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
 the settings on one node. Those of 4.0.2 divide a collective into a part inside nodes and one between nodes,
 and force the algorithm on each part."""
 
+PREFIXES = ("MPIR_CVAR_", "MPIR_PARAM_", "MPICH_")
+"""MPICH reads each of its variables under three names."""
+
+CHOICE = re.compile(
+    r"I?(BARRIER|BCAST|GATHER|SCATTER|ALLGATHER|ALLTOALL|REDUCE|ALLREDUCE|SCAN|EXSCAN|NEIGHBOR)V?W?_\w+"
+    r"|(CH4_|CH4_POSIX_)?COLL_SELECTION_\w+|COLLECTIVE_FALLBACK|DEVICE_COLLECTIVES|(ENABLE|MAX)_SMP_\w+"
+)
+"""Variables, without prefix, that choose algorithms of collectives, or change what they do."""
+
 MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
 FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
 
@@ -51,7 +61,9 @@ FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00
 class MpichSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
-    variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
+    variables_regex = (
+        f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE}|MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE)$"
+    )
     same_functions_are_duplicates = False
 
     def environment(self, installation: Installation) -> dict[str, str]:
@@ -61,6 +73,16 @@ class MpichSteering(Steering):
     def fallback_environment(self) -> dict[str, str]:
         """MPICH falls back silently by default."""
         return {FALLBACK_VARIABLE: SILENT}
+
+    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+        """Forced algorithms, and the tuning file; algorithms of the device have other variables."""
+        forcing = {_variable(prefix + name) for name in COLLECTIVES for prefix in ("", "i")}
+        return [
+            variable
+            for variable in variables
+            if (variable.name in forcing and variable.value != "0")
+            or (variable.name.endswith("_JSON_FILE") and variable.value)
+        ]
 
     def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -213,6 +235,17 @@ def names_functions(library: Path) -> bool:
         return False
 
 
+def chooses_algorithms(name: str, value: str) -> bool:
+    """See :class:`offbeat.mpi.library.Library`."""
+    prefix = next(filter(name.startswith, PREFIXES), None)
+    return prefix is not None and CHOICE.fullmatch(name.removeprefix(prefix)) is not None
+
+
+def neutral_value(name: str) -> str | None:
+    """The choice of the algorithm can be left to the library; other variables have to be unset."""
+    return AUTO if name.endswith("_ALGORITHM") else "" if name.endswith("_JSON_FILE") else None
+
+
 def collective_variables(algorithm: Algorithm) -> tuple[str, ...]:
     """The variables of the blocking and of the nonblocking collective."""
     upper = algorithm.collective.upper()
@@ -237,6 +270,9 @@ LIBRARY = Library(
     steering=MpichSteering,
     setting_prefixes=("MPIR_CVAR_",),
     collective_variables=collective_variables,
+    chooses_algorithms=chooses_algorithms,
+    forces_algorithms=lambda name: name.endswith(("_ALGORITHM", "_JSON_FILE")),
+    neutral_value=neutral_value,
     forcing_variable=lambda collective: (f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM", "auto"),
     guarded_calls=("noncommutative",),
     sizeless=dict.fromkeys(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from offbeat.mpi import openmpi_settings
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
@@ -85,12 +86,22 @@ class OpenMpiSteering(Steering):
 
     variables_regex = (
         "^coll_(tuned_.*_algorithm(_.*)?"
-        "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module))$"
+        "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module)"
+        "|(tuned|han)_dynamic_rules_filename)$"
     )
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+
+    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+        """Forced algorithms, and rules files."""
+        return [
+            variable
+            for variable in variables
+            if variable.name.endswith(("_algorithm", "_dynamic_rules_filename"))
+            and variable.value not in ("", str(IGNORE))
+        ]
 
     def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -330,6 +341,10 @@ LIBRARY = Library(
     setting_prefixes=("coll_tuned_", "coll_han_"),
     collective_variables=collective_variables,
     environment_prefix="OMPI_MCA_",
+    chooses_algorithms=openmpi_settings.chooses_algorithms,
+    forces_algorithms=openmpi_settings.forces_algorithms,
+    neutral_value=openmpi_settings.neutral_value,
+    parameter_files=openmpi_settings.parameter_files,
     parameter_file=(".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf"),
     forcing_variable=lambda collective: (f"OMPI_MCA_coll_tuned_{collective}_algorithm", "0"),
     is_limited_to_measured_p=is_limited_to_measured_p,

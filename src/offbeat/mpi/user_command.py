@@ -41,7 +41,7 @@ _SETTINGS = {
 _ONLY_LISTED = ("genvnone", "envnone", "genvlist", "envlist")
 """Launcher options with which variables of the environment do not reach the processes."""
 
-_EXPORT = "--export"
+EXPORT = "--export"
 """srun's option for the variables of its environment that processes get, or for their values."""
 
 _NO_VARIABLES = ("NONE", "NIL")
@@ -75,9 +75,9 @@ def user_command(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
     for word in launch_words(argv, environ):
         if not word.option:
             program += word.text
-        elif by_srun and word.option == _EXPORT:  # measurements need all variables of their environment
-            variables |= _settings(word, environ, by_srun=True)
-        elif settings := _settings(word, environ, by_srun=by_srun):
+        elif by_srun and word.option == EXPORT:  # measurements need all variables of their environment
+            variables |= settings_of(word, environ, by_srun=True)
+        elif settings := settings_of(word, environ, by_srun=by_srun):
             variables |= settings
         elif not is_count(word, argv) and word.option != END_OF_OPTIONS:
             options += _from_any_folder(word)
@@ -152,7 +152,7 @@ def _without(
 ) -> Iterator[list[str]]:
     """The words of a command without options that set some variables."""
     for word in launch_words(command, environ):
-        if not _settings(word, environ, by_srun=False).keys() & set(names):
+        if not settings_of(word, environ, by_srun=False).keys() & set(names):
             yield word.text
 
 
@@ -160,19 +160,19 @@ def _exporting(command: Sequence[str], names: Collection[str]) -> list[str]:
     """A command of srun whose option --export passes some variables of the environment on."""
     argv = [command[0]]
     for word in launch_words(command):
-        if word.option != _EXPORT or not word.values:
+        if word.option != EXPORT or not word.values:
             argv += word.text
             continue
         items = [item for item in word.values[0].split(",") if item.partition("=")[0] not in names]
         kept = [item for item in items if item not in _NO_VARIABLES]
-        argv.append(f"{_EXPORT}={','.join([*kept, *names])}")
+        argv.append(f"{EXPORT}={','.join([*kept, *names])}")
     return argv
 
 
-def _settings(word: Word, environ: Mapping[str, str], *, by_srun: bool) -> dict[str, str]:
+def settings_of(word: Word, environ: Mapping[str, str], *, by_srun: bool) -> dict[str, str]:
     """The variables that a launcher option sets, and their values; empty for other options."""
     if by_srun:
-        items = word.values[0].split(",") if word.option == _EXPORT and word.values else []
+        items = word.values[0].split(",") if word.option == EXPORT and word.values else []
         return {name: value for name, is_set, value in (item.partition("=") for item in items) if is_set}
     prefix = _SETTINGS.get(word.option)
     if prefix is None or not word.values:

@@ -14,8 +14,14 @@ from offbeat.trial.comparison import SIGNIFICANCE_LEVEL, Comparison, compare
 from offbeat.trial.wording import chance_words
 from offbeat.units import counted, format_time
 
+AS_STARTED = "as_started"
+"""The program with the user's own settings that choose algorithms; tried only if there are any."""
+
 MOST_SPREAD = 1.5
 """Slowest / fastest run with the same algorithms, beyond which a warning is printed."""
+
+
+_REFERENCES = {DEFAULT: "the library's own decisions", AS_STARTED: "the program as you start it"}
 
 
 class Conclusion(Struct, frozen=True, kw_only=True):
@@ -45,17 +51,21 @@ def nothing(reason: str, selected: Selected) -> Conclusion:
 def conclude(times_s: Mapping[str, Sequence[float]], selected: Selected) -> Conclusion:
     """The verdict of a trial from its run times in seconds by choice, one per round.
 
-    A choice is recommended if it is significantly faster than the library's default; with several choices,
-    p-values are multiplied by their number. Of several such choices, the one with the largest gain.
+    A choice is recommended if it is significantly faster than the program as the user starts it: with the
+    user's own settings, if there are any, else with the library's default. With several choices, p-values are
+    multiplied by their number. Of several such choices, the one with the largest gain.
     """
-    compared = {name: against_default(times_s, name, len(times_s) - 1) for name in times_s if name != DEFAULT}
+    reference = AS_STARTED if AS_STARTED in times_s else DEFAULT
+    compared = {
+        name: against(reference, times_s, name, len(times_s) - 1) for name in times_s if name != reference
+    }
     faster = {name: one for name, one in compared.items() if one is not None and one.is_certain}
-    rounds = len(times_s[DEFAULT])
+    rounds = len(times_s[reference])
     if not faster:
         each = "; ".join(_not_faster(name, one) for name, one in compared.items())
         return nothing(
-            f"in {counted(rounds, 'round')} of the trial, no choice is significantly faster than the"
-            f" library's own decisions ({each}).",
+            f"in {counted(rounds, 'round')} of the trial, no choice is significantly faster than"
+            f" {_REFERENCES[reference]} ({each}).",
             selected,
         )
     best = max(faster, key=lambda name: faster[name].ratio)
@@ -67,16 +77,19 @@ def conclude(times_s: Mapping[str, Sequence[float]], selected: Selected) -> Conc
         low=low,
         high=high,
         sentence=(
-            f"{gain:.1%} faster: {format_time(geometric_mean(times_s[best]), 4)} instead of"
-            f" {format_time(geometric_mean(times_s[DEFAULT]), 4)} (95% interval {low:.1%} to {high:.1%};"
+            f"{gain:.1%} faster{' without your settings' if best == DEFAULT else ''}:"
+            f" {format_time(geometric_mean(times_s[best]), 4)} instead of"
+            f" {format_time(geometric_mean(times_s[reference]), 4)} (95% interval {low:.1%} to {high:.1%};"
             f" {one.won} of {counted(rounds, 'round')}; {chance_words(one.chance)})."
         ),
     )
 
 
-def against_default(times_s: Mapping[str, Sequence[float]], name: str, choices: int) -> Comparison | None:
-    """A choice against the default: ``ratio`` is default / choice; None if the choice is not faster."""
-    verdict = compare({DEFAULT: times_s[DEFAULT], name: times_s[name]})
+def against(
+    reference: str, times_s: Mapping[str, Sequence[float]], name: str, choices: int
+) -> Comparison | None:
+    """A choice against the reference: ``ratio`` is reference / choice; None if the choice is not faster."""
+    verdict = compare({reference: times_s[reference], name: times_s[name]})
     if verdict is None or verdict.fastest != name:
         return None
     (one,) = verdict.comparisons

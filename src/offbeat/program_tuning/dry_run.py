@@ -56,7 +56,7 @@ def describe_rest(
     if not selected.calls:
         console.print("There is nothing to measure.", markup=False)
         return
-    launch = launch_of(command, installation, selected.calls)
+    launch = launch_of(command, installation)
     with tempfile.TemporaryDirectory() as scratch:
         sections = write_patterns(trace, summary, selected.calls, Path(scratch))
         study = load(write_study(sections, summary.program, launch, Path(scratch) / "study.toml"))

@@ -22,13 +22,16 @@ from offbeat.engines.resume import has_results
 from offbeat.engines.run import time_limit
 from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.inherited import overridden, taken_out
 from offbeat.mpi.launch_words import is_launcher, process_count
+from offbeat.mpi.plain_command import plain_command
 from offbeat.mpi.user_command import following_environment, with_variables
 from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import traced_program
 from offbeat.predict.prediction import Prediction
 from offbeat.program_tuning import directory as place
 from offbeat.program_tuning.conclusion import (
+    AS_STARTED,
     Conclusion,
     conclude,
     disturbance_note,
@@ -52,6 +55,7 @@ from offbeat.program_tuning.traced_study import Section, launch_of, write_patter
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
+from offbeat.study.algorithm import DEFAULT
 from offbeat.study.load import load, read_resolved
 from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
 from offbeat.trace.arrivals import Arrivals
@@ -110,6 +114,9 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
 
 def tune(tuning: Tuning) -> Outcome:
     """All stages. Raises :class:`BadInput` and :class:`RunFailed` as they do."""
+    settings = plain_command(tuning.argv, tuning.installation).settings
+    for sentence in taken_out(settings):
+        tuning.listener.say(f"{sentence} 'default' is the library without them.")
     trace = traced_run(tuning)
     if trace.size == 1:
         raise BadInput(
@@ -140,6 +147,8 @@ def tune(tuning: Tuning) -> Outcome:
     choices = program_choices(results, tuning.installation, chosen, gains)
     choices += InProgram(tuning, results, chosen).fastest(gains, choices)
     verified = list(verified_choices(tuning, results, choices)) if len(choices) > 1 else choices
+    if settings:
+        verified = [*verified, TrialChoice(name=AS_STARTED, keeps_settings=True)]
     if len(verified) < 2:
         reason = why_no_choice(
             traced.why_not, gains, knows_arrivals=bool(predicted), is_disobeyed=len(choices) > 1
@@ -153,18 +162,30 @@ def tune(tuning: Tuning) -> Outcome:
         gains=gains,
         times_s=times_s,
         files=files,
-        usage=own_usage(tuning, files.environment_for(summary.processes)) if files is not None else [],
-        expected=traced.expected({one.name: one.algorithm for one in verified}),
+        usage=_usage(tuning, conclusion, files, summary.processes),
+        expected=traced.expected({one.name: one.algorithm for one in verified if not one.keeps_settings}),
     )
+
+
+def _usage(tuning: Tuning, conclusion: Conclusion, files: TuningFiles | None, p: int) -> list[str]:
+    """Lines that enable the recommended choice: tuning files, or the library without the user's settings."""
+    if files is not None:
+        return own_usage(tuning, files.environment_for(p))
+    return own_usage(tuning, {}) if conclusion.choice == DEFAULT else []
 
 
 def own_usage(tuning: Tuning, variables: Mapping[str, str]) -> list[str]:
     """Ways to run the user's command with variables for all processes: a launcher with options for them, and
-    exports for the environment, with the command itself where its own settings would override them."""
+    exports for the environment, with the command itself where its own settings would override them.
+
+    The variables also take back the user's own settings that choose algorithms.
+    """
+    plain = plain_command(tuning.argv, tuning.installation)
+    variables = overridden(tuning.installation, plain.settings) | dict(variables)
     ways = []
     if is_launcher(tuning.argv):
-        ways.append(shlex.join(with_variables(tuning.argv, variables, tuning.installation)[0]))
-    command = following_environment(tuning.argv, variables)
+        ways.append(shlex.join(with_variables(plain.argv, variables, tuning.installation)[0]))
+    command = following_environment(plain.argv, variables)
     if command is not None:
         before = [] if command == tuning.argv else [shlex.join(command)]
         ways.append("; ".join([export_line(variables), *before]))
@@ -225,7 +246,7 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> i
     """
     folder, results = tuning.path(place.STUDY), tuning.path(place.RESULTS)
     left_s, reserved_s = tuning.left_s(), _reserved_s(tuning)
-    launch = launch_of(tuning.command, tuning.installation, [one.calls for one in sections])
+    launch = launch_of(tuning.command, tuning.installation)
     total = len(sections)
     for count in range(max(_sections_of(results), 1), total + 1):
         newest = sections[count - 1].calls

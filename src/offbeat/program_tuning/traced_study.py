@@ -6,7 +6,6 @@ skew, under its mean arrivals, and under its recorded arrivals call by call.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,22 +38,18 @@ SAMPLED_CALLS = 200
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """How the study is launched: the MPI installation's launcher, prefix or name, and the user's command.
-
-    ``variables`` are those of the environment that force algorithms.
-    """
+    """How the study is launched: the MPI installation's launcher, prefix or name, and the user's command
+    without settings that choose algorithms."""
 
     mpi: str
     command: UserCommand
-    variables: dict[str, str] = {}
 
 
-def launch_of(command: UserCommand, installation: Installation, calls: Sequence[SelectedCalls]) -> Launch:
-    """The launch as the user's, with the variables of the environment that force algorithms of the calls."""
-    library = library_of(installation)
-    names = [library.forcing_variable(one.collective)[0] for one in calls]
-    variables = {name: os.environ[name] for name in names if name in os.environ}
-    return Launch(mpi=str(installation.mpirun), command=command, variables=variables)
+def launch_of(command: UserCommand, installation: Installation) -> Launch:
+    """The launch as the user's, without settings that choose algorithms."""
+    chooses = library_of(installation).chooses_algorithms
+    variables = {name: value for name, value in command.variables.items() if not chooses(name, value)}
+    return Launch(mpi=str(installation.mpirun), command=structs.replace(command, variables=variables))
 
 
 class Section(Struct, frozen=True, kw_only=True, eq=False):
@@ -165,6 +160,6 @@ def _mpi(launch: Launch) -> dict[str, Any]:
         section["launcher"] = "srun"
     if launch.command.options:
         section["options"] = launch.command.options
-    if variables := launch.variables | launch.command.variables:
-        section["environment"] = variables
+    if launch.command.variables:
+        section["environment"] = launch.command.variables
     return section

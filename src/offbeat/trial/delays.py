@@ -204,7 +204,10 @@ class DelayVariant(Variant, frozen=True, kw_only=True):
 def variants(plan: DelayPlan, preload: Mapping[str, str]) -> list[DelayVariant]:
     """The program without delays, and with those of each of the plan's intervals."""
     names = {NONE: 0} | {f"every {every}": every for every in plan.every}
-    return [DelayVariant(name=name, plan=plan, every=every, preload=preload) for name, every in names.items()]
+    return [
+        DelayVariant(name=name, plan=plan, every=every, preload=preload, keeps_settings=True)
+        for name, every in names.items()
+    ]
 
 
 # --- reports ---

@@ -35,6 +35,7 @@ from offbeat.campaign.steps import StepListener, run_steps
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch_words import process_count
+from offbeat.mpi.plain_command import plain_command
 from offbeat.mpi.user_command import with_variables
 from offbeat.reading import LOG_BYTES, read_text
 from offbeat.trial.standard_input import NO_INPUT, StandardInput
@@ -154,19 +155,30 @@ class Command(Struct, frozen=True, kw_only=True):
     installation: Installation
     standard_input: StandardInput = NO_INPUT
 
-    def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-        """The arguments and the environment that give these variables to every process."""
-        argv, changed = with_variables(self.argv, variables, self.installation)
-        return argv, dict(os.environ) | changed
+    def with_variables(
+        self, variables: Mapping[str, str], *, keeps_settings: bool = False
+    ) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the environment that give these variables to every process.
+
+        The user's settings that choose algorithms are left out, unless the run ``keeps_settings``.
+        """
+        argv, environment, variables = list(self.argv), dict(os.environ), dict(variables)
+        if not keeps_settings:
+            plain = plain_command(argv, self.installation)
+            argv, environment, variables = plain.argv, plain.environment, plain.variables | variables
+        argv, changed = with_variables(argv, variables, self.installation)
+        return argv, environment | changed
 
 
-def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[int, float]:
+def run(
+    command: Command, variables: Mapping[str, str], output: Path, *, keeps_settings: bool = False
+) -> tuple[int, float]:
     """Run to the end, with both output streams in a file; returns the exit status and the wall time in s.
 
     The program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
     :class:`RunFailed` if the file cannot be written.
     """
-    argv, environment = command.with_variables(variables)
+    argv, environment = command.with_variables(variables, keeps_settings=keeps_settings)
     try:
         stream = output.open("wb")
     except OSError as error:
@@ -303,7 +315,12 @@ def run_all(
         variant = by_name[turn.choice]
         place, output = journal.next_output(file_name(turn.choice))
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        status, wall_s = run(command, {**variables[turn.choice], **variant.run_variables(output)}, output)
+        status, wall_s = run(
+            command,
+            {**variables[turn.choice], **variant.run_variables(output)},
+            output,
+            keeps_settings=variant.keeps_settings,
+        )
         time_s, effect = None, {}
         try:
             time_s, effect = _time(status, wall_s, output, pattern), dict(variant.effect(output))

@@ -10,9 +10,13 @@ from msgspec import Struct
 
 
 class Variant(Struct, frozen=True, kw_only=True):
-    """A way to launch the program, which differs from others by variables of its environment."""
+    """A way to launch the program, which differs from others by variables of its environment.
+
+    The user's settings that choose algorithms are left out, unless the variant ``keeps_settings``.
+    """
 
     name: str
+    keeps_settings: bool = False
 
     def variables(self, p: int | None) -> Mapping[str, str]:
         """The variables for runs with ``p`` processes.

@@ -7,6 +7,7 @@ numbers or variables that force them: these change between versions, so the targ
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -17,6 +18,7 @@ import msgspec
 from offbeat.engines.open import find_algorithms
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
+from offbeat.mpi.inherited import inherited_settings
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import LIBRARIES, title_of
 from offbeat.results.read import Results
@@ -27,7 +29,7 @@ from offbeat.study.case import PARTITIONED_SEND
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import TuningPlan, plan
-from offbeat.units import counted
+from offbeat.units import counted, enumeration
 
 Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
 
@@ -203,7 +205,7 @@ def write(
         files,
         insisted=tuning_plan.insisted,
         released=tuning_plan.released,
-        notes=[*files.notes, *_released_notes(tuning_plan)],
+        notes=[*files.notes, *_released_notes(tuning_plan), *_inherited_notes(installation, files)],
     )
     version = ".".join(str(part) for part in installation.version)
     if tuning_plan.version and tuning_plan.version != version:
@@ -217,6 +219,18 @@ def write(
             ],
         )
     return files
+
+
+def _inherited_notes(installation: Installation, files: TuningFiles) -> list[str]:
+    """A sentence on settings of this environment that choose algorithms and that the files do not replace."""
+    replaced = files.environment.keys() | {name for entry in files.by_processes for name in entry.environment}
+    others = [one for one in inherited_settings(installation, os.environ) if one.name not in replaced]
+    if not others:
+        return []
+    return [
+        f"Your settings {enumeration([str(one) for one in others])} choose algorithms, too, and the files do"
+        " not replace them: programs that use the files must run without these settings."
+    ]
 
 
 def _released_notes(tuning_plan: TuningPlan) -> list[str]:
