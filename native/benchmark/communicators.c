@@ -79,16 +79,17 @@ static const char *members_of(const offbeat_command *command) {
     return offbeat_command_text(command, "members");
 }
 
-/* Parses the list of members. @return the ranks, which the caller frees
+/* Parses a list of ranks. @return the ranks, which the caller frees
  * @param[out] why an error message if the list is invalid; else unchanged */
-static int *parse_members(const offbeat_session *session, const offbeat_command *command, const char **why) {
-    int count = offbeat_command_list_length(command, "members");
+static int *parse_members(const offbeat_session *session, const offbeat_command *command, const char *key,
+                          const char **why) {
+    int count = offbeat_command_list_length(command, key);
     int *ranks = calloc((size_t)count + 1, sizeof *ranks);
     char *is_listed = calloc((size_t)session->p, 1);
     if (!ranks || !is_listed)
         offbeat_fatal("no memory for a list of members");
     for (int i = 0; i < count && !*why; i++) {
-        int64_t rank = offbeat_command_list_item(command, "members", i);
+        int64_t rank = offbeat_command_list_item(command, key, i);
         if (rank >= session->p)
             *why = "members must be ranks of the launch";
         else if (is_listed[rank]++)
@@ -100,15 +101,17 @@ static int *parse_members(const offbeat_session *session, const offbeat_command 
     return ranks;
 }
 
-static const char *members_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm) {
-    const offbeat_subset *known = find_subset(session, members_of(command));
+const char *offbeat_members_comm(offbeat_session *session, const offbeat_command *command, const char *key,
+                                 MPI_Comm *comm) {
+    const char *list = offbeat_command_text(command, key);
+    const offbeat_subset *known = find_subset(session, list);
     const char *why = NULL;
     if (known)
         return *comm = known->comm, NULL;
-    int *ranks = parse_members(session, command, &why);
+    int *ranks = parse_members(session, command, key, &why);
     if (!why)
-        *comm = add_subset(session, members_of(command),
-                           offbeat_comm_of_ranks(ranks, offbeat_command_list_length(command, "members")));
+        *comm = add_subset(session, list,
+                           offbeat_comm_of_ranks(ranks, offbeat_command_list_length(command, key)));
     free(ranks);
     return why;
 }
@@ -116,7 +119,7 @@ static const char *members_comm(offbeat_session *session, const offbeat_command 
 const char *offbeat_command_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm) {
     *comm = MPI_COMM_NULL;
     if (members_of(command))
-        return members_comm(session, command, comm);
+        return offbeat_members_comm(session, command, "members", comm);
     offbeat_layout layout;
     const char *why = offbeat_layout_of(session, command, &layout);
     if (!why)

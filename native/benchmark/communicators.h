@@ -33,6 +33,15 @@ offbeat_call *offbeat_call_in_layout(offbeat_session *session, const offbeat_com
                                      offbeat_layout *layout);
 
 /**
+ * The communicator of the ranks in a list of the command, in the order of the list. Collective over all
+ * processes.
+ * @param[out] comm MPI_COMM_NULL on processes outside the list
+ * @return NULL, or an error message (static storage, the same on all processes)
+ */
+const char *offbeat_members_comm(offbeat_session *session, const offbeat_command *command, const char *key,
+                                 MPI_Comm *comm);
+
+/**
  * The communicator of the ranks in the command's list "members", in the order of the list; without that list
  * this process's communicator in the command's layout. Collective over all processes.
  * @param[out] comm MPI_COMM_NULL on processes outside the list

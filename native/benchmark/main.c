@@ -63,6 +63,7 @@ static void execute(offbeat_session *session, const offbeat_command *command) {
         {"force", offbeat_force},
         {"variables", offbeat_list_variables},
         {"check", offbeat_check},
+        {"call", offbeat_call_drawn},
         {"observe", offbeat_observe},
         {"measure", offbeat_measure},
         {"fingerprint", offbeat_fingerprint},

@@ -15,27 +15,6 @@ typedef struct name_list {
     char text[16384];
 } name_list;
 
-/* The error message of the first process with an error. */
-typedef struct error_text {
-    char text[MPI_MAX_ERROR_STRING];
-} error_text;
-
-static void copy_first_error(int rank, const void *data, size_t bytes, void *context) {
-    (void)rank;
-    error_text *first = context;
-    if (!first->text[0] && bytes <= sizeof first->text)
-        memcpy(first->text, data, bytes);
-}
-
-static void gather_error(offbeat_session *session, int error, error_text *first) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    if (error != MPI_SUCCESS)
-        MPI_Error_string(error, text, &length);
-    first->text[0] = '\0';
-    offbeat_p2p_gather(text, strlen(text) + 1, copy_first_error, first, session->control_comm);
-}
-
 /*
  * Prepares the legal call of a command. Collective over all processes.
  * @param[out] call NULL on processes outside the command's communicators
@@ -81,8 +60,8 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
         wrong[1] = error != MPI_SUCCESS;
     }
     offbeat_p2p_allreduce(wrong, 2, OFFBEAT_SUM, session->control_comm);
-    error_text first;
-    gather_error(session, error, &first);
+    offbeat_error_text first;
+    offbeat_session_gather_error(session, error, &first);
     if (wrong[0] || wrong[1])
         offbeat_command_comm_discard(session, command);
     offbeat_answer *answer = offbeat_session_answer(session);

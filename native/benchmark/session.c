@@ -86,6 +86,22 @@ offbeat_answer *offbeat_session_answer(offbeat_session *session) {
     return &session->answer;
 }
 
+static void copy_first_error(int rank, const void *data, size_t bytes, void *context) {
+    (void)rank;
+    offbeat_error_text *first = context;
+    if (!first->text[0] && bytes <= sizeof first->text)
+        memcpy(first->text, data, bytes);
+}
+
+void offbeat_session_gather_error(offbeat_session *session, int error, offbeat_error_text *first) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (error != MPI_SUCCESS)
+        MPI_Error_string(error, text, &length);
+    first->text[0] = '\0';
+    offbeat_p2p_gather(text, strlen(text) + 1, copy_first_error, first, session->control_comm);
+}
+
 /** A list that is being written. */
 typedef struct number_list {
     FILE *out;

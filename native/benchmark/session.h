@@ -62,6 +62,15 @@ int offbeat_session_prepare_work(offbeat_session *session, int works);
 /** The clock options of a command except the method; keys that are missing have the library's defaults. */
 offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command);
 
+/** An error message of MPI. */
+typedef struct offbeat_error_text {
+    char text[MPI_MAX_ERROR_STRING];
+} offbeat_error_text;
+
+/** Gathers the error message of the first process with an error on rank 0. Collective.
+ * @param error of this process */
+void offbeat_session_gather_error(offbeat_session *session, int error, offbeat_error_text *first);
+
 /** Begins the answer to the command that is being executed. */
 offbeat_answer *offbeat_session_answer(offbeat_session *session);
 
@@ -75,6 +84,7 @@ void offbeat_answer_gathered(offbeat_session *session, const char *key, const in
 void offbeat_force(offbeat_session *session, const offbeat_command *command);
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command);
 void offbeat_check(offbeat_session *session, const offbeat_command *command);
+void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command);
 void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from offbeat.study.schema import MpiSection
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
 """(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""
 
-SOUND = {"ok": True, "error": "", "wrong": 0}
+SOUND = {"ok": True, "error": "", "wrong": 0, "guards": 0}
 
 
 class FakeDriver:
@@ -40,6 +40,13 @@ class FakeDriver:
         if isinstance(command, Measure) and "tried" not in answer:
             answer = answer | self._measure(values)
         return made_answer(command, answer)
+
+    def ask_each(self, commands: Sequence[Command[AnswerType]], *, timeout_s: float) -> Iterator[AnswerType]:
+        for command in commands:
+            yield self.ask(command, timeout_s=timeout_s)
+
+    def kill(self) -> None:
+        self.library.killed += 1
 
     def close(self) -> None:
         self.library.closed += 1
@@ -85,7 +92,7 @@ class FakeLaunches(Launches):
         self.answer = answer
         self.asked: list[tuple[LaunchSpec, tuple[str, ...], str, dict[str, Any]]] = []
         self.started: list[LaunchSpec] = []
-        self.closed = 0
+        self.closed = self.killed = 0
         self._variables = variables
 
     def get(self, where: LaunchSpec) -> Any:

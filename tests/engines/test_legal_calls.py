@@ -1,9 +1,9 @@
-"""Which legal calls are tried, and the verdicts on their outcomes."""
+"""Which legal calls are drawn and tried, how failures are named, and the verdicts on their outcomes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from itertools import islice
 
 import fake_launches
 import pytest
@@ -14,88 +14,151 @@ from hypothesis import strategies as st
 from scripted_library import case, number_of, observed
 
 from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.legal_calls import ELEMENTS, TABLE, LegalCall, legal_calls, smaller_sizes
-from offbeat.engines.legal_checks import NOT_TRIED, try_calls, wrong_calls
+from offbeat.engines.legal_calls import LegalCall, communicators, drawn_calls, legal_call, smaller_sizes
+from offbeat.engines.legal_checks import DRAWS, PROOF_SEED, Setup, calls_to_try, failures
+from offbeat.engines.legal_corpus import corpus_calls, read_call
+from offbeat.engines.legal_kinds import is_legal, kinds_of_call, layouts, singled_out, without
+from offbeat.engines.legal_types import BASICS, OPERATIONS, parse
 from offbeat.mpi.driver import HUNG, DriverLost
-from offbeat.mpi.protocol import Check
-from offbeat.study.algorithm import KINDS
-from offbeat.study.collectives import COLLECTIVES, REDUCING
+from offbeat.study.algorithm import DEFAULT, KINDS, Algorithm
+from offbeat.study.collectives import COLLECTIVES, PROPERTIES
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
-@given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES)
-def test_the_driver_accepts_every_legal_call(collective: str, p: int, sizes: list[int]) -> None:
-    legal = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
-    assert len({call.command.line() for call in legal}) == len(legal)
-    for call in legal:
-        arguments: dict[str, Any] = call.command.values()
-        ranks = arguments["members"]
-        assert len(set(ranks)) == len(ranks) == call.p and max(ranks) < p
-        assert 0 <= arguments["root"] < call.p
-        extent = ELEMENTS[arguments["datatype"]][0]
-        size = arguments["bytes"]
-        assert size == 0 if collective == "barrier" else size >= extent and size % extent == 0
-        assert ("op" in arguments) == (collective in REDUCING)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES, st.integers(0, 1 << 30))
+def test_every_drawn_call_is_legal_and_repeated_by_its_seed(
+    collective: str, p: int, sizes: list[int], seed: int
+) -> None:
+    calls = list(islice(drawn_calls(collective, p, sizes, seed), 6))
+    assert calls == list(islice(drawn_calls(collective, p, sizes, seed), 6))
+    for call in calls:
+        command = call.command
+        assert is_legal(command), command.line()
+        assert read_call(command.line()) == command
+        for group in (command.members, command.next or command.members):
+            assert len(set(group)) == len(group) and max(group) < p
+        assert len(command.members) == call.p and (command.root or 0) < call.p
+        types = [one for one in layouts(command) if "](vector[" not in one.text]  # of which some interleave
+        assert all(one.may_repeat for one in types)
         assert set(call.kinds) <= set(KINDS)
 
 
-def test_the_table_has_every_kind_and_communicators_every_small_size() -> None:
-    assert {kind for row in TABLE for kind in row.kinds} | {"communicators"} == set(KINDS)
+@settings(max_examples=40)
+@given(st.sampled_from(COLLECTIVES), st.integers(1, 9), st.integers(0, 1 << 30))
+def test_a_call_without_a_kind_is_legal_and_has_the_kind_no_longer(
+    collective: str, p: int, seed: int
+) -> None:
+    (call,) = islice(drawn_calls(collective, p, [64, 4096], seed), 1)
+    for kind in call.kinds:
+        simpler = without(call.command, kind)
+        assert simpler is None or is_legal(simpler), (kind, simpler.line())
+    for kind, simplest in singled_out(call.command):
+        assert is_legal(simplest) and kind in kinds_of_call(simplest), (kind, simplest.line())
+
+
+def test_draws_have_every_kind_every_basic_type_and_every_operation() -> None:
+    drawn = [call for name in COLLECTIVES for call in islice(drawn_calls(name, 5, [64, 16384], 1), 250)]
+    kinds = Counter(kind for call in drawn for kind in call.kinds)
+    assert set(kinds) == set(KINDS) - {"sizes"}
+    assert min(kinds.values()) > 20, kinds
+    names = {name for call in drawn for one in layouts(call.command) for name in one.unit}
+    assert names == set(BASICS)
+    pairs = {(c.command.op, c.command.send) for c in drawn if PROPERTIES[c.command.collective].reduces}
+    assert {op for op, _ in pairs} == {*OPERATIONS, "affine", "user_sum"}
+    roots = {
+        (call.p, call.command.root or 0) for call in drawn if PROPERTIES[call.command.collective].is_rooted
+    }
+    assert {root for p, root in roots if p == 5} == set(range(5))
+
+
+def test_communicators_have_every_small_size() -> None:
     assert smaller_sizes(8) == [1, 2, 3, 4, 5, 6, 7]
     assert smaller_sizes(40) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 32, 33, 39]
-    sizes = Counter(call.p for call in legal_calls("gather", 4, [64]))
-    assert set(sizes) == {1, 2, 3, 4}
-    at_ends = legal_calls("gather", 40, [64], more_processes=[20, 41])
-    assert {call.p for call in at_ends} >= {20} and 41 not in {call.p for call in at_ends}
+    assert {len(group) for group in communicators(4)} == {1, 2, 3, 4}
+    assert {len(group) for group in communicators(40, [20, 41])} >= {20}
 
 
-def one(*kinds: str, p: int = 4, text: str = "a call") -> LegalCall:
-    return LegalCall(kinds=kinds, p=p, text=text, command=Check(collective="reduce", root=len(text)))
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("vector[2,3,5](int)", (6, 0, 32, 0, 32)),
+        ("vector[2,1,-3](double)", (2, -24, 8, -24, 8)),
+        ("indexed[1,3,2,0](short)", (3, 0, 8, 0, 8)),
+        ("struct[1,8,1,0](double,char)", (2, 0, 16, 0, 16)),
+        ("resized[-4,40](hindexed[2,8](int))", (2, 8, 16, -4, 36)),
+        ("contiguous[0](int)", (0, 0, 0, 0, 0)),
+        ("bottom(contiguous[3](2int))", (3, 0, 24, 0, 24)),
+    ],
+)
+def test_the_layout_of_a_datatype_is_that_of_the_standard(text: str, bounds: tuple[int, ...]) -> None:
+    layout = parse(text)
+    assert (layout.count, layout.low, layout.high, layout.lower_bound, layout.upper_bound) == bounds
 
 
-def test_a_call_of_two_kinds_counts_as_the_one_that_is_wrong_by_itself() -> None:
-    calls = [one("noncommutative"), one("in-place", "noncommutative"), one("in-place", "roots")]
-    wrong = wrong_calls(calls, ["bad", "bad", ""], ["", "", ""])
-    assert [call.kind for call in wrong] == ["noncommutative"]
-    wrong = wrong_calls(calls, ["", "bad", ""], ["", "", ""])
-    assert [call.kind for call in wrong] == ["in-place"]
+def test_the_corpus_is_tried_first() -> None:
+    corpus = [call for name in COLLECTIVES for call in corpus_calls(name, 8)]
+    assert len(corpus) > 4 and all(is_legal(call.command) for call in corpus)
+    calls = calls_to_try("bcast", 8, [64], PROOF_SEED, 5)
+    known = corpus_calls("bcast", 8)
+    assert calls[: len(known)] == known and len(calls) == len(known) + 5
 
 
-def test_calls_that_the_default_gets_wrong_do_not_count_against_algorithms() -> None:
-    assert wrong_calls([one("roots")], ["bad"], ["it hangs"]) == []
-    assert wrong_calls([one("roots")], [f"{NOT_TRIED}it hangs"], [""]) == []
+def rooted(root: int, **other: object) -> LegalCall:
+    line = f"call collective=reduce members=0,1,2,3 send=double elements=64 root={root}"
+    return legal_call(read_call(" ".join([line, *(f"{key}={value}" for key, value in other.items())])))
+
+
+FORCED = Setup(LaunchSpec(p=4, nodes=0, ppn=0), ("a=1",))
+DEFAULTS = Setup(LaunchSpec(p=4, nodes=0, ppn=0))
 
 
 @pytest.fixture
 def launches(tmp_path):
-    """Launches whose library hangs for some commands; ``hangs`` counts the hangs for each root."""
+    """Launches whose library is the function ``answer``."""
     library = scripted_library.engine(tmp_path, "openmpi", lambda *_: SOUND).launches
     assert isinstance(library, FakeLaunches)
     return library
 
 
-def test_a_loss_counts_if_it_is_repeated_and_calls_of_its_kind_are_then_skipped(launches) -> None:
+def test_a_failure_counts_if_it_is_repeated_alone_in_a_new_launch(launches) -> None:
     tries: Counter[int] = Counter()
 
     def answer(where, forced, verb, values):
-        tries[values.get("root", -1)] += 1
-        if values.get("root") == 2 or (values.get("root") == 1 and tries[1] == 1):
+        root = values.get("root", -1)
+        if not forced:
+            return SOUND
+        tries[root] += 1
+        if root == 2 or (root == 1 and tries[1] == 1):
             raise DriverLost(f"{HUNG}no answer within 5 s")
         return SOUND
 
     launches.answer = answer
-    calls = [
-        one("roots", text="."),
-        one("in-place", text=".."),
-        one("in-place", text="..."),
-        one(text="...."),
-    ]
-    outcomes = try_calls(launches, LaunchSpec(p=4, nodes=0, ppn=0), [], calls, 5.0)
-    assert outcomes[0] == "" and outcomes[1] == "it hangs (no answer within 5 s)"
-    assert outcomes[2].startswith(NOT_TRIED) and outcomes[3] == ""
-    assert (tries[1], tries[2], tries[3], tries[4]) == (2, 2, 0, 1)
+    calls = [rooted(1), rooted(2), rooted(2, in_place=1), rooted(3)]
+    found = failures(launches, FORCED, calls, 5.0, DEFAULTS)
+    assert [(one.kind, one.outcome) for one in found] == [("roots", "it hangs (no answer within 5 s)")]
+    assert tries[1] == 2  # the second time without an error
+    assert tries[3] == 0  # of a kind that was found, no call is tried again
+
+
+def test_a_failure_is_named_by_the_kind_that_suffices(launches) -> None:
+    launches.answer = lambda where, forced, verb, values: (
+        SOUND | {"wrong": 5} if forced and values.get("nulls") else SOUND
+    )
+    calls = [rooted(1), rooted(1, in_place=1, nulls=1)]
+    (found,) = failures(launches, FORCED, calls, 5.0, DEFAULTS)
+    assert found.kind == "null-arguments" and found.outcome == "5 elements of the result are wrong"
+    assert found.simplest.kinds == ("null-arguments",)
+
+
+def test_a_failure_for_which_two_kinds_are_needed_is_made_as_simple_as_possible(launches) -> None:
+    launches.answer = lambda where, forced, verb, values: (
+        SOUND | {"guards": 1} if forced and values.get("nulls") and values.get("in_place") else SOUND
+    )
+    (found,) = failures(launches, FORCED, [rooted(1, in_place=1, nulls=1)], 5.0, DEFAULTS)
+    assert found.simplest.kinds == ("in-place", "null-arguments") and found.kind == "in-place"
+    assert found.outcome == "it overwrites 1 byte that it must not touch"
 
 
 def prove(engine):
@@ -110,15 +173,31 @@ def test_a_verdict_names_the_legal_calls_of_which_its_algorithm_is_wrong(tmp_pat
         if verb == "observe":
             name = {"1": "basic_linear", "2": "chain"}.get(number_of(forced), "binomial")
             return observed(f"ompi_coll_base_reduce_intra_{name}")
-        if verb == "check" and values.get("in_place") and number_of(forced) == "2":
+        if verb == "call" and values.get("in_place") and number_of(forced) == "2":
             return odd or fake_launches.driver_lost()
         return SOUND
 
     verdicts = prove(scripted_library.engine(tmp_path, "openmpi", answer))
-    assert [call.kind for call in verdicts["chain"].wrong_calls][:1] == ["in-place"]
     assert {call.kind for call in verdicts["chain"].wrong_calls} == {"in-place"}
+    assert read_call(verdicts["chain"].wrong_calls[0].descriptor).in_place == 1
     assert verdicts["chain"].status == "proved"
-    assert verdicts["linear"].wrong_calls == [] and verdicts["linear"].legal_calls > 40
+    assert verdicts["linear"].wrong_calls == [] and verdicts["linear"].legal_calls >= DRAWS
+    assert verdicts["linear"].legal_seed == PROOF_SEED
+
+
+def test_calls_that_the_default_gets_wrong_do_not_count_against_algorithms(tmp_path) -> None:
+    def answer(where, forced, verb, values):
+        if verb == "observe":
+            name = {"1": "basic_linear", "2": "chain"}.get(number_of(forced), "binomial")
+            return observed(f"ompi_coll_base_reduce_intra_{name}")
+        return SOUND | {"wrong": 1} if verb == "call" and values.get("in_place") else SOUND
+
+    engine = scripted_library.engine(tmp_path, "openmpi", answer)
+    default = Algorithm(collective="reduce", name=DEFAULT)
+    requests = [(one, case()) for one in (default, *engine.algorithms("reduce"))]
+    (proved,) = engine.prove(requests)
+    kinds = {one.algorithm: {call.kind for call in one.wrong_calls} for one in proved.verdicts}
+    assert kinds == {"default": {"in-place"}, "linear": set(), "chain": set()}
 
 
 def test_algorithms_that_run_the_same_code_are_tested_once(tmp_path) -> None:
@@ -127,5 +206,5 @@ def test_algorithms_that_run_the_same_code_are_tested_once(tmp_path) -> None:
 
     engine = scripted_library.engine(tmp_path, "intelmpi", answer)
     prove(engine)
-    tried = {where for where, _, verb, values in engine.launches.asked if "members" in values}
+    tried = {where for where, _, verb, values in engine.launches.asked if verb == "call"}
     assert len(tried) == 2  # the library's own choice, and one of the presets

@@ -171,7 +171,10 @@ def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
         one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
     factory.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
-    proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
+    proved = (
+        Proofs(library="openmpi-5.0.11", proofs=[]),
+        TriedCalls(library="openmpi-5.0.11", seed=2, tried=0, calls=[]),
+    )
     monkeypatch.setattr(verification, "prove_files", lambda *_: proved)  # other tests launch the library
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:

@@ -207,6 +207,12 @@ class Launches:
         self._running = None
         self._forced = None
 
+    def kill(self) -> None:
+        """End the running launch at once, for instance after a call that may have left messages behind."""
+        if self._running is not None:
+            self._running.kill()
+        self.drop()
+
     def close(self) -> None:
         """End the running launch."""
         if self._running is not None:

@@ -1,237 +1,74 @@
-"""The legal calls of a collective for which an algorithm must be correct: a table, and calls generated from
-it.
+"""Legal calls of a collective, drawn at random from what MPI allows: the same seed gives the same calls.
 
-All calls of the table are tried on all processes of a launch; those most likely to fail are also tried on
-communicators with fewer processes or another order of ranks, because a tuning file's rules match these too.
-Extents and counts are chosen such that the message has about the requested size.
+A call is a command to the driver (:class:`offbeat.mpi.protocol.CallDrawn`), and its line is the descriptor by
+which it is printed, kept in the corpus and repeated. Datatypes are drawn by
+:mod:`offbeat.engines.legal_types`; :mod:`offbeat.engines.legal_kinds` names what is special about a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from random import Random
 
-from msgspec import UNSET, Struct, structs
+from msgspec import UNSET, Struct
 
-from offbeat.mpi.protocol import Check
-from offbeat.study.collectives import COLLECTIVES, PROPERTIES, REDUCING, ROOTED
-from offbeat.study.schema import EXTENTS
-from offbeat.units import format_size
-
-MOVING = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_data and name not in REDUCING)
-WITH_DATA = (*REDUCING, *MOVING)
-IN_PLACE = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_two_buffers)
-UNEVEN = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_uneven_counts)
-DISPLACED = tuple(name for name in UNEVEN if PROPERTIES[name].received == "BLOCK_PER_RANK")
+from offbeat.engines.legal_kinds import kinds_of_call, phrase
+from offbeat.engines.legal_types import (
+    BASICS,
+    FAR_BYTES,
+    OPERATIONS,
+    USER_OPERATIONS,
+    drawn_type,
+    parse,
+)
+from offbeat.mpi.protocol import CallDrawn
+from offbeat.study.collectives import PROPERTIES
 
 SMALL_COMMUNICATORS = 8
-"""Up to this number of processes, communicators of every smaller size are tried; above it, some sizes."""
+"""Up to this number of processes, communicators of every smaller size are drawn; above it, some sizes."""
 
-MOST_BUFFER_BYTES = 16 * 1024 * 1024
-"""Message sizes are limited so that a buffer with a message for each process is not larger."""
-
-ELEMENTS = {name: (extent, extent) for name, extent in EXTENTS.items()} | {
-    "affine": (16, 16),
-    "odd": (3, 3),
-    "wide": (1032, 1032),
-    "gapped": (32, 16),
-}
-"""Datatype of the driver → its extent and its size in bytes (``native/collectives/element.h``)."""
-
-
-class CallTemplate(Struct, frozen=True):
-    """A property of a call: ``text`` describes it, ``options`` are the driver's arguments for it.
-
-    ``kinds`` are of :data:`offbeat.study.algorithm.KINDS`; empty for the call that is measured. ``root`` is
-    ``first``, ``middle`` or ``last``. ``count`` computes the number of elements from the number of processes;
-    such calls are tried once and not at each size.
-    """
-
-    collectives: tuple[str, ...]
-    kinds: tuple[str, ...]
-    text: str
-    options: dict[str, Any] = {}
-    root: str = "first"
-    count: Callable[[int], int] | None = None
-    on_all_communicators: bool = False
-
-
-NONCOMMUTATIVE = {"datatype": "affine", "op": "affine"}
-NULLED = {"in_place": 1, "null_ignored": 1}
-
-TABLE = (
-    CallTemplate((*WITH_DATA, "barrier"), (), "", on_all_communicators=True),
-    CallTemplate(
-        REDUCING,
-        ("noncommutative",),
-        "with an operation that is not commutative",
-        NONCOMMUTATIVE,
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        REDUCING, ("operations",), "with a user-defined operation", {"datatype": "double", "op": "user_sum"}
-    ),
-    CallTemplate(REDUCING, ("operations",), "with MPI_BXOR", {"datatype": "int", "op": "bxor"}),
-    CallTemplate(WITH_DATA, ("datatypes",), "in single bytes", {"datatype": "byte", "op": "max"}),
-    CallTemplate(MOVING, ("datatypes",), "in elements of 3 bytes", {"datatype": "odd"}),
-    CallTemplate(MOVING, ("datatypes",), "in elements of 1032 bytes", {"datatype": "wide"}),
-    CallTemplate(
-        WITH_DATA, ("datatypes",), "in elements with gaps", {"datatype": "gapped", "op": "user_sum"}
-    ),
-    CallTemplate(ROOTED, ("roots",), "", root="middle"),
-    CallTemplate(ROOTED, ("roots",), "", root="last", on_all_communicators=True),
-    CallTemplate(
-        tuple(name for name in ROOTED if name in REDUCING),
-        ("roots", "noncommutative"),
-        "with an operation that is not commutative",
-        NONCOMMUTATIVE,
-        root="last",
-    ),
-    CallTemplate(IN_PLACE, ("in-place",), "with MPI_IN_PLACE", {"in_place": 1}),
-    CallTemplate(
-        IN_PLACE,
-        ("in-place", "null-arguments"),
-        "with MPI_IN_PLACE and null for what MPI ignores",
-        NULLED,
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        tuple(name for name in ROOTED if name in IN_PLACE),
-        ("in-place", "null-arguments", "roots"),
-        "with MPI_IN_PLACE and null for what MPI ignores",
-        NULLED,
-        root="last",
-    ),
-    CallTemplate(
-        REDUCING,
-        ("in-place", "noncommutative"),
-        "with MPI_IN_PLACE and an operation that is not commutative",
-        NONCOMMUTATIVE | {"in_place": 1},
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        tuple(name for name in ROOTED if name in IN_PLACE and name not in REDUCING),
-        ("null-arguments",),
-        "with null for what MPI ignores",
-        {"null_ignored": 1},
-        on_all_communicators=True,
-    ),
-    CallTemplate(WITH_DATA, ("zero-counts",), "of 0 elements", {"counts": "none"}, count=lambda _: 1),
-    CallTemplate(
-        IN_PLACE,
-        ("zero-counts", "in-place"),
-        "of 0 elements with MPI_IN_PLACE",
-        {"counts": "none", "in_place": 1},
-        count=lambda _: 1,
-    ),
-    CallTemplate(WITH_DATA, ("few-elements",), "of 1 element", count=lambda _: 1, on_all_communicators=True),
-    CallTemplate(WITH_DATA, ("few-elements",), "of p - 1 elements", count=lambda p: max(1, p - 1)),
-    CallTemplate(WITH_DATA, ("few-elements",), "of p + 1 elements", count=lambda p: p + 1),
-    CallTemplate(
-        REDUCING,
-        ("few-elements", "noncommutative"),
-        "of p - 1 elements with an operation that is not commutative",
-        NONCOMMUTATIVE,
-        count=lambda p: max(1, p - 1),
-    ),
-    CallTemplate(
-        MOVING,
-        ("few-elements", "datatypes"),
-        "of p - 1 elements of 1032 bytes",
-        {"datatype": "wide"},
-        count=lambda p: max(1, p - 1),
-    ),
-    CallTemplate(
-        UNEVEN,
-        ("uneven-counts",),
-        "with uneven counts, some of them 0",
-        {"counts": "uneven"},
-        on_all_communicators=True,
-    ),
-    CallTemplate(
-        UNEVEN,
-        ("uneven-counts", "in-place"),
-        "with uneven counts and MPI_IN_PLACE",
-        {"counts": "uneven", "in_place": 1},
-    ),
-    CallTemplate(
-        tuple(name for name in UNEVEN if name in REDUCING),
-        ("uneven-counts", "noncommutative"),
-        "with uneven counts and an operation that is not commutative",
-        NONCOMMUTATIVE | {"counts": "uneven"},
-    ),
-    CallTemplate(
-        DISPLACED,
-        ("uneven-counts",),
-        "with blocks in descending order and gaps between them",
-        {"counts": "reversed"},
-    ),
-)
-"""Every kind of legal call."""
+MOST_BUFFER_BYTES = 1 << 20
+"""No buffer has more data: large enough for the segments of pipelined algorithms, and quick to check."""
 
 
 class LegalCall(Struct, frozen=True, kw_only=True):
-    """One call: ``command`` is the driver's, ``p`` is the number of processes of its communicator."""
+    """One call: ``p`` is the number of processes of its communicator, ``text`` describes it in words."""
 
     kinds: tuple[str, ...]
     p: int
     text: str
-    command: Check
+    command: CallDrawn
 
 
-class Communicator(Struct, frozen=True):
-    """Ranks of a launch in order, and their description."""
+def legal_call(command: CallDrawn) -> LegalCall:
+    """A call with its kinds and its description."""
+    return LegalCall(
+        kinds=kinds_of_call(command), p=len(command.members), text=phrase(command), command=command
+    )
 
-    ranks: list[int]
-    text: str
-    is_world: bool = False
 
+def drawn_calls(
+    collective: str, p: int, sizes: Sequence[int], seed: int, more_processes: Sequence[int] = ()
+) -> Iterator[LegalCall]:
+    """An endless series of legal calls for a launch of ``p`` processes.
 
-def legal_calls(
-    collective: str,
-    p: int,
-    sizes: Sequence[int],
-    datatype: str = "",
-    op: str = "",
-    more_processes: Sequence[int] = (),
-) -> list[LegalCall]:
-    """The legal calls of a collective to try in a launch of ``p`` processes, each once.
-
-    ``sizes`` are message sizes in bytes per process, as in studies; ``datatype`` and ``op`` are those of the
-    study. ``more_processes`` are further sizes of communicators.
+    ``sizes`` are message sizes in bytes per process, as in studies, around which sizes are drawn;
+    ``more_processes`` are further sizes of communicators.
     """
-    usual = Check(collective=collective, datatype=datatype or "double", op=op or "sum")
-    most = max(ELEMENTS["affine"][0], MOST_BUFFER_BYTES // p)
-    bounded = list(dict.fromkeys(min(size, most) for size in sizes))
-    calls: dict[str, LegalCall] = {}
-    for communicator in communicators(p, more_processes):
-        for template in TABLE:
-            is_tried = communicator.is_world or template.on_all_communicators
-            if collective not in template.collectives or not is_tried:
-                continue
-            for size in bounded[:1] if template.count else bounded:
-                call = _call(template, communicator, usual, size)
-                calls.setdefault(call.command.line(), call)
-    return list(calls.values())
+    random = Random(f"{seed} {collective} {p}")
+    groups = communicators(p, more_processes)
+    while True:
+        yield legal_call(_Draw(random, collective, sizes or [64]).call(groups))
 
 
-def few_sizes(sizes: Sequence[int]) -> list[int]:
-    """The smallest, a middle and the largest of some message sizes."""
-    ordered = sorted(set(sizes))
-    return list(dict.fromkeys([ordered[0], ordered[len(ordered) // 2], ordered[-1]])) if ordered else []
-
-
-def communicators(p: int, more: Sequence[int] = ()) -> list[Communicator]:
-    """All processes of a launch, fewer of them, every second one, and all in reverse order."""
-    result = [Communicator(list(range(p)), f"{p} processes" if p > 1 else "1 process", is_world=True)]
+def communicators(p: int, more: Sequence[int] = ()) -> list[list[int]]:
+    """Ranks of communicators: all processes of a launch in order, reversed and rotated; fewer of them; every
+    second one."""
+    everybody = list(range(p))
+    groups = [everybody, everybody[::-1], everybody[1:] + everybody[:1], everybody[::2], everybody[1::2]]
     for size in sorted({*smaller_sizes(p), *(size for size in more if 0 < size < p)}):
-        first = f"the first {size}" if size > 1 else "1"
-        result.append(Communicator(list(range(size)), f"{first} of {p} processes"))
-    if p > 2:
-        result.append(Communicator(list(range(1, p, 2)), f"every second of {p} processes"))
-    if p > 1:
-        result.append(Communicator(list(range(p - 1, -1, -1)), f"{p} processes in reverse order"))
-    return result
+        groups += [everybody[:size], everybody[p - size :][::-1]]
+    return [list(group) for group in dict.fromkeys(map(tuple, groups)) if group]
 
 
 def smaller_sizes(p: int) -> list[int]:
@@ -241,25 +78,147 @@ def smaller_sizes(p: int) -> list[int]:
     return sorted(size for size in sizes if 0 < size < p)
 
 
-def _call(template: CallTemplate, communicator: Communicator, usual: Check, size: int) -> LegalCall:
-    p, collective = len(communicator.ranks), usual.collective
-    root = {"first": 0, "middle": p // 2, "last": p - 1}[template.root]
-    command = structs.replace(usual, **template.options, root=root, members=communicator.ranks)
-    extent, data_bytes = ELEMENTS[str(command.datatype)]
-    count = template.count(p) if template.count else max(1, size // data_bytes)
-    command = structs.replace(
-        command,
-        bytes=0 if collective == "barrier" else count * extent,
-        op=command.op if collective in REDUCING else UNSET,
-    )
-    phrases = [f"MPI_{collective.capitalize()}"]
-    if not (template.count or collective == "barrier"):
-        phrases.append(f"of {format_size(count * data_bytes)}")
-    phrases += [template.text] if template.text else []
-    if root:
-        phrases.append(
-            f"to root {root}" if PROPERTIES[collective].root == "ROOT_RECEIVES" else f"from root {root}"
+class _Draw:
+    """Draws one call."""
+
+    def __init__(self, random: Random, collective: str, sizes: Sequence[int]) -> None:
+        self.random = random
+        self.row = PROPERTIES[collective]
+        self.sizes = sizes
+        self.most_processes = 1
+
+    def _happens(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def call(self, groups: Sequence[list[int]]) -> CallDrawn:
+        random, row = self.random, self.row
+        members = groups[0] if self._happens(0.4) else random.choice(groups)
+        beside = random.choice(groups) if self._happens(0.1) else []
+        call = CallDrawn(
+            collective=row.name,
+            members=members,
+            next=beside or UNSET,
+            root=random.randrange(len(members)) if row.is_rooted and self._happens(0.6) else UNSET,
+            in_place=1 if row.has_two_buffers and self._happens(0.25) else UNSET,
+            nulls=1 if row.has_two_buffers and self._happens(0.4) else UNSET,
         )
-    phrases.append(f"on {communicator.text}")
-    kinds = template.kinds if communicator.is_world else (*template.kinds, "communicators")
-    return LegalCall(kinds=kinds, p=p, text=" ".join(phrases), command=command)
+        if not row.has_data:
+            return call
+        self.most_processes = max(len(members), len(beside))
+        with_types = self._reduction() if row.reduces else self._movement()
+        return self._with_lists(call, with_types)
+
+    def _with_lists(self, call: CallDrawn, chosen: _Types) -> CallDrawn:
+        is_uneven = len(chosen.elements) > 1
+        has_displacements = self.row.has_uneven_counts and not self.row.reduces
+        is_symmetric = call.in_place == 1 or not is_uneven
+        values = {
+            "send": chosen.send,
+            "receive": chosen.receive if chosen.receive else UNSET,
+            "elements": chosen.elements,
+            "op": chosen.op or UNSET,
+            "slope": UNSET if is_symmetric or not self._happens(0.5) else 2,
+            "gap": self.random.choice((1, 2)) if has_displacements and self._happens(0.3) else UNSET,
+            "descending": 1 if has_displacements and self._happens(0.2) else UNSET,
+        }
+        return CallDrawn(**{name: getattr(call, name) for name in call.__struct_fields__} | values)
+
+    def _reduction(self) -> _Types:
+        random = self.random
+        if self._happens(0.6):
+            op = random.choice(tuple(OPERATIONS))
+            names = [name for name, basic in BASICS.items() if basic.family in OPERATIONS[op]]
+            unit, copies, send = [random.choice(names)], 1, ""
+            send = unit[0]
+        else:
+            op = random.choice((*USER_OPERATIONS, USER_OPERATIONS[0]))
+            unit, copies = self._signature(is_user_operation=True), random.choice((1, 1, 2, 3, 6))
+            send = drawn_type(random, unit, copies)
+        return _Types(send=send, op=op, elements=self._elements(send, unit, copies))
+
+    def _movement(self) -> _Types:
+        random = self.random
+        unit, copies = self._signature(is_user_operation=False), random.choice((1, 1, 2, 3, 4, 6, 12))
+        elements = self._elements("", unit, copies)
+        if not any(elements) and self._happens(0.3):
+            return _Types(send=f"contiguous[0]({drawn_type(random, unit, 1)})", elements=elements)
+        whole = elements[0] // len(unit) if len(elements) == 1 else 0
+        form = random.choices(("basic", "same", "sides", "ranks"), (3, 3, 4, 5))[0]
+        if form == "basic":
+            return _Types(send=unit[0] if len(unit) == 1 else drawn_type(random, unit, 1), elements=elements)
+        if form == "same":
+            return _Types(send=self._type(unit, copies, whole), elements=elements)
+        number = 1 if form == "sides" else 3
+        sides = [
+            "/".join(self._type(unit, copies, whole) for _ in range(random.randint(1, number)))
+            for _ in range(2)
+        ]
+        return _Types(send=sides[0], receive=sides[1], elements=elements)
+
+    def _signature(self, *, is_user_operation: bool) -> list[str]:
+        """The basic types of which elements consist."""
+        names = [name for name in BASICS if not (is_user_operation and name == "bool")]
+        number = self.random.choices((1, 2, 3), (6, 2, 1))[0]
+        return [self.random.choice(names) for _ in range(number)]
+
+    def _type(self, unit: Sequence[str], copies: int, whole: int) -> str:
+        """One datatype that divides a block: a number of units that divides ``copies``, or the block."""
+        random = self.random
+        divisors = [number for number in range(1, copies + 1) if copies % number == 0]
+        number = whole if whole and self._happens(0.2) else random.choice(divisors)
+        if number > 1 and self._happens(0.1):
+            text = self._column(drawn_type(random, unit, 1), number, whole)
+        else:
+            text = drawn_type(random, unit, number)
+        return f"bottom({text})" if self._happens(0.1) else text
+
+    def _column(self, text: str, number: int, whole: int) -> str:
+        """A column of a matrix whose next element is the next column; wide enough for all blocks."""
+        most = self.most_processes * (whole // number + 2)
+        extent = parse(text).extent
+        fits = whole and most * number * extent <= MOST_BUFFER_BYTES
+        column = f"vector[{number},1,{most}]({text})"
+        return f"resized[{parse(text).lower_bound},{extent}]({column})" if fits else drawn_far(text, number)
+
+    def _elements(self, send: str, unit: Sequence[str], copies: int) -> list[int]:
+        """Basic elements of blocks: one number, or several for collectives with a count for each rank."""
+        step, p = len(unit) * copies, self.most_processes
+        step_bytes = sum(BASICS[name].extent for name in unit) * copies
+        if send and (extent := parse(send).extent) > 0:
+            step_bytes = max(step_bytes, extent)
+        blocks = p if "BLOCK_PER_RANK" in (self.row.sent, self.row.received) else 1
+        most = max(1, MOST_BUFFER_BYTES // (step_bytes * blocks))
+        number = 1
+        if self.row.has_uneven_counts and self._happens(0.6):
+            number = self.random.randint(2, max(2, p))
+        counts = [min(self._count(step_bytes), most) for _ in range(number)]
+        if number > 1 and self._happens(0.4):
+            counts = [count if self._happens(0.3) else 0 for count in counts]
+        return [count * step for count in counts]
+
+    def _count(self, step_bytes: int) -> int:
+        """A count: 0, 1, about the number of processes, around the sizes that matter, or any below."""
+        random, p = self.random, self.most_processes
+        kind = random.choices(("none", "single", "processes", "size", "below"), (1, 1, 3, 4, 2))[0]
+        if kind in ("none", "single"):
+            return int(kind == "single")
+        if kind == "processes":
+            return max(1, random.choice((p - 1, p, p + 1, 2 * p + 1, 3 * p - 1)))
+        around = random.choice(self.sizes) // step_bytes + random.choice((0, 0, 1, -1))
+        if kind == "size":
+            return max(1, around)
+        return max(1, int(2 ** random.uniform(0, max(1, around).bit_length())))
+
+
+class _Types(Struct, kw_only=True):
+    """The datatypes, counts and operation of a call."""
+
+    send: str
+    receive: str = ""
+    op: str = ""
+    elements: list[int]
+
+
+def drawn_far(text: str, number: int) -> str:
+    """So many elements of a datatype that begin far away from the address of the buffer."""
+    return f"hindexed[1,{FAR_BYTES}](contiguous[{number}]({text}))"

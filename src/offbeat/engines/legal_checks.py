@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import msgspec
+from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
-from offbeat.engines.legal_calls import LegalCall, few_sizes, legal_calls
+from offbeat.engines.legal_calls import LegalCall, drawn_calls, legal_call
+from offbeat.engines.legal_corpus import corpus_calls
+from offbeat.engines.legal_kinds import singled_out, without
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
+from offbeat.mpi.protocol import Drawn, Hello
 from offbeat.study import evidence
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
 from offbeat.study.case import Case
+from offbeat.units import counted
+
+
+class Setup(Struct, frozen=True):
+    """A launch in which something is forced: the arguments of the driver's ``force``, possibly none."""
+
+    spec: LaunchSpec
+    forced: Sequence[str] = ()
+
 
 Forcing = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
-"""Algorithm and case → the launch in which it is forced, and the arguments of the driver's ``force`` in
-it."""
+"""Algorithm and case → the launch in which the algorithm is forced, and the arguments of ``force`` in it."""
+
+DRAWS = 120
+"""Calls that are drawn for an algorithm at each number of processes, besides those of the corpus."""
+
+PROOF_SEED = 1
+"""The seed of the calls that an algorithm must pass before it is exported."""
 
 
 def with_legal_calls(
@@ -31,37 +50,45 @@ def with_legal_calls(
 
     ``observed`` are the observations of one collective at one p, on which the verdicts are based. Calls are
     tried with each algorithm that works at one size at least; algorithms that execute the same code share the
-    result.
+    result. Calls that the library's own choice gets wrong are kept with its verdict, and are not tried with
+    the others: they would say nothing against an algorithm compared with the default.
     """
     first = observed[0][1]
-    sizes = few_sizes([case.bytes for _, case in observed])
-    calls = [
-        _in_layout(call, first)
-        for call in legal_calls(first.collective, first.p, sizes, first.datatype, first.op)
-    ]
-    outcomes: dict[object, list[str]] = {}
+    calls = calls_to_try(first.collective, first.p, [case.bytes for _, case in observed], PROOF_SEED, DRAWS)
+    number = len(calls)
+    results: dict[object, list[Failure]] = {}
     wrong: dict[str, list[WrongCall]] = {}
+    reference: Setup | None = None
     for algorithm, code in _working_algorithms(observed):
-        if code not in outcomes:
+        setup = Setup(*forcing(algorithm, first))
+        if code not in results:
             report(f"trying legal calls of {first.collective} {algorithm.name}, p = {first.p}")
-            spec, arguments = forcing(algorithm, first)
-            outcomes[code] = try_calls(launches, spec, arguments, calls, patience_s)
-        reference = outcomes.get(DEFAULT, [""] * len(calls))
-        wrong[algorithm.name] = [] if code == DEFAULT else wrong_calls(calls, outcomes[code], reference)
+            results[code] = failures(launches, setup, calls, patience_s, reference)
+        if code == DEFAULT:
+            reference = setup
+            calls = without_failures(calls, results[code])
+        wrong[algorithm.name] = wrong_calls(results[code])
     return [
-        msgspec.structs.replace(verdict, wrong_calls=wrong[verdict.algorithm], legal_calls=len(calls))
+        msgspec.structs.replace(
+            verdict, wrong_calls=wrong[verdict.algorithm], legal_calls=number, legal_seed=PROOF_SEED
+        )
         if verdict.algorithm in wrong
         else verdict
         for verdict in verdicts
     ]
 
 
-def _in_layout(call: LegalCall, case: Case) -> LegalCall:
-    """The call on the communicators of a case, unless the call has its own list of ranks."""
-    if case.communicators == 1 or call.command.members is not msgspec.UNSET:
-        return call
-    command = msgspec.structs.replace(call.command, communicators=case.communicators, stride=case.stride)
-    return msgspec.structs.replace(call, command=command)
+def calls_to_try(
+    collective: str, p: int, sizes: Sequence[int], seed: int, draws: int, more_processes: Sequence[int] = ()
+) -> list[LegalCall]:
+    """The calls of the corpus that fit p processes, and then ``draws`` drawn ones; each once.
+
+    Calls on all processes come first: what they find need not be found again on fewer processes.
+    """
+    drawn = islice(drawn_calls(collective, p, sizes, seed, more_processes), draws)
+    on_all_first = sorted(drawn, key=lambda call: call.p < p)
+    calls = [*corpus_calls(collective, p), *on_all_first]
+    return list({call.command.line(): call for call in calls}.values())
 
 
 def _working_algorithms(observed: Sequence[tuple[Observation, Case]]) -> list[tuple[Algorithm, object]]:
@@ -81,87 +108,172 @@ def _code(name: str, observed: Sequence[tuple[Observation, Case]]) -> object:
     return name.partition("(")[1:], tuple((repr(case), one.evidence) for one, case in observed)
 
 
-PATIENCE_S = 20.0
-"""A call that takes longer is considered to hang: all calls are small."""
+SUSPICION_S = 5.0
+"""A call that takes longer may hang, and is repeated alone: all calls are small."""
+
+PATIENCE_S = 15.0
+"""A call that takes longer, alone in a new launch, hangs."""
 
 MOST_FAILURES = 3
-"""After this number of crashes or hangs, the other calls are not tried."""
+"""After this number of failing calls the others are not tried: the algorithm is left out in any case."""
+
+MOST_FAULTS = 10
+"""The same for the library's own choice, whose failing calls are not tried with other algorithms."""
 
 RIGHT = ""
 """The outcome of a call with the right result."""
 
-NOT_TRIED = "not tried: "
-"""Prefix of the outcome of a call that was left out because similar calls crash or hang."""
 
+class Failure(Struct, frozen=True, kw_only=True):
+    """A call that failed twice, the second time alone in a new launch.
 
-def try_calls(
-    launches: Launches, spec: LaunchSpec, forced: Sequence[str], calls: Sequence[LegalCall], patience_s: float
-) -> list[str]:
-    """The outcome of each call: :data:`RIGHT`, or a description of the error.
-
-    ``forced`` are arguments of the driver's ``force``. A crash or hang counts only if it is repeated in a new
-    launch; then calls of the same kinds are not tried any more.
+    ``kind`` suffices for the failure: ``simplest`` is the call with this kind alone, which fails as
+    ``outcome`` says.
     """
-    outcomes: list[str] = []
-    failures: dict[tuple[str, ...], str] = {}
-    for call in calls:
-        earlier_failure = failures.get(call.kinds) or (
-            list(failures.values())[-1] if len(failures) >= MOST_FAILURES else ""
-        )
-        if earlier_failure:
-            outcomes.append(f"{NOT_TRIED}{earlier_failure}")
-            continue
-        try:
-            outcome = _try(launches, spec, forced, call, min(patience_s, PATIENCE_S))
-        except DriverLost:
-            try:
-                outcome = _try(launches, spec, forced, call, min(patience_s, PATIENCE_S))
-            except DriverLost as lost:
-                failures[call.kinds] = outcome = _describe_failure(str(lost))
-        outcomes.append(outcome)
-    return outcomes
+
+    call: LegalCall
+    kind: str
+    simplest: LegalCall
+    outcome: str
 
 
-def wrong_calls(
-    calls: Sequence[LegalCall], outcomes: Sequence[str], references: Sequence[str]
-) -> list[WrongCall]:
-    """The calls that are wrong although the library's own choice, the reference, is right.
-
-    One call of each kind and number of processes. A call of several kinds counts as the kind that is also
-    wrong in a call of that kind only, if there is such a kind.
-    """
-    wrong = [
-        (call, outcome)
-        for call, outcome, reference in zip(calls, outcomes, references, strict=True)
-        if outcome != RIGHT and not outcome.startswith(NOT_TRIED) and reference == RIGHT
-    ]
-    alone = {call.kinds[0] for call, _ in wrong if len(call.kinds) == 1}
+def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
+    """One wrong call of each kind and number of processes."""
     result: dict[tuple[str, int], WrongCall] = {}
-    for call, outcome in wrong:
-        kind = next((one for one in call.kinds if one in alone), call.kinds[0] if call.kinds else "")
-        if kind:
-            result.setdefault((kind, call.p), WrongCall(kind=kind, p=call.p, call=call.text, result=outcome))
+    for failure in found:
+        call = failure.simplest
+        wrong = WrongCall(
+            kind=failure.kind,
+            p=call.p,
+            call=call.text,
+            result=failure.outcome,
+            descriptor=call.command.line(),
+        )
+        result.setdefault((failure.kind, call.p), wrong)
     return list(result.values())
 
 
-def _try(
-    launches: Launches, spec: LaunchSpec, forced: Sequence[str], call: LegalCall, patience_s: float
-) -> str:
-    """One call's outcome; raises DriverLost if the launch ends or hangs, which is then dropped."""
-    try:
-        with launches.running(spec) as driver:
-            launches.force(driver, forced, patience_s)
-            answer = driver.ask(call.command, timeout_s=patience_s)
-    except Refused as refusal:
-        return str(refusal)
+def without_failures(calls: Sequence[LegalCall], found: Sequence[Failure]) -> list[LegalCall]:
+    """The calls that are not among those that failed."""
+    failed = {failure.call.command.line() for failure in found}
+    return [call for call in calls if call.command.line() not in failed]
+
+
+def failures(
+    launches: Launches,
+    setup: Setup,
+    calls: Sequence[LegalCall],
+    patience_s: float,
+    reference: Setup | None = None,
+) -> list[Failure]:
+    """The calls that fail in a launch, but not in that of the ``reference``, the library's own choice.
+
+    Only the first failure of a launch is trusted, as it may leave messages and damaged memory behind. It
+    counts if the call, alone in a new launch, fails again. Of a kind that was found, no call is tried again,
+    unless there is no reference: then all calls that fail are of interest.
+    """
+    trial = _Trial(launches, setup, patience_s)
+    by_default = _Trial(launches, reference, patience_s) if reference else None
+    found: list[Failure] = []
+    left = list(calls)
+    while left and len(found) < (MOST_FAILURES if reference else MOST_FAULTS):
+        place, _ = trial.first_failure(left, SUSPICION_S)
+        if place is None:
+            break
+        suspect = left[place]
+        left = left[place + 1 :]
+        outcome = trial.outcome(suspect)
+        if not outcome or (by_default and by_default.outcome(suspect)):
+            continue
+        known = next((one for one in found if _resembles(suspect, one, setup.spec.p)), None)
+        failure = (
+            Failure(call=suspect, kind=known.kind, simplest=suspect, outcome=outcome)
+            if known
+            else trial.explained(suspect, outcome, by_default)
+        )
+        found.append(failure)
+        if reference:
+            left = [call for call in left if not _resembles(call, failure, setup.spec.p)]
+    return found
+
+
+def _resembles(call: LegalCall, failure: Failure, p: int) -> bool:
+    """Whether a call would only fail in the way that is known: it is of the same kind, on the same number of
+    processes, or on fewer than the failure on all p."""
+    return failure.kind in call.kinds and failure.simplest.p in (call.p, p)
+
+
+class _Trial:
+    """Calls in launches in which an algorithm is forced; ``patience_s`` is how long a launch may take."""
+
+    def __init__(self, launches: Launches, setup: Setup, patience_s: float) -> None:
+        self._launches = launches
+        self._setup = setup
+        self._patience_s = patience_s
+
+    def first_failure(self, calls: Sequence[LegalCall], hang_s: float) -> tuple[int | None, str]:
+        """The position of the first call that fails, None if all are right, and its outcome."""
+        done = 0
+        try:
+            with self._launches.running(self._setup.spec) as driver:
+                driver.ask(Hello(), timeout_s=self._patience_s)  # a launch may take longer than a call
+                self._launches.force(driver, self._setup.forced, self._patience_s)
+                answers = driver.ask_each([call.command for call in calls], timeout_s=hang_s)
+                for answer in answers:
+                    if outcome := describe(answer):
+                        self._launches.kill()
+                        return done, outcome
+                    done += 1
+        except Refused as refusal:
+            self._launches.kill()
+            return done, str(refusal)
+        except DriverLost as lost:
+            return min(done, len(calls) - 1), _describe_loss(str(lost))
+        return None, RIGHT
+
+    def outcome(self, call: LegalCall) -> str:
+        """The outcome of a call alone in a new launch."""
+        self._launches.kill()
+        return self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
+
+    def explained(self, call: LegalCall, outcome: str, reference: _Trial | None) -> Failure:
+        """The failure with the first kind that suffices for it.
+
+        If no kind suffices, the call is made simpler as long as it fails, and named by the first kind left.
+        """
+        for kind, command in singled_out(call.command):
+            simplest = legal_call(command)
+            if command == call.command:
+                return Failure(call=call, kind=kind, simplest=call, outcome=outcome)
+            if again := self._outcome_against(simplest, reference):
+                return Failure(call=call, kind=kind, simplest=simplest, outcome=again)
+        simplest = call
+        for kind in reversed(call.kinds):
+            simpler = without(simplest.command, kind)
+            if simpler and (again := self._outcome_against(legal_call(simpler), reference)):
+                simplest, outcome = legal_call(simpler), again
+        kind = next(iter(simplest.kinds), "sizes")
+        return Failure(call=call, kind=kind, simplest=simplest, outcome=outcome)
+
+    def _outcome_against(self, call: LegalCall, reference: _Trial | None) -> str:
+        """How a call fails; :data:`RIGHT` also if it fails in the launch of the reference."""
+        outcome = self.first_failure([call], SUSPICION_S)[1]
+        return RIGHT if outcome and reference and reference.outcome(call) else outcome
+
+
+def describe(answer: Drawn) -> str:
+    """What is wrong with a call; :data:`RIGHT` if nothing is."""
     if answer.error:
         return f"it returns the error {answer.error.splitlines()[0].strip()}"
-    if wrong := answer.wrong:
-        return f"{wrong} element{'s' if wrong > 1 else ''} of the result {'are' if wrong > 1 else 'is'} wrong"
+    if answer.wrong:
+        are = "is" if answer.wrong == 1 else "are"
+        return f"{counted(answer.wrong, 'element')} of the result {are} wrong"
+    if answer.guards:
+        return f"it overwrites {counted(answer.guards, 'byte')} that it must not touch"
     return RIGHT
 
 
-def _describe_failure(reason: str) -> str:
+def _describe_loss(reason: str) -> str:
     return (
         f"it hangs ({reason.removeprefix(HUNG)})"
         if reason.startswith(HUNG)

@@ -13,7 +13,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,10 @@ from offbeat.reading import LOG_BYTES, decode_json, read_part
 ANSWER_PREFIX = b"@offbeat "
 MOST_LOG_LINES = 3
 """How many log lines the reason for a lost launch quotes."""
+
+MOST_AHEAD_BYTES = 16384
+"""Commands that are sent ahead of their answers: a quarter of what a pipe holds on Linux, so that sending
+never waits for a launch that hangs."""
 
 HUNG = "hung: "
 """Prefix of the reason for a launch that was killed because it did not answer."""
@@ -90,19 +94,37 @@ class Driver:
         """
         return protocol.decode(command, self.exchange(command.line(), timeout_s=timeout_s))
 
+    def ask_each(self, commands: Sequence[Command[AnswerType]], *, timeout_s: float) -> Iterator[AnswerType]:
+        """Send several commands ahead of their answers, and yield each answer as it comes.
+
+        Raises what :meth:`ask` raises. If not all answers are taken, the launch can only be ended.
+        """
+        lines = [command.line() for command in commands]
+        sent = ahead_bytes = 0
+        for place, command in enumerate(commands):
+            while sent < len(lines) and (sent <= place or ahead_bytes + len(lines[sent]) < MOST_AHEAD_BYTES):
+                self._send(lines[sent])
+                ahead_bytes += len(lines[sent])
+                sent += 1
+            yield protocol.decode(command, self._checked(self._next_answer(timeout_s)))
+            ahead_bytes -= len(lines[place])
+
     def exchange(self, line: str, *, timeout_s: float) -> bytes:
         """Send one line and wait for its answer, a JSON object.
 
         Raises :class:`DriverLost` if the launch ends or does not answer within ``timeout_s`` seconds (it is
         then killed), and :class:`Refused` if the driver refuses the command.
         """
+        self._send(line)
+        return self._checked(self._next_answer(timeout_s))
+
+    def _send(self, line: str) -> None:
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(f"{line}\n".encode("ascii"))
             self._process.stdin.flush()
         except (OSError, ValueError):  # ValueError: the stream was closed when the launch was lost
             raise DriverLost(self._end_reason()) from None
-        return self._checked(self._next_answer(timeout_s))
 
     def wait(self, seconds: float) -> bytes | None:
         """The next answer of a program that answers unasked; None if there is none within ``seconds``.
@@ -122,6 +144,11 @@ class Driver:
             self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             self._kill()
+        self._release()
+
+    def kill(self) -> None:
+        """End the launch at once."""
+        self._kill()
         self._release()
 
     def _next_answer(self, timeout_s: float) -> bytes:

@@ -167,6 +167,14 @@ class Checked(Answer, frozen=True, kw_only=True):
     error: str
 
 
+class Drawn(Answer, frozen=True, kw_only=True):
+    """The number of wrong basic elements, of bytes that MPI must not write and wrote, and the MPI error."""
+
+    wrong: int
+    guards: int
+    error: str
+
+
 class Observed(Answer, frozen=True, kw_only=True):
     """An observed call: function names separated by blanks; messages as sender, receiver and size."""
 
@@ -313,6 +321,24 @@ class Check(CallInLayout, Command[Checked], frozen=True, kw_only=True, tag="chec
     null_ignored: int | UnsetType = UNSET
     counts: str | UnsetType = UNSET
     members: list[int] | UnsetType = UNSET
+
+
+class CallDrawn(Command[Drawn], frozen=True, kw_only=True, tag="call"):
+    """Makes one legal call and checks it; its line is the descriptor of the call."""
+
+    collective: str
+    members: list[int]
+    next: list[int] | UnsetType = UNSET
+    send: str | UnsetType = UNSET
+    receive: str | UnsetType = UNSET
+    elements: list[int] | UnsetType = UNSET
+    slope: int | UnsetType = UNSET
+    gap: int | UnsetType = UNSET
+    descending: int | UnsetType = UNSET
+    op: str | UnsetType = UNSET
+    root: int | UnsetType = UNSET
+    in_place: int | UnsetType = UNSET
+    nulls: int | UnsetType = UNSET
 
 
 class Observe(CallInLayout, Command[Observed], frozen=True, kw_only=True, tag="observe"):

@@ -11,6 +11,10 @@ from msgspec import Struct
 from offbeat.units import counted, enumeration
 
 KINDS = {
+    "absolute-addresses": "absolute addresses (MPI_BOTTOM)",
+    "pair-types": "datatypes of pairs, such as MPI_DOUBLE_INT",
+    "types-differ": "datatypes that differ between ranks or between the two sides of a call",
+    "lower-bounds": "datatypes that do not begin at the address of the buffer",
     "noncommutative": "operations that are not commutative",
     "operations": "user-defined and other predefined operations",
     "datatypes": "other datatypes",
@@ -21,6 +25,7 @@ KINDS = {
     "few-elements": "about as many elements as processes",
     "uneven-counts": "counts and displacements that differ between processes",
     "communicators": "communicators of other sizes or other ranks",
+    "sizes": "other message sizes",
 }
 """How a legal call can differ from the measured one: word of ``--allow-wrong-results`` → phrase."""
 
@@ -30,12 +35,14 @@ class WrongCall(Struct, frozen=True, kw_only=True):
 
     ``kind`` is one of :data:`KINDS`, ``p`` the number of processes of the call's communicator, ``call`` the
     description of the call, and ``result`` its outcome: ``64 elements of the result are wrong``.
+    ``descriptor`` is the command that makes the driver repeat the call.
     """
 
     kind: str
     p: int
     call: str
     result: str
+    descriptor: str = ""
 
     def __str__(self) -> str:
         """The call and its outcome."""
@@ -143,7 +150,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     one was right. ``evidence`` is the observation of what ran, for instance
     ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
     ``wrong_calls`` are legal calls of the collective, on p and fewer processes, with wrong results;
-    ``legal_calls`` is the number of calls that were tried (0: none, so nothing is known).
+    ``legal_calls`` is the number of calls that were tried (0: none, so nothing is known), drawn with the seed
+    ``legal_seed``. Calls that are wrong with ``default`` were not tried with the other algorithms.
     """
 
     collective: str
@@ -157,6 +165,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     commutative_only: bool = False
     wrong_calls: list[WrongCall] = []
     legal_calls: int = 0
+    legal_seed: int = 0
 
 
 def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:

@@ -68,13 +68,15 @@ def prove_files(
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
             proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), listener)
-            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, listener.say))
+            tried = try_with_and_without(
+                installation.name, tuning, launches, results.cases, hang_after, listener.say
+            )
         finally:
             launches.close()
     name = installation.name
     return (
         Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
-        TriedCalls(library=name, calls=tried),
+        tried,
     )
 
 

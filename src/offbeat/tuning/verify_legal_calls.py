@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,8 +10,17 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
-from offbeat.engines.legal_calls import LegalCall, few_sizes, legal_calls
-from offbeat.engines.legal_checks import NOT_TRIED, RIGHT, try_calls
+from offbeat.engines.legal_calls import LegalCall
+from offbeat.engines.legal_checks import (
+    DRAWS,
+    PROOF_SEED,
+    RIGHT,
+    Failure,
+    Setup,
+    calls_to_try,
+    failures,
+    without_failures,
+)
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule
 from offbeat.units import counted
@@ -21,30 +30,41 @@ SHOWN = 10
 """The maximum number of calls that are printed; the file has all."""
 
 
+VERIFICATION_SEED = PROOF_SEED + 1
+"""The seed of the calls: others than those that the algorithms passed before the export."""
+
+
 class TriedCall(Struct, frozen=True, kw_only=True):
-    """A legal call, and its errors with the tuning files and without: empty if the result was right."""
+    """A legal call that fails, and its errors with the tuning files and without: empty if the result was
+    right.
+
+    ``kind`` suffices for the failure (:data:`offbeat.study.algorithm.KINDS`); ``descriptor`` is the command
+    that makes the driver repeat the call.
+    """
 
     call: str
-    kinds: tuple[str, ...]
+    kind: str
     p: int
     with_files: str
     without: str
+    descriptor: str
 
     @property
     def is_broken(self) -> bool:
         """Whether the files break the call."""
         return self.without == RIGHT and self.with_files != RIGHT
 
-    @property
-    def is_faulty_library(self) -> bool:
-        """Whether the library itself gets the call wrong."""
-        return self.without != RIGHT and not self.without.startswith(NOT_TRIED)
-
 
 class TriedCalls(Struct, frozen=True, kw_only=True):
-    """All legal calls of one run of ``offbeat verify``, with the library's name."""
+    """The legal calls of one run of ``offbeat verify``, with the library's name.
+
+    ``tried`` is their number and ``seed`` that with which they were drawn; ``calls`` are those that fail.
+    Calls that fail without the files were not tried with them.
+    """
 
     library: str
+    seed: int
+    tried: int
     calls: list[TriedCall]
 
     @property
@@ -54,53 +74,64 @@ class TriedCalls(Struct, frozen=True, kw_only=True):
 
 
 def try_with_and_without(
+    library: str,
     tuning: TuningFiles,
     launches: Launches,
     cases: pl.DataFrame,
     timeout_s: float,
     report: Callable[[str], None] = lambda _: None,
-) -> Iterator[TriedCall]:
-    """Test the calls of every collective that the files change, on each number of processes that was
-    measured.
+) -> TriedCalls:
+    """Test calls of every collective that the files change, on each number of processes that was measured.
 
-    ``cases`` are those of the study (:data:`offbeat.results.schema.CASES`), which define placement, operation
-    and datatype. The communicators have every size at which the rules of the files begin or end, and others.
+    ``cases`` are those of the study (:data:`offbeat.results.schema.CASES`), which define the placement. The
+    communicators have every size at which the rules of the files begin or end, and others.
     """
+    number, failing = 0, []
     for p in sorted({rule.measured_p for rule in tuning.rules}):
         own = [rule for rule in tuning.rules if rule.measured_p == p]
-        calls: list[LegalCall] = []
-        for collective in dict.fromkeys(rule.collective for rule in own):
-            calls += _calls(collective, p, tuning.rules, cases)
         row = cases.filter(pl.col("p") == own[0].p).row(0, named=True)
-        outcomes = []
-        for environment, with_or_without in (({}, "without"), (tuning.environment_for(p), "with")):
-            report(f"trying {counted(len(calls), 'legal call')} on p={p} {with_or_without} the files")
-            where = LaunchSpec(
-                p=p,
-                nodes=row["nodes"],
-                ppn=row["ppn"],
-                environment=tuple(sorted(environment.items())),
-                steerable=False,
+        for collective in dict.fromkeys(rule.collective for rule in own):
+            calls = _calls(collective, p, tuning.rules)
+            number += len(calls)
+            report(f"trying {counted(len(calls), 'legal call')} of {collective} on p={p}")
+            library_alone, tuned = (
+                Setup(
+                    LaunchSpec(
+                        p=p,
+                        nodes=row["nodes"],
+                        ppn=row["ppn"],
+                        environment=tuple(sorted(environment.items())),
+                        steerable=False,
+                    )
+                )
+                for environment in ({}, tuning.environment_for(p))
             )
-            outcomes.append(try_calls(launches, where, [], calls, timeout_s))
-        for call, without, with_files in zip(calls, *outcomes, strict=True):
-            yield TriedCall(
-                call=call.text, kinds=call.kinds, p=call.p, with_files=with_files, without=without
-            )
+            without = failures(launches, library_alone, calls, timeout_s)
+            left = without_failures(calls, without)
+            with_files = failures(launches, tuned, left, timeout_s, library_alone)
+            failing += [_tried(one, without=one.outcome) for one in without]
+            failing += [_tried(one, with_files=one.outcome) for one in with_files]
+    return TriedCalls(library=library, seed=VERIFICATION_SEED, tried=number, calls=failing)
 
 
-def _calls(collective: str, p: int, rules: Sequence[Rule], cases: pl.DataFrame) -> list[LegalCall]:
+def _tried(failure: Failure, with_files: str = RIGHT, without: str = RIGHT) -> TriedCall:
+    call = failure.simplest
+    return TriedCall(
+        call=call.text,
+        kind=failure.kind,
+        p=call.p,
+        with_files=with_files,
+        without=without,
+        descriptor=call.command.line(),
+    )
+
+
+def _calls(collective: str, p: int, rules: Sequence[Rule]) -> list[LegalCall]:
     """The legal calls of a collective, at sizes at which each of its algorithms is used."""
     collective_rules = [rule for rule in rules if rule.collective == collective]
-    own = [rule for rule in collective_rules if rule.measured_p == p]
-    size_of_algorithm = {rule.algorithm.name: rule.bytes for rule in own}
-    sizes = [
-        *few_sizes([rule.bytes for rule in own]),
-        *size_of_algorithm.values(),
-    ]
-    row = cases.filter(pl.col("collective") == collective).row(0, named=True)
+    sizes = [rule.bytes for rule in collective_rules if rule.measured_p == p]
     ends = [end for rule in collective_rules for end in (rule.p_low, rule.p_high)]
-    return legal_calls(collective, p, list(dict.fromkeys(sizes)), row["datatype"], row["op"], ends)
+    return calls_to_try(collective, p, sizes, VERIFICATION_SEED, DRAWS, ends)
 
 
 def write_tried(tried: TriedCalls, directory: Path) -> Path:
@@ -112,14 +143,15 @@ def write_tried(tried: TriedCalls, directory: Path) -> Path:
 def summary_lines(tried: TriedCalls) -> list[str]:
     """The results for the terminal."""
     broken = tried.broken
-    faulty = [one for one in tried.calls if one.is_faulty_library]
-    right = sum(one.with_files == RIGHT for one in tried.calls)
-    lines = [f"{right} of {counted(len(tried.calls), 'legal call')} are right with the files."]
+    faulty = [one for one in tried.calls if one.without != RIGHT]
+    verb = "is" if tried.tried == 1 else "are"
+    right = f"none of {counted(tried.tried, 'legal call')} (seed {tried.seed}) {verb} broken by the files"
+    lines = [] if broken else [f"{right[0].upper()}{right[1:]}."]
     lines += [f"Broken by the files: {one.call}: {one.with_files}." for one in broken[:SHOWN]]
     lines += [f"{len(broken) - SHOWN} more are broken; {LEGAL_CALLS} names them."] if broken[SHOWN:] else []
     if faulty:
         lines.append(
-            f"{tried.library} itself gets {counted(len(faulty), 'legal call')} wrong without the files as"
-            f" well: {faulty[0].call}: {faulty[0].without}."
+            f"{tried.library} itself gets {counted(len(faulty), 'kind')} of legal calls wrong without the"
+            f" files: {faulty[0].call}: {faulty[0].without}. {LEGAL_CALLS} has all."
         )
     return lines

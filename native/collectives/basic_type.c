@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "basic_type.h"
+
+#include <float.h>
+#include <string.h>
+#include <wchar.h>
+
+/* An 80-bit number occupies 10 of its 16 bytes. */
+enum { LONG_DOUBLE_BYTES = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double) };
+
+/* Whether a C type is long double; sizeof alone does not tell it from a type of 16 bytes. */
+#define SIGNIFICANT_BYTES(ctype) _Generic((ctype)0, long double: LONG_DOUBLE_BYTES, default: sizeof(ctype))
+#define PART(kind, offset, ctype) {OFFBEAT_##kind, offset, sizeof(ctype), SIGNIFICANT_BYTES(ctype)}
+
+#define OFFBEAT_NUMBER_TYPE(name, handle, ctype, kind, family)                                               \
+    {#name, 1, {PART(kind, 0, ctype)}, sizeof(ctype), OFFBEAT_##family##_TYPES},
+#define OFFBEAT_COMPLEX_TYPE(name, handle, ctype)                                                            \
+    {#name,                                                                                                  \
+     2,                                                                                                      \
+     {PART(REAL, 0, ctype), PART(REAL, sizeof(ctype), ctype)},                                               \
+     2 * sizeof(ctype),                                                                                      \
+     OFFBEAT_COMPLEX_TYPES},
+#define OFFBEAT_PAIR_TYPE(name, handle, ctype, kind)                                                         \
+    {#name,                                                                                                  \
+     2,                                                                                                      \
+     {PART(kind, 0, ctype), PART(SIGNED,                                                                     \
+                                 offsetof(                                                                   \
+                                     struct {                                                                \
+                                         ctype value;                                                        \
+                                         int index;                                                          \
+                                     },                                                                      \
+                                     index),                                                                 \
+                                 int)},                                                                      \
+     sizeof(struct {                                                                                         \
+         ctype value;                                                                                        \
+         int index;                                                                                          \
+     }),                                                                                                     \
+     OFFBEAT_PAIR_TYPES},
+
+static const offbeat_basic_type basic_types[] = {
+#include "basic_types.def"
+};
+
+const offbeat_basic_type *offbeat_basic_type_find(const char *name, size_t length) {
+    for (size_t i = 0; i < sizeof basic_types / sizeof *basic_types; i++)
+        if (strlen(basic_types[i].name) == length && strncmp(basic_types[i].name, name, length) == 0)
+            return &basic_types[i];
+    return NULL;
+}
+
+MPI_Datatype offbeat_basic_type_handle(const offbeat_basic_type *basic) {
+#define OFFBEAT_NUMBER_TYPE(name, handle, ctype, kind, family) handle,
+#define OFFBEAT_COMPLEX_TYPE(name, handle, ctype) handle,
+#define OFFBEAT_PAIR_TYPE(name, handle, ctype, kind) handle,
+    const MPI_Datatype handles[] = {
+#include "basic_types.def"
+    };
+    return handles[basic - basic_types];
+}
+
+static void store_real(size_t bytes, int64_t number, unsigned char *at) {
+    const float single = (float)number;
+    const double twice = (double)number;
+    const long double extended = (long double)number;
+    if (bytes == sizeof single)
+        memcpy(at, &single, sizeof single);
+    else if (bytes == sizeof twice)
+        memcpy(at, &twice, sizeof twice);
+    else
+        memcpy(at, &extended, LONG_DOUBLE_BYTES);
+}
+
+static int64_t load_real(size_t bytes, const unsigned char *at) {
+    float single;
+    double twice;
+    long double extended = 0;
+    if (bytes == sizeof single)
+        return memcpy(&single, at, sizeof single), (int64_t)single;
+    if (bytes == sizeof twice)
+        return memcpy(&twice, at, sizeof twice), (int64_t)twice;
+    return memcpy(&extended, at, LONG_DOUBLE_BYTES), (int64_t)extended;
+}
+
+static void store_integer(size_t bytes, int64_t number, unsigned char *at) {
+    const int8_t in_8_bits = (int8_t)number;
+    const int16_t in_16_bits = (int16_t)number;
+    const int32_t in_32_bits = (int32_t)number;
+    const void *stored = bytes == 1   ? (const void *)&in_8_bits
+                         : bytes == 2 ? (const void *)&in_16_bits
+                         : bytes == 4 ? (const void *)&in_32_bits
+                                      : (const void *)&number;
+    memcpy(at, stored, bytes);
+}
+
+static int64_t load_integer(size_t bytes, int is_signed, const unsigned char *at) {
+    int8_t in_8_bits;
+    int16_t in_16_bits;
+    int32_t in_32_bits;
+    int64_t number;
+    switch (bytes) {
+    case 1:
+        memcpy(&in_8_bits, at, bytes);
+        return is_signed ? in_8_bits : (uint8_t)in_8_bits;
+    case 2:
+        memcpy(&in_16_bits, at, bytes);
+        return is_signed ? in_16_bits : (uint16_t)in_16_bits;
+    case 4:
+        memcpy(&in_32_bits, at, bytes);
+        return is_signed ? in_32_bits : (uint32_t)in_32_bits;
+    default:
+        memcpy(&number, at, sizeof number);
+        return number;
+    }
+}
+
+void offbeat_part_store(const offbeat_part *part, int64_t number, unsigned char *element) {
+    unsigned char *at = element + part->offset;
+    if (part->kind == OFFBEAT_REAL)
+        store_real(part->bytes, number, at);
+    else
+        store_integer(part->bytes, part->kind == OFFBEAT_TRUTH ? number != 0 : number, at);
+}
+
+int64_t offbeat_part_load(const offbeat_part *part, const unsigned char *element) {
+    const unsigned char *at = element + part->offset;
+    return part->kind == OFFBEAT_REAL ? load_real(part->bytes, at)
+                                      : load_integer(part->bytes, part->kind == OFFBEAT_SIGNED, at);
+}
+
+int offbeat_part_equals(const offbeat_part *part, const unsigned char *a, const unsigned char *b) {
+    return memcmp(a + part->offset, b + part->offset, part->significant_bytes) == 0;
+}
