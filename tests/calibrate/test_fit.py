@@ -168,12 +168,11 @@ def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:
     base = machine.load("islands")
     written = calibrate(measured(machine.loads(SATURATED, "x.toml"), nodes=1), base)
     platform_file = written.platform.file
-    assert (platform_file.nodes, platform_file.fat_tree, platform_file.link) == (
-        528,
-        base.file.fat_tree,
-        base.file.link,
+    assert (platform_file.nodes, platform_file.fat_tree) == (528, base.file.fat_tree)
+    assert platform_file.link.bandwidth == base.file.link.bandwidth
+    assert message_s(platform_file, message_paths(platform_file)[1], [1, 2**20]) == pytest.approx(
+        message_s(base.file, message_paths(base.file)[1], [1, 2**20]), rel=1e-3
     )
-    assert platform_file.messages == base.file.messages
     assert platform_file.inside.bandwidth == pytest.approx(8e9, rel=0.01)
     assert "are those of islands" in " ".join(written.text.replace("\n#", "").split())
     assert all(abs(residual.error) < 0.05 for residual in written.residuals)

@@ -38,7 +38,7 @@ def test_show_gives_the_figures_of_the_papers_cluster() -> None:
 
 def test_show_lists_the_links_of_a_route() -> None:
     output = run("show", "islands", "--route", "0", "100").stdout
-    assert "From node 0 to node 100: 1.6 µs" in output
+    assert "From node 0 to node 100: 780 ns" in output
     assert output.count("\nlink ") == 5  # the heading, and four links
     assert isinstance(run("show", "islands", "--route", "0", "600").exception, BadInput)
 

@@ -112,8 +112,17 @@ FAULTS = [
     (
         SMALL + "[messages]\nfrom_sizes = [0]\nlatency_factors = [0] #!\nbandwidth_factors = [1]",
         "messages.latency_factors",
-        "it must be more than 0",
+        "it must be 1e-06 or more",
     ),
+    (
+        SMALL + "[messages]\nfrom_sizes = [0]\nlatency_factors = [1]\nbandwidth_factors = [1e-310] #!",
+        "messages.bandwidth_factors",
+        "it must be 1e-06 or more",
+    ),
+    (SMALL.replace('"1 GB/s"', "5e-324 #!"), "inside.bandwidth", "write 1 or more"),
+    (SMALL.replace('"1 GB/s"', "1e300 #!"), "inside.bandwidth", "it must be 1e+18 or less"),
+    (SMALL.replace('"500 ns"', "1e300 #!"), "inside.latency", "it must be 86400.0 or less"),
+    (SMALL.replace("nodes", "flop_rate = 1e-310 #!\nnodes", 1), "flop_rate", "write 1 or more"),
 ]
 
 

@@ -23,14 +23,16 @@ DRAGONFLY = {
     "dragonfly__nodes_per_router": 2,
     "dragonfly__global_cables": 1,
 }
+NO_OVERHEADS = {"messages__send_overhead": 0.0, "messages__receive_overhead": 0.0}
+"""SimGrid charges overheads for detached messages only."""
 MACHINES = {
     "paper": platform(),
-    "no factors": platform("hydra"),
+    "no factors": platform("hydra", **NO_OVERHEADS),
     "eager": platform(messages__eager_below=4096),
     "never detached": platform(messages__detached_below=0),
     "no way back": platform(reverse_share=0.0),
-    "fat tree": platform("griffon"),
-    "dragonfly": platform("groups", **DRAGONFLY),
+    "fat tree": platform("griffon", **NO_OVERHEADS),
+    "dragonfly": platform("groups", **DRAGONFLY, **NO_OVERHEADS),
 }
 
 

@@ -157,13 +157,15 @@ class Overheads(Struct, frozen=True, kw_only=True):
 def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFile:
     """The platform that fits best; values that were not measured are those of ``base``, if there is one."""
     pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
-    is_base_between = base is not None and measured.between is None
-    messages = base.messages if base and is_base_between else _messages(pairs, measured)
-    busy = Overheads(send_s=messages.send_overhead, receive_s=messages.receive_overhead)
     start = base or PlatformFile(
         nodes=len(measured.hosts), cores=measured.cores, inside=InsideSection(bandwidth=0.0, latency=0.0)
     )
     link, inside = start.link, start.inside
+    if base is not None and measured.between is None:
+        link, messages = _with_room(base, pairs)
+    else:
+        messages = _messages(pairs, measured)
+    busy = Overheads(send_s=messages.send_overhead, receive_s=messages.receive_overhead)
     if measured.between is not None:
         link, messages = _between(measured.between, busy, messages)
     if measured.inside is not None:
@@ -177,6 +179,26 @@ def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFil
         start, name="calibrated", source=source(measured), inside=inside, link=link, messages=messages
     )
     return with_memory(fitted, measured.memory) if measured.memory is not None else fitted
+
+
+def _with_room(base: PlatformFile, pairs: Sequence[Pair]) -> tuple[LinkSection, MessagesSection]:
+    """The link and the messages of ``base`` with overheads below the measured half round trips.
+
+    What the overheads lose is added to the latency of the link: small messages between nodes take as long.
+    """
+    messages = base.messages
+    busy_s = messages.send_overhead + messages.receive_overhead
+    room_s = LARGEST_OVERHEAD * min(min(point.time_s for point in pair.messages) for pair in pairs)
+    if busy_s <= room_s:
+        return base.link, messages
+    share = room_s / busy_s
+    shorter: MessagesSection = msgspec.structs.replace(
+        messages,
+        send_overhead=share * messages.send_overhead,
+        receive_overhead=share * messages.receive_overhead,
+    )
+    latency_s = base.link.latency + (busy_s - room_s) / 2
+    return msgspec.structs.replace(base.link, latency=latency_s), shorter
 
 
 def source(measured: Measurements) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import io
 import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +78,14 @@ def _stopping_on_signals() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+HANDLER_S = 5.0
+"""How long a signal may remain unhandled; handlers run between two operations of Python, which take less."""
+
+_is_stopping = threading.Event()
+
+
 def _stop(number: int, _: FrameType | None) -> None:
+    _is_stopping.set()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for later in (signal.SIGTERM, signal.SIGHUP):  # senders repeat these for a whole process group
         signal.signal(later, signal.SIG_IGN)
@@ -114,7 +123,11 @@ def _print_error(text: str) -> None:
 
 
 MINIMUM_BYTES = 10**6 * 1024
-"""With less address space the data frame libraries abort or hang instead of raising an error."""
+"""With less address space the data frame libraries abort or hang instead of raising an error. For small
+results, 'select' takes half of it."""
+
+_MALLOC_ARENA_MAX = -8
+"""M_ARENA_MAX of malloc.h: glibc reserves 64 MB of address space for each arena, one for each thread."""
 
 _ONE_THREAD = {
     "POLARS_MAX_THREADS": "1",
@@ -123,7 +136,7 @@ _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "ARROW_IO_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_ARENA_MAX": "2",  # for programs that this process starts
 }
 """Variables that reduce the memory reserved by libraries, for the stack and pool of each thread."""
 
@@ -140,6 +153,26 @@ def adapt_to_memory_limit() -> None:
         )
     for name, value in _ONE_THREAD.items():
         os.environ.setdefault(name, value)
+    c_library = ctypes.CDLL(None)
+    if hasattr(c_library, "mallopt"):  # only glibc has arenas
+        c_library.mallopt(_MALLOC_ARENA_MAX, 1)
+    _end_on_signals_in_native_code()
+
+
+def _end_on_signals_in_native_code() -> None:
+    """End the process if a signal remains unhandled: a library without memory may wait for ever in native
+    code, where Python runs no handler."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_end_if_unhandled, args=(reader,), daemon=True).start()
+
+
+def _end_if_unhandled(wakeup: int) -> None:
+    while number := os.read(wakeup, 1):
+        if number[0] in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) and not _is_stopping.wait(HANDLER_S):
+            os.write(2, b"offbeat: stopped: not enough memory; raise the limit (see ulimit -v)\n")
+            os._exit(128 + number[0])
 
 
 def repair_streams() -> None:

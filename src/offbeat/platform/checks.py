@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from offbeat.platform.schema import LEAST_RATE
 from offbeat.platform.topologies import TOPOLOGIES
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
 from offbeat.toml.text import Key
@@ -24,12 +25,25 @@ def check(tree: Tree, raw: Tree, faults: Faults) -> None:
     for section in ("inside", "messages"):
         if tree[section] is not INVALID:
             _check_factors(tree[section], section, faults)
+    _check_rates(tree, (), faults)
     _check_links(tree, faults)
     _check_memory(tree, raw, faults)
     _check_topology(tree, raw, faults)
     _check_approaches(tree["partitioned"], faults)
     if tree["ranks"] is not INVALID:
         _check_ranks(tree["ranks"], tree["nodes"], tree["cores"], faults)
+
+
+def _check_rates(tree: Any, key: Key, faults: Faults) -> None:
+    """Bandwidths, and rates of operations, are 0 or at least LEAST_RATE."""
+    if isinstance(tree, dict | list):
+        places = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for place, value in places:
+            _check_rates(value, (*key, place), faults)
+    elif isinstance(tree, float) and 0 < tree < LEAST_RATE:
+        name = str(next(place for place in reversed(key) if isinstance(place, str)))
+        if name.endswith(("bandwidth", "_rate")):
+            faults.add(key, f"{tree:g} per second is too small; write {LEAST_RATE:g} or more")
 
 
 def _check_links(tree: Tree, faults: Faults) -> None:

@@ -10,16 +10,27 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from offbeat.toml.quantities import Seconds, Section, Size, quantity
+from offbeat.toml.quantities import Section, Size, quantity
 
 INT32_MAX = 2**31 - 1
 
 Topology = Literal["single_switch", "fat_tree", "dragonfly"]
 
-Rate = Annotated[float, quantity("bytes_per_second")]
+LEAST_RATE = 1.0
+MOST_RATE = 1e18
+"""Bytes per second. Between these limits, times of all messages are finite and in the range of a double."""
+
+MOST_SECONDS = 86_400.0
+"""One day, the limit of skews and delays in studies."""
+
+LEAST_FACTOR = 1e-6
+MOST_FACTOR = 1e6
+
+Rate = Annotated[float, quantity("bytes_per_second", most=MOST_RATE)]
+Seconds = Annotated[float, quantity("seconds", most=MOST_SECONDS)]
 Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
-Factor = Annotated[float, Meta(gt=0)]
+Factor = Annotated[float, Meta(ge=LEAST_FACTOR, le=MOST_FACTOR)]
 
 
 class LinkSection(Section, frozen=True, kw_only=True):
@@ -77,6 +88,7 @@ class MemorySection(Section, frozen=True, kw_only=True):
         float,
         Meta(
             ge=0,
+            le=MOST_FACTOR,
             description="memory traffic for each byte of a message inside a node, in bytes; it is drawn from"
             " the domain of the receiver",
         ),
@@ -280,7 +292,11 @@ class PlatformFile(Section, frozen=True, kw_only=True):
     cores: Annotated[Positive, Meta(description="cores of a node")]
     flop_rate: Annotated[
         float,
-        Meta(ge=0, description="floating-point operations per second of a core, for programs; 0: unknown"),
+        Meta(
+            ge=0,
+            le=MOST_RATE,
+            description="floating-point operations per second of a core, for programs; 0: unknown",
+        ),
     ] = 0.0
     flop_noise: Annotated[
         float,

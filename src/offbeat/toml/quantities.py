@@ -72,9 +72,11 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all tables: immutable, keyword-only, unknown keys refused."""
 
 
-def quantity(unit: str, *, positive: bool = False) -> Meta:
+def quantity(unit: str, *, positive: bool = False, most: float | None = None) -> Meta:
     """A number that may be text with a unit; the loader and the JSON Schema evaluate ``unit``."""
     bound: dict[str, Any] = {"gt" if positive else "ge": 0}
+    if most is not None:
+        bound["le"] = most
     text, marks = UNITS[unit].described, {"x-unit": unit}
     return Meta(**bound, description=text, extra={"unit": unit}, extra_json_schema=marks)
 
