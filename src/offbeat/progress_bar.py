@@ -8,6 +8,9 @@ from __future__ import annotations
 import html
 import importlib
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,6 +20,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 SECONDS_BETWEEN_LINES = 10.0
 SECONDS_BETWEEN_DRAWINGS = 0.2
 """In a notebook, where each drawing is a message to the browser."""
+
+
+_LINES: ContextVar[Console | None] = ContextVar("lines of progress", default=None)
+
+
+@contextmanager
+def printing_to(console: Console) -> Iterator[None]:
+    """Print the lines of all progress to a console, such as that of a log file; bars are drawn as before."""
+    token = _LINES.set(console)
+    try:
+        yield
+    finally:
+        _LINES.reset(token)
 
 
 class _NotebookBar:
@@ -145,4 +161,5 @@ class ProgressBar:
 
     def print(self, text: str) -> None:
         """Print a line, with a bar or without."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console = _LINES.get() or self._console
+        console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -78,6 +78,31 @@ def test_cases_with_other_skews_are_not_compared(tmp_path: Path) -> None:
     assert "no measured case in common" in done.stderr
 
 
+def test_skews_that_follow_from_run_times_widen_the_interval(tmp_path: Path) -> None:
+    """As 'offbeat init' writes it: the skew is the mean run time, which differs between runs."""
+    before, after = study(tmp_path / "a", STEADY, skew_s=20e-6), study(tmp_path / "b", STEADY, skew_s=25e-6)
+    done = compare(before, after, "--fail-above", "5%")
+    assert done.returncode == 0, done.stderr
+    assert "0 of 6 cases differ significantly" in done.stdout
+    slower = {name: row | {"linear": (80.0, 79.0, 81.0)} for name, row in STEADY.items()}
+    failed = compare(before, study(tmp_path / "c", slower, skew_s=25e-6), "--fail-above", "5%")
+    assert failed.returncode == 1
+    assert "2 of 6 cases are significantly slower" in failed.stderr
+
+
+def test_a_comparison_of_few_cases_fails_and_says_what_was_left_out(tmp_path: Path) -> None:
+    before, after = study(tmp_path / "a", STEADY), study(tmp_path / "b", STEADY)
+    cases = after / "cases.jsonl"
+    lines = cases.read_text().splitlines(keepends=True)
+    cases.write_text("".join([lines[0].replace("0.0000", "0.0001"), *lines[1:]]))
+    done = compare(before, after, "--fail-above", "5%")
+    assert done.returncode == 1
+    assert "only 5 of the 6 cases before were compared, less than 90%" in done.stderr
+    assert f"{after}: " in done.stdout
+    assert compare(before, after, "--fail-above", "5%", "--compared-at-least", "80%").returncode == 0
+    assert compare(before, after).returncode == 0
+
+
 def trial(folder: Path, times_s: dict[str, list[float]]) -> Path:
     settings = Settings(
         command=["mpirun", "./app"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from pathlib import Path
 
 import debug_run
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from offbeat.engines import dry_run, progress
 from offbeat.engines import run as study_run
-from offbeat.engines.progress import Outcome, closing_message, unproved_message
+from offbeat.engines.progress import Outcome, closing_message, failure_message, unproved_message
 from offbeat.errors import BadInput
 
 START_S = time.time()
@@ -24,16 +25,35 @@ JOBS = {
 }
 
 
-def outcome(done, total, now, stopped=False):
-    return Outcome(done=done, total=total, measured_now=now, stopped=stopped)
+def outcome(done, total, now, stopped=False, **more):
+    return Outcome(done=done, total=total, measured_now=now, stopped=stopped, **more)
 
 
 def test_the_closing_message_counts_cases_and_names_the_next_command(tmp_path):
-    text = closing_message(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
+    ended = outcome(24, 24, 5, statuses={"measured": 23, "quarantined": 1})
+    text = closing_message(ended, {"measured": 4, "quarantined": 1}, tmp_path)
     assert text == (
-        f"24 of 24 cases done; new: 4 measured, 1 quarantined; results in {tmp_path}\n"
+        f"23 of 24 cases done; new: 4 measured, 1 quarantined; results in {tmp_path}\n"
         f"Next: offbeat select {tmp_path}"
     )
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (outcome(24, 24, 5, statuses={"measured": 21, "quarantined": 3}), "s.toml --output r --retry' tries"),
+        (outcome(24, 24, 9, statuses={"incomplete": 24}, has_times=False), "(24 incomplete)"),
+        (outcome(3, 24, 0, True, statuses={"measured": 3}, begun=False), "a longer time limit"),
+        (outcome(3, 24, 2, True, statuses={"measured": 3}), ""),
+        (outcome(24, 24, 2, statuses={"measured": 24}), ""),
+    ],
+)
+def test_what_was_asked_for_and_is_not_done_is_named_with_what_helps(ended, words):
+    message = failure_message(ended, Path("s.toml"), Path("r"))
+    assert words in message
+    assert bool(message) == bool(words)
+    if message:
+        assert "Next: " not in closing_message(ended, {}, Path("r")) or "retry" in words
 
 
 def test_a_run_with_nothing_to_do_says_so(tmp_path):

@@ -9,7 +9,7 @@ import polars as pl
 
 from offbeat.results.schema import CASES
 from offbeat.results.store import Store
-from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
 
@@ -105,5 +105,15 @@ def results(
     provenance = {"library": LIBRARY if library is None else library} | facts
     with Store.create(directory, study_toml=TEMPLATE, provenance=provenance) as store:
         store.add_algorithms(known)
+        store.add_verdicts(
+            Verdict(
+                collective=one["collective"],
+                algorithm=one["algorithm"],
+                p=one["p"],
+                bytes=one["bytes"],
+                status=one["proof"],
+            )
+            for one in cases
+        )
         store.append_rows(cases, b"")
     return directory

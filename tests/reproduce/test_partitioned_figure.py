@@ -11,9 +11,12 @@ from pathlib import Path
 import msgspec
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
+from offbeat.reproduce.claims import all_hold, most_hold
 from offbeat.reproduce.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
 from offbeat.reproduce.partitioned_figure import FIGURES, Setting, each_partition, interfaces, setting, study
 from offbeat.reproduce.partitioned_lines import Measured, Time, figure_of, measured
@@ -33,7 +36,7 @@ def times_of(one: Setting, time_s) -> Measured:
         for size in one.sizes:
             middle_s = time_s(name, size)
             if middle_s is not None:
-                times.setdefault(name, {})[size] = Time(middle_s, 0.9 * middle_s, 1.1 * middle_s)
+                times.setdefault(name, {})[size] = Time(middle_s, 0.99 * middle_s, 1.01 * middle_s)
     return Measured(setting=one, library="Open MPI 5", times=times)
 
 
@@ -131,6 +134,33 @@ def test_a_claim_that_does_not_hold_says_what_may_be_the_reason(number):
     assert any(line.endswith(reason) for line in failed for reason in reasons)
 
 
+@pytest.mark.parametrize(
+    ("low", "middle", "high", "at_least", "at_most", "holds"),
+    [
+        (0.015, 1.23, 101.0, 0.8, 1.25, None),
+        (1.1, 1.2, 1.24, 0.8, 1.25, True),
+        (1.3, 1.4, 1.5, 0.8, 1.25, False),
+        (0.5, 0.6, 0.7, 0.8, 1.25, False),
+        (1.1, 1.2, 1.3, 0.8, 1.25, None),
+        (math.nan, 1.2, math.nan, 0.8, 1.25, None),
+    ],
+)
+def test_a_claim_cannot_be_told_if_the_interval_contains_its_limit(
+    low, middle, high, at_least, at_most, holds
+):
+    assert Time(middle, low, high).is_within(at_least, at_most) is holds
+
+
+@given(st.lists(st.sampled_from([True, False, None]), min_size=1, max_size=12))
+def test_a_verdict_on_many_sizes_is_given_only_if_no_undecided_size_could_change_it(parts):
+    decided = [[part if part is not None else told for part in parts] for told in (True, False)]
+    for verdict_of in (all_hold, most_hold):
+        outcomes = {verdict_of(one) for one in decided}
+        assert None not in outcomes
+        expected = outcomes.pop() if len(outcomes) == 1 else None
+        assert verdict_of(parts) is expected
+
+
 def test_claims_about_approaches_that_were_not_measured_are_left_out():
     one = setting(4, cores=64)
     results = times_of(one, lambda name, size: None if name == "library" else 1e-6)
@@ -189,7 +219,10 @@ def test_a_figure_is_measured_drawn_and_resumed(
     assert {"single", "many", *FIGURES[number].approaches[:1]} <= set(shown.times)
     claims = [line for line in done.stdout.splitlines() if line.startswith("- ")]
     assert claims
-    assert all(re.search(r": (holds|does not hold)\.", line) for line in claims)
+    assert all(
+        re.search(r": (holds|does not hold|cannot be told, because the interval contains the limit)\.", line)
+        for line in claims
+    )
 
     again = reproduce(*words, folder=tmp_path)
     assert again.stdout == done.stdout

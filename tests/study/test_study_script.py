@@ -78,7 +78,7 @@ def test_a_job_script_runs_the_study_where_it_is_and_says_when_to_stop(tmp_path,
     path = {"PATH": f"{spy.parent}:/usr/bin:/bin"}
     output = subprocess.run(["bash"], input=text, text=True, capture_output=True, check=True, env=path).stdout
     known = "known" if scheduler == "pbs" else ""  # Slurm reports the remaining time
-    assert output == f"{folder}|run st udy.toml --stop-before-limit 5|{known}\n"
+    assert output == f"{folder}|run st udy.toml --stop-before-limit 5 --stopped-status 0|{known}\n"
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

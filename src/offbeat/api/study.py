@@ -154,7 +154,7 @@ class Study:
         :meth:`offbeat.Results.open`.
         """
         from offbeat.api.results import Results
-        from offbeat.engines.progress import RunProgress, unproved_message
+        from offbeat.engines.progress import RunProgress, failure_message
         from offbeat.engines.study_run import before_job_ends, run_study
 
         place = self.directory if directory is None else Path(directory)
@@ -166,8 +166,8 @@ class Study:
             retry=retry,
             out_of_time=before_job_ends(stop_before_limit_min),
         )
-        if outcome.unproved:
-            raise RunFailed(unproved_message(outcome, place))
+        if outcome.unproved or not (outcome.has_times or outcome.stopped):
+            raise RunFailed(failure_message(outcome, self._loaded.path, place))
         if outcome.stopped:
             raise RunFailed(
                 f"stopped before the job's time limit with {outcome.done} of {outcome.total} cases done; the"

@@ -40,6 +40,14 @@ def command(
             metavar="SHARE",
         ),
     ] = "",
+    compared_at_least: Annotated[
+        str,
+        typer.Option(
+            help="With --fail-above: end with status 1 as well if a smaller share of the cases of the study"
+            " before was compared.",
+            metavar="SHARE",
+        ),
+    ] = "90%",
     rows: Annotated[int, typer.Option(min=0, help="Limit on the rows of the table; 0: all.")] = 20,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -56,6 +64,7 @@ def command(
     from offbeat.trial.trial import TRIAL
 
     limit = parse_share(fail_above, "--fail-above") if fail_above else None
+    least = parse_share(compared_at_least, "--compared-at-least")
     are_trials = [(folder / TRIAL).is_file() for folder in (before, after)]
     if are_trials[0] != are_trials[1]:
         raise BadInput(f"{before} and {after}: one is a trial and the other is not; give two of a kind")
@@ -63,13 +72,14 @@ def command(
     if are_trials[0]:
         found = compare_trials(before, after)
         named = [(one.choice, one.difference) for one in found.choices]
-        table, sentences = _trial_table(found), []
+        table, sentences, planned = _trial_table(found), [], len(found.choices)
     else:
         found = compare_studies(read_study(before), read_study(after), rule)
         named = [
             (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference) for one in found.cases
         ]
         table, sentences = _study_table(found, rows), _choice_sentences(found, rule)
+        planned = found.planned
     unit = "choices" if are_trials[0] else "cases"
     if prints_text(json):
         console = stdout()
@@ -89,6 +99,11 @@ def command(
         raise RunFailed(
             f"{len(slower)} of {len(named)} {unit} are significantly slower by more than"
             f" {fail_above}, most of all {name}: {worst.ratio - 1:+.1%}"
+        )
+    if limit is not None and len(named) < least * planned:
+        raise RunFailed(
+            f"only {len(named)} of the {planned} {unit} before were compared, less than {compared_at_least}"
+            " (--compared-at-least); the notes say what was left out"
         )
 
 

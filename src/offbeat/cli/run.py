@@ -67,6 +67,15 @@ def command(
         float,
         typer.Option(help="Minutes before the batch job's time limit at which no further case is begun."),
     ] = 5.0,
+    stopped_status: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=125,
+            help="Exit status of a run that ends before the job's limit and that the same command resumes;"
+            " job scripts use 0, so that the next job of a chain (afterok) begins.",
+        ),
+    ] = 1,
     json: Json = "",
     all_notes: AllNotes = False,
 ) -> None:
@@ -78,7 +87,7 @@ def command(
     """
     from rich.console import Console
 
-    from offbeat.engines.progress import RunProgress, closing_message, summary, unproved_message
+    from offbeat.engines.progress import RunProgress, closing_message, failure_message, summary
     from offbeat.engines.resume import default_directory
     from offbeat.engines.study_run import RunOptions, before_job_ends, print_dry_run, run_study
     from offbeat.results.read import read_study
@@ -102,7 +111,7 @@ def command(
     if prints_text(json):
         print(closing_message(outcome, progress.counts, directory))
     write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
-    if outcome.unproved:
-        raise RunFailed(unproved_message(outcome, directory))
+    if why := failure_message(outcome, study, directory):
+        raise RunFailed(why)
     if outcome.stopped:
-        raise typer.Exit(1)
+        raise typer.Exit(stopped_status)

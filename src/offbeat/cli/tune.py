@@ -79,6 +79,7 @@ def command(
 
     If interrupted, the same command resumes and repeats nothing that is done.
     """
+    from offbeat.program_tuning.directory import LOG
     from offbeat.program_tuning.tune_program import (
         REPORT,
         StagePrinter,
@@ -123,7 +124,9 @@ def command(
     outcome = tune_program(requested, output, StagePrinter(console if prints_text(json) else None))
     if prints_text(json):
         _report(console, outcome)
-        console.print(f"The report: {output / REPORT}", markup=False)
+        console.print(
+            f"The report: {output / REPORT}; everything that was done: {output / LOG}", markup=False
+        )
     write_json(json, lambda: encoded(_document(requested.settings, outcome)))
 
 
@@ -176,11 +179,8 @@ def _report(console: Console, outcome: Outcome) -> None:
     from offbeat.trial.wording import time_table
 
     if outcome.times_s:
-        console.print()
         console.print(time_table(outcome.times_s, {}).fitted(console.width))
-    console.print()
-    for sentence in (outcome.conclusion.sentence, *outcome.cautions):
-        console.print(sentence, markup=False)
+    console.print(" ".join([outcome.conclusion.sentence, *outcome.cautions]), markup=False)
     if outcome.usage:
         console.print("Use it like this, with one of", markup=False)
         for line in outcome.usage:

@@ -15,8 +15,9 @@ from offbeat.select.choose import choose
 from offbeat.select.table import CONFIGURATION_COLUMNS, Configuration
 from offbeat.units import counted
 
-SIMILAR_SKEW = 1.1
-"""Cases whose skews differ by a larger factor are not compared: their delays differ for that reason."""
+LARGEST_SKEW_CHANGE = 0.5
+"""Cases whose skews differ by more than this share of the delay are not compared: their delays may differ for
+that reason. A smaller difference widens the interval."""
 
 
 class CaseChange(Struct, frozen=True, kw_only=True):
@@ -37,9 +38,13 @@ class ChoiceChange(Struct, frozen=True, kw_only=True):
 
 
 class StudyComparison(Struct, frozen=True, kw_only=True):
-    """All compared cases, in the order of the study before, and the choices that differ."""
+    """All compared cases, in the order of the study before, and the choices that differ.
+
+    ``planned`` is the number of cases of the study before, measured or not.
+    """
 
     cases: list[CaseChange]
+    planned: int
     choices: list[ChoiceChange]
     configurations: int
     notes: list[str]
@@ -57,7 +62,11 @@ def compare_studies(before: Results, after: Results, rule: str) -> StudyComparis
         )
     widening = max(_widening(before), _widening(after))
     pairs = [
-        (_measured(old[case], before, widening), _measured(new[case], after, widening)) for case in same_skew
+        (
+            _measured(old[case], before, widening),
+            _with_other_skew(_measured(new[case], after, widening), _skew_change_s(old[case], new[case])),
+        )
+        for case in same_skew
     ]
     cases = [
         CaseChange(
@@ -71,9 +80,14 @@ def compare_studies(before: Results, after: Results, rule: str) -> StudyComparis
     choices, configurations = _choices(before, after, rule)
     return StudyComparison(
         cases=cases,
+        planned=before.plan.total if before.plan is not None else before.cases.height,
         choices=choices,
         configurations=configurations,
-        notes=_notes(len(old), len(new), len(common), len(common) - len(same_skew), widening),
+        notes=[
+            *_notes(len(old), len(new), len(common), len(common) - len(same_skew), widening),
+            *_own_notes(before),
+            *_own_notes(after),
+        ],
     )
 
 
@@ -86,9 +100,35 @@ def _measured_rows(results: Results) -> dict[str, dict[str, Any]]:
     }
 
 
+def _skew_change_s(before: dict[str, Any], after: dict[str, Any]) -> float:
+    return abs((after["skew_s"] or 0.0) - (before["skew_s"] or 0.0))
+
+
 def _has_same_skew(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    low, high = sorted((before["skew_s"] or 0.0, after["skew_s"] or 0.0))
-    return bool(high <= SIMILAR_SKEW * low)
+    shortest_s = min(before["last_delay_s"], after["last_delay_s"])
+    return _skew_change_s(before, after) <= LARGEST_SKEW_CHANGE * float(shortest_s)
+
+
+def _with_other_skew(measured: Measured, change_s: float) -> Measured:
+    """The time with the error that another skew adds: if the last process arrives later by some time, the
+    last one leaves later by at most this time, so that the delay changes by at most as much. It is taken as
+    the half-width of a 95% interval."""
+    added = change_s / measured.time_s / 1.96
+    return structs.replace(measured, error=math.hypot(measured.error, added)) if added else measured
+
+
+def _own_notes(results: Results) -> list[str]:
+    """The notes on damaged and missing records of a study, and how many of its cases were not measured."""
+    failed = results.cases.filter(results.cases["status"] != "measured").height
+    planned = results.plan.total if results.plan is not None else results.cases.height
+    missing = planned - results.cases.height
+    notes = [f"{results.directory}: {note}" for note in results.notes]
+    if failed or missing > 0:
+        notes.append(
+            f"{results.directory}: of {counted(planned, 'case')}, {max(missing, 0)} are missing and {failed}"
+            " were not measured as required"
+        )
+    return notes
 
 
 def _widening(results: Results) -> float:
@@ -145,7 +185,8 @@ def _notes(old: int, new: int, common: int, other_skew: int, widening: float) ->
     if other_skew:
         notes.append(
             f"{counted(other_skew, 'case')} measured with other skews, which follow from the run times of the"
-            " study, not compared; the policies 'fixed' and 'own' of [skew] avoid that"
+            " study, not compared: the skews differ by more than half of the delay; the policy 'fixed' of"
+            " [skew] avoids that"
         )
     if widening > 1:
         notes.append(

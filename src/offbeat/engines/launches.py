@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +18,7 @@ from offbeat.engines.repeat import sample_bytes
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
 from offbeat.mpi.allocation import Allocation
-from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.mpi.driver import Driver, DriverLost, Refused, is_lost
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Variable
 from offbeat.mpi.protocol import Force, Hello, ListVariables
@@ -39,6 +40,9 @@ SHARED = (
 )
 
 
+T = TypeVar("T")
+
+
 class LaunchSpec(Struct, frozen=True, kw_only=True):
     """What distinguishes a launch: processes, their placement, and the variables that force algorithms.
 
@@ -52,6 +56,17 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     environment: tuple[tuple[str, str], ...] = ()
     steerable: bool = True
     threads: int = 1
+
+
+def repeat_if_lost(action: Callable[[], T]) -> T:
+    """The result of an action, which is repeated once if its launch is lost: a node or a user may have killed
+    it. Raises :class:`DriverLost` if the launch hangs, or is lost again."""
+    try:
+        return action()
+    except DriverLost as lost:
+        if not is_lost(str(lost)):
+            raise
+        return action()
 
 
 class Launches:
@@ -149,9 +164,13 @@ class Launches:
 
     def failure(self, spec: LaunchSpec, timeout_s: float) -> str:
         """Why a launch fails even without a collective call; empty if it works."""
-        try:
+
+        def greet() -> None:
             with self.running(spec) as driver:
                 driver.ask(Hello(), timeout_s=timeout_s)
+
+        try:
+            repeat_if_lost(greet)
         except (DriverLost, Refused) as error:
             return str(error)
         return ""
@@ -222,5 +241,9 @@ class Launches:
     def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> list[Variable]:
         """The library's control variables, listed by a launch of one process."""
         spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items())))
-        with self.running(spec) as driver:
-            return driver.ask(ListVariables(regex=regex), timeout_s=timeout_s).variables
+
+        def list_variables() -> list[Variable]:
+            with self.running(spec) as driver:
+                return driver.ask(ListVariables(regex=regex), timeout_s=timeout_s).variables
+
+        return repeat_if_lost(list_variables)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TypedDict, cast
@@ -14,7 +16,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from offbeat.engines.base import ProofResult
-from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.engines.legal_checks import with_legal_calls
 from offbeat.engines.own_decision import other_decision, refuse_chosen
 from offbeat.engines.prove import call_arguments, fingerprint, observe
@@ -23,7 +25,7 @@ from offbeat.engines.verdicts import Observation, indistinguishable, judge, rena
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
 from offbeat.mpi.allocation import current
-from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.driver import DriverLost, Refused, is_lost
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.library import Steering, Variable
@@ -184,10 +186,11 @@ class MpiEngine:
         limits = self._limits(algorithm, spec, delays_s, for_block)
         command = self._command(algorithm, case, delays_s, limits)
         unrecorded_s = limits["unrecorded"] * self._skew_s(delays_s)
+        losses = 0
         timeout_s = self._hang_after_s + for_block.time_cap + unrecorded_s
 
         def batch(repetitions: int, attempts: int) -> str:
-            nonlocal command
+            nonlocal command, losses
             command = msgspec.structs.replace(command, repetitions=repetitions, attempts=attempts)
             try:
                 driver = self.launches.get(spec)
@@ -196,6 +199,9 @@ class MpiEngine:
             except DriverLost as lost:
                 self.launches.drop()
                 self._require_launches(case)
+                losses += 1
+                if losses == 1 and is_lost(str(lost)):
+                    return batch(repetitions, attempts)
                 return str(lost)
             except Refused as refusal:
                 self.launches.check_reason(str(refusal))
@@ -354,13 +360,15 @@ class MpiEngine:
             if case.p <= 2 or name not in alike or not functions(one.evidence):
                 continue
             report(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
-            try:
-                with self.launches.running(self._spec(one.algorithm, case)) as driver:
-                    self.launches.force(driver, self._force_arguments(one.algorithm), self._hang_after_s)
-                    delayed_exits = fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
-            except (DriverLost, Refused):
-                continue
-            one.evidence = with_fingerprint(one.evidence, delayed_exits)
+            with contextlib.suppress(DriverLost, Refused):
+                delayed_exits = repeat_if_lost(partial(self._fingerprint, one.algorithm, case))
+                one.evidence = with_fingerprint(one.evidence, delayed_exits)
+
+    def _fingerprint(self, algorithm: Algorithm, case: Case) -> str:
+        """The delayed-exit fingerprint of an algorithm."""
+        with self.launches.running(self._spec(algorithm, case)) as driver:
+            self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
+            return fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
 
     def _observe(self, algorithm: Algorithm, case: Case, report: Callable[[str], None]) -> Observation:
         """Observe; if neither functions nor messages were observed, once more in a new launch.

@@ -20,7 +20,7 @@ from offbeat.engines.mpi import (
     wrong_bytes,
 )
 from offbeat.errors import RunFailed
-from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.driver import DriverLost, Refused, is_lost
 from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
 from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, Algorithm, Verdict, split_name
 from offbeat.study.case import PARTITIONED_SEND, Case
@@ -117,8 +117,8 @@ class PartitionedEngine(MpiEngine):
                 algorithms=list({one.name: one for one in algorithms}.values()), verdicts=verdicts
             )
 
-    def _try(self, algorithm: Algorithm, case: Case) -> tuple[str, str]:
-        """The status of an approach and the reason."""
+    def _try(self, algorithm: Algorithm, case: Case, *, is_repeated: bool = False) -> tuple[str, str]:
+        """The status of an approach and the reason; a lost launch is repeated once."""
         command = MeasurePartitioned(
             approach=split_name(algorithm.name)[0],
             bytes=case.bytes,
@@ -135,6 +135,8 @@ class PartitionedEngine(MpiEngine):
             answer = self.launches.get(self._spec(algorithm, case)).ask(command, timeout_s=self._hang_after_s)
         except DriverLost as lost:
             self.launches.drop()
+            if is_lost(str(lost)) and not is_repeated:
+                return self._try(algorithm, case, is_repeated=True)
             failures.append(str(lost))
             self._require_launches(case)
             return "quarantined", str(lost)

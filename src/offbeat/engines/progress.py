@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from offbeat.campaign.progress import CampaignProgress
 from offbeat.campaign.steps import CampaignListener
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.case import Case
+from offbeat.units import counted
 
 
 class ProgressListener(CampaignListener, Protocol):
@@ -62,14 +64,19 @@ class RunProgress(CampaignProgress):
 class Outcome(Struct, kw_only=True):
     """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran out.
 
-    ``unproved`` names collectives without any requested algorithm that could be proved to run; ``proofs`` has
-    one line per collective with the verdicts on its algorithms.
+    ``statuses`` are the numbers of cases of the whole study by status. ``has_times`` says whether any case
+    has a valid repetition, ``begun`` whether this run wrote any block. ``unproved`` names collectives without
+    any requested algorithm that could be proved to run; ``proofs`` has one line per collective with the
+    verdicts on its algorithms.
     """
 
     done: int
     total: int
     measured_now: int
     stopped: bool
+    statuses: dict[str, int] = {}
+    has_times: bool = True
+    begun: bool = True
     unproved: list[str] = []
     proofs: list[str] = []
 
@@ -83,6 +90,7 @@ def summary(
         "done": outcome.done,
         "total": outcome.total,
         "measured_now": outcome.measured_now,
+        "quarantined": outcome.statuses.get("quarantined", 0),
         "stopped_by_time_limit": outcome.stopped,
         "cases_now": counts,
         "warnings": warnings,
@@ -93,18 +101,50 @@ def closing_message(outcome: Outcome, counts: dict[str, int], directory: Path) -
     """The message at the end of a run, with the next command."""
     new = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
     remaining = outcome.total - outcome.done
+    lost = outcome.statuses.get("quarantined", 0)
     lines = [
-        f"{outcome.done} of {outcome.total} cases done"
+        f"{outcome.done - lost} of {outcome.total} cases done"
         + (f"; new: {new}" if new else "; nothing to measure")
+        + (f"; {lost} quarantined" if lost and "quarantined" not in counts else "")
         + (f"; {remaining} remaining" if remaining else "")
         + f"; results in {directory}",
         *outcome.proofs,
     ]
-    if outcome.stopped:
+    if outcome.stopped and outcome.begun:
         lines.append("Stopped before the job's time limit; the same command resumes the study.")
-    else:
+    elif not outcome.stopped and outcome.has_times:
         lines.append(f"Next: offbeat select {shlex.quote(str(directory))}")
     return "\n".join(lines)
+
+
+def failure_message(outcome: Outcome, study: Path, directory: Path) -> str:
+    """What was asked for and is not done, with what helps; empty if all is done or the same command
+    resumes."""
+    place = shlex.quote(str(directory))
+    if outcome.unproved:
+        return unproved_message(outcome, directory)
+    if outcome.stopped and not outcome.begun:
+        return (
+            "the batch job ends too soon to measure anything: submit it with a longer time limit, or give a"
+            " smaller --stop-before-limit"
+        )
+    if not outcome.stopped and not outcome.has_times:
+        return (
+            f"no case could be measured ({_in_words(outcome.statuses)}); 'offbeat status {place}' shows why."
+            " Starts that are not on time need idle cores: start fewer processes than there are cores, use a"
+            " node of its own, or raise tolerance in [start]; then measure into another directory (--output)"
+        )
+    if lost := outcome.statuses.get("quarantined", 0):
+        return (
+            f"{counted(lost, 'case')} of {outcome.total} could not be measured, because launches were lost or"
+            f" hung; 'offbeat status {place}' names them, and 'offbeat run {shlex.quote(str(study))} --output"
+            f" {place} --retry' tries them again"
+        )
+    return ""
+
+
+def _in_words(statuses: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {status}" for status, number in sorted(statuses.items()))
 
 
 def unproved_message(outcome: Outcome, directory: Path) -> str:

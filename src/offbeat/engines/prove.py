@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.verdicts import Observation
-from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.mpi.driver import Driver, DriverLost, Refused, is_lost
 from offbeat.mpi.protocol import CallArguments, Check, Fingerprint, Observe
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
@@ -34,8 +34,23 @@ def observe(
 ) -> Observation:
     """Force an algorithm in a launch, call its collective, and record what happens.
 
-    Errors, crashes and hangs of the library are part of the observation and raise nothing.
+    A launch that is lost is repeated once. Errors, crashes and hangs of the library are part of the
+    observation and raise nothing.
     """
+    observation = _observe_once(launches, spec, force_arguments, algorithm, case, timeout_s)
+    if is_lost(observation.failure):
+        return _observe_once(launches, spec, force_arguments, algorithm, case, timeout_s)
+    return observation
+
+
+def _observe_once(
+    launches: Launches,
+    spec: LaunchSpec,
+    force_arguments: list[str],
+    algorithm: Algorithm,
+    case: Case,
+    timeout_s: float,
+) -> Observation:
     observation = Observation(algorithm=algorithm)
     try:
         driver = launches.get(spec)

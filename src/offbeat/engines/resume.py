@@ -12,6 +12,7 @@ import msgspec
 
 from offbeat.engines.base import Engine
 from offbeat.engines.growth import AUTO, REPETITIONS, changes, check_growth, judge_again
+from offbeat.engines.repeat import BLOCKS_MULTIPLE
 from offbeat.errors import BadInput
 from offbeat.reading import read_file
 from offbeat.results import layout
@@ -57,6 +58,29 @@ def open_store(loaded: LoadedStudy, directory: Path, say: Callable[[str], None] 
     store.close()
     _clear(directory)  # it holds no measured case
     return _create(loaded, directory)
+
+
+FEWEST_BLOCKS = 2
+"""Fewer blocks of a case do not show how much its delay varies."""
+
+
+def settle(loaded: LoadedStudy, directory: Path) -> int:
+    """Finish an interrupted study with the blocks that all of its cases have, and wider intervals.
+
+    Returns this number of blocks; 0, and nothing is changed, if a case has fewer than FEWEST_BLOCKS. Running
+    the study again measures the other blocks.
+    """
+    with Store.open(directory) as store:
+        total, blocks = store.plan_total, store.blocks_by_case
+        recorded = len(store.statuses)
+    fewest = min(blocks, default=0)
+    if recorded < total or fewest < FEWEST_BLOCKS:
+        return 0
+    # a case with BLOCKS_MULTIPLE times the planned blocks is finished, however wide its interval is
+    rule = msgspec.structs.replace(loaded.study.repetitions, blocks=fewest // BLOCKS_MULTIPLE)
+    study = msgspec.structs.replace(loaded.study, repetitions=rule)
+    open_store(msgspec.structs.replace(loaded, study=study), directory).close()
+    return fewest
 
 
 def _grow(loaded: LoadedStudy, store: Store, changed: Sequence[str], say: Callable[[str], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import count
 
@@ -16,6 +17,7 @@ from offbeat.engines.resume import check_library, seed_of
 from offbeat.engines.session import Session, algorithm_of
 from offbeat.errors import RunFailed
 from offbeat.mpi.allocation import current
+from offbeat.results.read import read_cases
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, MEASURED, Algorithm, Verdict, proof_lines
 from offbeat.study.case import Case, operation_label
@@ -48,6 +50,7 @@ def run(
     if not planned:
         raise RunFailed("no algorithm could be measured; 'offbeat status' shows the verdict on each")
     done = len(store.done.intersection(case.id for case in planned))
+    blocks = sum(map(store.block_count, planned))
     session = Session(loaded, store, engine)
     if isinstance(engine, BatchEngine):
         listener.begin(done, len(planned))
@@ -55,11 +58,15 @@ def run(
     else:
         _measure_in_rounds(planned, Rounds(loaded, store, engine), session, listener, out_of_time)
     now = len(store.done.intersection(case.id for case in planned))
+    planned_ids = {case.id for case in planned}
     return Outcome(
         done=now,
         total=len(planned),
         measured_now=now - done,
         stopped=now < len(planned),
+        statuses=Counter(status for case, status in store.statuses.items() if case in planned_ids),
+        has_times=bool(read_cases(store.directory)["last_delay_s"].is_finite().any()),
+        begun=sum(map(store.block_count, planned)) > blocks,
         unproved=unproved_collectives(loaded, store, engine),
         proofs=proof_lines(store.verdicts),
     )
@@ -219,13 +226,17 @@ def _severity(verdict: Verdict) -> int:
 
 
 def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
-    """Every case of the study: the algorithms that may be measured, under every pattern."""
+    """Every case of the study: the algorithms that may be measured, under every pattern.
+
+    Cases of algorithms that were lost while they were proved are among them: they are asked for, and recorded
+    as quarantined, so that they do not disappear from the study.
+    """
     planned: list[Case] = []
     for group in placed_groups(loaded, engine):
         names = [
             one.name
             for one in requested_algorithms(group, engine)
-            if _may_be_measured(store, group, one.name)
+            if _is_planned(store, group, one.name, engine)
         ]
         planned += cases(group, names, loaded.study)
     return planned
@@ -250,9 +261,10 @@ def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
     return list({one.name: one for one in algorithms if one is not None and one.fits(*own)}.values())
 
 
-def _may_be_measured(store: Store, group: Group, name: str) -> bool:
+def _is_planned(store: Store, group: Group, name: str, engine: Engine) -> bool:
     verdict = store.verdict(group.collective, name, group.p, group.bytes)
-    return verdict is not None and verdict.status in MEASURED
+    was_lost = verdict is not None and verdict.status == "quarantined" and not isinstance(engine, BatchEngine)
+    return verdict is not None and (was_lost or verdict.status in MEASURED)
 
 
 def schedule(

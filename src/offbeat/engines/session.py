@@ -59,9 +59,13 @@ class Session:
     def measure(self, case: Case, engine: MeasuringEngine) -> str:
         """Measure the next block of a case and write it to disk; returns the case's status."""
         delays = np.zeros(case.p)
+        verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)
         try:
-            delays = self.delays_s(case)
-            samples = self._samples(case, delays, engine)
+            if verdict is not None and verdict.status == "quarantined":
+                samples = no_samples(case.processes, NOT_TRIED + verdict.reason.removeprefix(NOT_TRIED))
+            else:
+                delays = self.delays_s(case)
+                samples = self._samples(case, delays, engine)
         except UnknownSkew as unknown:
             samples = no_samples(case.processes, f"{NO_SKEW}{unknown}")
         samples.block = len(self._store.blocks_of(case).blocks)

@@ -40,6 +40,12 @@ class DriverLost(Exception):
     """The launch crashed or hung during a command; the text says how, as the reason for a quarantine."""
 
 
+def is_lost(failure: str) -> bool:
+    """Whether a failure is that of a launch that ended, for example by a signal from outside, and did not
+    hang: such a launch is repeated once."""
+    return bool(failure) and not failure.startswith(HUNG)
+
+
 class Refused(Exception):
     """The driver answered that it cannot carry out a command; the text is its reason."""
 

@@ -112,6 +112,16 @@ def unmeasured_note(left: Sequence[SelectedCalls], total: int) -> str:
     )
 
 
+def uncertainty_note(blocks: int) -> str:
+    """What a verdict rests on if the budget did not suffice for all blocks; empty for 0."""
+    if not blocks:
+        return ""
+    return (
+        f"The budget sufficed for {blocks} blocks of each measurement, so that their intervals are wider and"
+        " small gains are not seen: the same command measures more blocks."
+    )
+
+
 def disturbance_note(times_s: Mapping[str, Sequence[float]]) -> str:
     """A warning if runs with the same algorithms differ so much that only a large gain can be shown."""
     slowest = max(times_s.values(), key=lambda each: max(each) / min(each), default=[1.0])
@@ -124,15 +134,20 @@ def disturbance_note(times_s: Mapping[str, Sequence[float]]) -> str:
     )
 
 
-def selected_lines(selected: Selected) -> list[str]:
-    """What is measured, and what cannot be changed."""
-    lines = [
+def selected_sentence(selected: Selected) -> str:
+    """What can be changed and what cannot, and how much of it is measured."""
+    changeable = (
         f"another algorithm can change {selected.tunable_share:.1%} of the run time (after the last arrival"
-        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed",
-        *(f"{one.name}: {one.share:.1%}" for one in selected.calls),
-    ]
-    covered = [f"these are {selected.covered:.0%} of it"] if selected.calls else []
-    return [*lines, *covered, *selected.notes]
+        f" in blocking collectives); waiting for late ranks, {selected.waiting_share:.1%}, cannot be changed"
+    )
+    if not selected.calls:
+        return changeable
+    return f"{changeable}; {counted(len(selected.calls), 'kind')} of calls cover {selected.covered:.0%} of it"
+
+
+def selected_lines(selected: Selected) -> list[str]:
+    """The calls that are measured with their shares, and those that are left out."""
+    return [*(f"{one.name}: {one.share:.1%}" for one in selected.calls), *selected.notes]
 
 
 def why_no_calls(selected: Selected) -> str:
@@ -159,7 +174,7 @@ def why_no_choice(
     if not gains:
         return "no algorithm of these calls could be measured; 'offbeat status' of the results says why."
     if is_disobeyed:
-        return "the library does not obey the files of any choice, as said above."
+        return "the library does not obey the files of any choice; log.txt says which rules."
     better = [one for one in gains if one.is_used]
     if better and expected_share(gains) < LEAST_GAIN:
         return (

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from rich.console import Console
+
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand
 from offbeat.program_tuning.directory import Stage, TuneDirectory
@@ -22,6 +24,12 @@ class Listener(Protocol):
 
     def say(self, sentence: str) -> None:
         """Something was found."""
+
+    def note(self, sentence: str) -> None:
+        """A detail was found, for the log."""
+
+    def keep_log(self, log: Console) -> None:
+        """Everything is printed to ``log`` as well."""
 
 
 class Tuning:

@@ -4,7 +4,7 @@
 - ``stages.jsonl``: one line for each finished stage;
 - ``trace/``: the traced run, and ``trace-output.txt`` what the program printed;
 - ``study/``: the study of its calls, with its pattern files; ``results/``: what was measured;
-- ``report.html``: the report;
+- ``report.html``: the report; ``log.txt``: everything that was done and found;
 - ``tuning/``: the tuning files of each choice; ``trial/``: the runs, in a folder for each set of choices;
   ``compare/``: those with each algorithm of the heaviest calls, in a folder for each set of choices.
 """
@@ -16,6 +16,7 @@ from msgspec import Struct
 from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 
 SETTINGS, RECORDS = "tune.json", "stages.jsonl"
+LOG = "log.txt"
 TRACE, TRACE_OUTPUT, STUDY, RESULTS, TUNING, TRIAL, COMPARE = (
     "trace",
     "trace-output.txt",

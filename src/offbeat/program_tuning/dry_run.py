@@ -12,7 +12,7 @@ from offbeat.engines.dry_run import describe as describe_study
 from offbeat.engines.open import installation_of, open_engine_of
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.user_command import UserCommand
-from offbeat.program_tuning.conclusion import selected_lines
+from offbeat.program_tuning.conclusion import selected_lines, selected_sentence
 from offbeat.program_tuning.in_program import (
     FINAL_ROUNDS,
     LEAST_IN_PROGRAM,
@@ -52,7 +52,7 @@ def describe_rest(
 ) -> None:
     """Print what is measured and tried after the trace, with the launches and estimates of the time."""
     selected = select_calls(trace, summary, share)
-    console.print(*selected_lines(selected), sep="\n", markup=False)
+    console.print(selected_sentence(selected), *selected_lines(selected), sep="\n", markup=False)
     if not selected.calls:
         console.print("There is nothing to measure.", markup=False)
         return

@@ -102,6 +102,7 @@ class InProgram:
 
     def __init__(self, tuning: Tuning, results: Results, chosen: Sequence[Choice]) -> None:
         self._tuning, self._results, self._chosen = tuning, results, chosen
+        self._is_compared = False
 
     def fastest(self, gains: Sequence[ExpectedGain], choices: Sequence[TrialChoice]) -> list[TrialChoice]:
         """The choice that was the fastest in the program; empty if it is one of ``choices``."""
@@ -111,11 +112,23 @@ class InProgram:
                 f" the algorithm takes {LEAST_IN_PROGRAM:.0%} of the run time"
             )
             return []
-        found = self._planned(IN_PROGRAM, fastest_in_program(gains, self._run_times))
+        used = fastest_in_program(gains, self._run_times)
+        if self._is_compared:
+            algorithms = {one.name: one.algorithm for one in used}
+            self._tuning.listener.say(
+                "the fastest in the program: "
+                + "; ".join(
+                    f"{one.name}: {algorithms.get(one.name, DEFAULT)}" for one in compared_in_program(gains)
+                )
+            )
+        found = self._planned(IN_PROGRAM, used)
         return [found] if found.rules and all(found.rules != one.rules for one in choices) else []
 
     def _planned(self, name: str, used: Sequence[ExpectedGain]) -> TrialChoice:
-        return planned(self._results, self._tuning.installation, name, with_algorithms(self._chosen, used))
+        """The choice, also of algorithms that are slower than the default in single calls: they can be faster
+        in the program."""
+        chosen = with_algorithms(self._chosen, used)
+        return planned(self._results, self._tuning.installation, name, chosen, keep_slower=True)
 
     def _run_times(
         self, calls: ExpectedGain, names: Sequence[str], settings: Sequence[list[ExpectedGain]]
@@ -127,12 +140,12 @@ class InProgram:
         by_name = {name: self._planned(name, setting[name]) for name in kept}
         others = [name for name in kept[1:] if by_name[name].rules != by_name[kept[0]].rules]
         if not others:
-            if len(kept) < len(names):
-                tuning.listener.say(
-                    f"the algorithms of {calls.name} are not compared in the program: the budget leaves time"
-                    " for the trial only"
-                )
+            reason = "the budget leaves time for the trial only"
+            if len(kept) == len(names):
+                reason = "no tuning file can hold another algorithm for them"
+            tuning.listener.say(f"the algorithms of {calls.name} are not compared in the program: {reason}")
             return [inf] * len(names)
+        self._is_compared = True
         tuning.listener.begin(
             "compare", f"{calls.name}: {counted(len(others) + 1, 'algorithm')} in the program itself"
         )
@@ -145,7 +158,7 @@ class InProgram:
             return [inf] * len(names)
         fastest = min(means_s, key=lambda name: means_s[name])
         used = "" if fastest == kept[0] else f"; {kept[0]} takes {format_time(means_s[kept[0]], 4)}"
-        tuning.listener.say(f"the fastest is {fastest}: {format_time(means_s[fastest], 4)}{used}")
+        tuning.listener.note(f"the fastest is {fastest}: {format_time(means_s[fastest], 4)}{used}")
         return [means_s.get(name, inf) for name in names]
 
     def _means_s(self, choices: Sequence[TrialChoice], rounds: int) -> dict[str, float]:

@@ -33,6 +33,9 @@ from offbeat.units import format_time
 
 TUNED, HEAVIEST = "tuned", "heaviest"
 
+MUCH_LONGER = 2.0
+"""Calls that took this many times as long in the trace as measured alone are named."""
+
 
 class ExpectedGain(Struct, frozen=True, kw_only=True):
     """What the best measured algorithm is expected to change in the calls of a rule of the tuning file.
@@ -45,7 +48,9 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     ``run_s`` is the run time of the trace, from MPI_Init to the end, as a mean over processes.
     ``is_settable``: a tuning file of the library can set an algorithm for these calls.
     ``share_in_program`` is the share of the run time that another algorithm may save in the program itself,
-    ``usable`` are the algorithms that may be chosen for all of them, the largest expected gain first.
+    ``recorded_s`` is the time of the calls in the trace, ``measured_s`` with the measured times of the
+    default; ``usable`` are the algorithms that may be chosen for all of them, the largest expected gain
+    first.
     """
 
     configurations: list[Configuration]
@@ -56,6 +61,8 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
     alone: list[str] = []
     is_settable: bool = True
     share_in_program: float = 0.0
+    recorded_s: float = 0.0
+    measured_s: float = 0.0
     usable: list[str] = []
 
     @property
@@ -72,6 +79,16 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
             f"{name} for {cell}" for cell, name in zip(self.configurations, self.alone, strict=True)
         )
         return f"; a tuning file cannot tell these calls apart: alone, the best would be {each}"
+
+    @property
+    def gap(self) -> str:
+        """That the calls took much longer in the program than measured alone; empty if they did not."""
+        if not 0 < self.measured_s < self.recorded_s / MUCH_LONGER:
+            return ""
+        return (
+            f"; in the trace, these calls took {format_time(self.recorded_s)}, and measured alone they take"
+            f" {format_time(self.measured_s)}: only runs of the program show what helps"
+        )
 
     @property
     def share(self) -> float:
@@ -94,16 +111,16 @@ class ExpectedGain(Struct, frozen=True, kw_only=True):
                 " processes, and these communicators do not divide the program's processes evenly"
             )
         if self.algorithm == DEFAULT or self.change is None:
-            return f"{of}: the library's own decision"
+            return f"{of}: the library's own decision{self.gap}"
         if not self.is_used:
             return (
                 f"{of}: no algorithm is significantly faster than the library's own decision; the best is"
-                f" {self.algorithm}"
+                f" {self.algorithm}{self.gap}"
             )
         return (
             f"{of}: {self.algorithm}, expected to save {format_time(-self.share * self.run_s)},"
             f" {-self.share:.1%} of the time after MPI_Init ({-self.change.high_s:.1%} to"
-            f" {-self.change.low_s:.1%}){self.compromise}"
+            f" {-self.change.low_s:.1%}){self.compromise}{self.gap}"
         )
 
 
@@ -139,6 +156,7 @@ def _gain(
     algorithm = alone[0] if len(set(alone)) == 1 else next(iter(usable), DEFAULT)
     each = [_change(part, algorithm, condition) for part in parts]
     known = [one for one in each if one is not None]
+    defaults = [part_time(part, DEFAULT, condition) for part in parts]
     return ExpectedGain(
         configurations=cells,
         algorithm=algorithm,
@@ -148,6 +166,8 @@ def _gain(
         alone=alone,
         is_settable=all(_is_settable(cell, run.processes, family) for cell in cells),
         share_in_program=sum(_share_in_program(part.calls, run) for part in parts),
+        recorded_s=sum(part.calls.total_s for part in parts),
+        measured_s=sum(one.time_s for one in defaults if one is not None),
         usable=usable,
     )
 
@@ -171,11 +191,16 @@ def _share_in_program(calls: TracedCalls, run: RecordedRun) -> float:
 
 def _change(part: Part, algorithm: str, condition: str) -> Estimate | None:
     """The measured difference from the default, relative to the measured time of the default, of the time
-    that these calls took in the trace; None if one of them was not measured."""
+    that these calls took in the trace; None if one of them was not measured. No saving exceeds this time."""
     default, difference = part_time(part, DEFAULT, condition), changes([part], [algorithm], [DEFAULT])
     if default is None or default.time_s <= 0 or condition not in difference:
         return None
-    return difference[condition].times(part.calls.total_s / default.time_s)
+    change = difference[condition].times(part.calls.total_s / default.time_s)
+    return Estimate(
+        time_s=max(change.time_s, -part.calls.total_s),
+        low_s=max(change.low_s, -part.calls.total_s),
+        high_s=max(change.high_s, -part.calls.total_s),
+    )
 
 
 def _usable(parts: Sequence[Part], condition: str) -> list[str]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from offbeat.campaign.directory import OtherSettings
 from offbeat.engines.progress import RunProgress
-from offbeat.engines.resume import has_results
+from offbeat.engines.resume import has_results, settle
 from offbeat.engines.run import time_limit
 from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
@@ -37,13 +37,21 @@ from offbeat.program_tuning.conclusion import (
     disturbance_note,
     nothing,
     selected_lines,
+    selected_sentence,
+    uncertainty_note,
     unmeasured_note,
     why_no_calls,
     why_no_choice,
 )
 from offbeat.program_tuning.context import Tuning
 from offbeat.program_tuning.directory import Stage
-from offbeat.program_tuning.in_program import InProgram
+from offbeat.program_tuning.in_program import (
+    FINAL_ROUNDS,
+    MOST_ALGORITHMS,
+    MOST_CHOICES,
+    MOST_FINALISTS,
+    InProgram,
+)
 from offbeat.program_tuning.program_choices import (
     ExpectedGain,
     complete,
@@ -56,7 +64,9 @@ from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study, read_study_toml
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.estimate import estimate
 from offbeat.study.load import load, read_resolved
+from offbeat.study.schema import Study
 from offbeat.study.script import STOP_BEFORE_LIMIT_MIN
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.read import ReadProgress, Trace, open_trace
@@ -73,8 +83,15 @@ from offbeat.units import counted, format_time
 VERIFY_SHARE = 0.1
 """The share of the remaining budget that is reserved for verifying tuning files."""
 
-BUDGET_OF_RESERVED = 1.5
-"""A budget of this many times what verification and the trial need is proposed if it was too small."""
+
+def sufficient_s(study: Study, run_s: float) -> float:
+    """A budget in seconds that suffices for a study of the heaviest calls, for comparing their algorithms in
+    the program, and for verification and the trial; the study takes its longest estimate, with as many
+    algorithms as are compared in the program at most."""
+    counts = {name: MOST_ALGORITHMS for section in study.collective for name in section.names}
+    runs = MOST_ALGORITHMS + FINAL_ROUNDS * (1 + MOST_FINALISTS) + FEWEST_ROUNDS * MOST_CHOICES
+    launches = MOST_ALGORITHMS * len(counts)
+    return (estimate(study, counts, launches=launches).high_s + runs * run_s) / (1 - VERIFY_SHARE)
 
 
 class Outcome(Struct, frozen=True, kw_only=True, eq=False):
@@ -82,7 +99,8 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
 
     ``files`` are the recommended ones, None without, and ``usage`` lines that enable them: the user's command
     with them, and the variables. ``expected`` are the expected run times of the choices, ``arrivals`` samples
-    of the selected calls. ``unmeasured`` are selected calls for which the budget did not suffice.
+    of the selected calls. ``unmeasured`` are selected calls for which the budget did not suffice, ``blocks``
+    those of each case if it did not suffice for all of them, else 0.
     """
 
     conclusion: Conclusion
@@ -96,11 +114,16 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     expected: Prediction | None = None
     arrivals: list[Arrivals] = []
     unmeasured: list[SelectedCalls] = []
+    blocks: int = 0
 
     @property
     def cautions(self) -> list[str]:
         """Sentences that limit the verdict."""
-        notes = unmeasured_note(self.unmeasured, len(self.selected.calls)), disturbance_note(self.times_s)
+        notes = (
+            unmeasured_note(self.unmeasured, len(self.selected.calls)),
+            uncertainty_note(self.blocks),
+            disturbance_note(self.times_s),
+        )
         return list(filter(None, notes))
 
     @property
@@ -127,15 +150,16 @@ def tune(tuning: Tuning) -> Outcome:
     traced_stage = tuning.opened.stage("trace")
     tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
     selected = select_calls(trace, summary, tuning.opened.head.share)
+    tuning.listener.say(selected_sentence(selected))
     for line in selected_lines(selected):
-        tuning.listener.say(line)
+        tuning.listener.note(line)
     found = partial(Outcome, trace=trace, summary=summary, selected=selected)
     if not selected.calls:
         return found(conclusion=nothing(why_no_calls(selected), selected))
     sections = with_patterns(tuning, trace, summary, selected)
     found = partial(found, arrivals=[one.arrivals for one in sections if one.arrivals is not None])
-    count = measured(tuning, summary, sections)
-    found = partial(found, unmeasured=selected.calls[count:])
+    count, blocks = measured(tuning, summary, sections)
+    found = partial(found, unmeasured=selected.calls[count:], blocks=blocks)
     results = read_study(tuning.path(place.RESULTS))
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
@@ -226,7 +250,7 @@ def _run_traced(tuning: Tuning, folder: Path, library: Path) -> None:
     trial.check_status(status, output)
     if not list(folder.glob("*.trace")):
         raise RunFailed(f"the program wrote no trace: {why_untraced(output, tuning.installation)}")
-    tuning.listener.say(f"it took {format_time(wall_s)}")
+    tuning.listener.note(f"it took {format_time(wall_s)}")
 
 
 def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Selected) -> list[Section]:
@@ -238,8 +262,11 @@ def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Sele
         )
 
 
-def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> int:
-    """Measure the calls of the study: the heaviest first, as many as the budget allows. Returns how many.
+def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> tuple[int, int]:
+    """Measure the calls of the study: the heaviest first, as many as the budget allows.
+
+    Returns how many, and the number of blocks of each case if the budget did not suffice for all blocks: the
+    choices then rest on wider intervals.
 
     Raises :class:`BadInput` if the budget leaves no time beside the trial, :class:`RunFailed` if it ends
     before the first calls are measured.
@@ -257,29 +284,34 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> i
         study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
         if _measure(tuning, study, results):
             continue
+        if blocks := settle(load(study), results):
+            tuning.listener.say(
+                f"measuring ends here with {blocks} blocks of each case: the budget is used up"
+            )
+            return count, blocks
         if count == 1:
-            raise _nothing_measured(tuning, left_s, reserved_s)
+            raise _nothing_measured(tuning, study, left_s, reserved_s)
         kept_text = format_time(_reserved_s(tuning))
         tuning.listener.say(
             f"measuring ends here, because verification and the trial need {kept_text}:"
             f" {count - 1} of {counted(total, 'kind')} of calls are measured"
         )
-        return count - 1
-    return total
+        return count - 1, 0
+    return total, 0
 
 
-def _nothing_measured(tuning: Tuning, left_s: float, reserved_s: float) -> BadInput | RunFailed:
+def _nothing_measured(tuning: Tuning, study: Path, left_s: float, reserved_s: float) -> BadInput | RunFailed:
     """What is said if no calls are measured: the budget is too small, or the same command continues."""
+    needed_min = math.ceil(sufficient_s(load(study).study, tuning.run_s) / 60)
     if reserved_s < left_s:
         return RunFailed(
             "the time ended before the heaviest calls were measured; what is measured is kept, and the same"
-            " command continues, for longer with a larger --budget"
+            f" command continues, for longer with a larger --budget, such as {needed_min}min"
         )
-    needed_min = math.ceil(BUDGET_OF_RESERVED * reserved_s / 60)
     return BadInput(
         f"--budget: a run of the program takes {format_time(tuning.run_s)}, so that verification and a trial"
         f" of {FEWEST_ROUNDS} rounds need {format_time(reserved_s)}, and only {format_time(left_s)} are left;"
-        f" give --budget {needed_min}min or more, or tune a shorter run of the program. The trace is kept"
+        f" --budget {needed_min}min suffices, or tune a shorter run of the program. The trace is kept"
     )
 
 
@@ -339,7 +371,10 @@ def verified_choices(
                 why_not=why_not,
             )
             tuning.opened.append(stage)
-        tuning.listener.say(stage.why_not or f"{one.name}: {'; '.join(rules)}: obeyed")
+        if stage.why_not:
+            tuning.listener.say(stage.why_not)
+        else:
+            tuning.listener.note(f"{one.name}: {'; '.join(rules)}: obeyed")
         if not stage.why_not:
             yield one
 

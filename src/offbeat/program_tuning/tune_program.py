@@ -15,8 +15,9 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch_words import process_count
 from offbeat.mpi.user_command import UserCommand, user_command
 from offbeat.program_tuning.context import Listener, Tuning
-from offbeat.program_tuning.directory import FORMAT, TuneDirectory, TuneSettings
+from offbeat.program_tuning.directory import FORMAT, LOG, TuneDirectory, TuneSettings
 from offbeat.program_tuning.stages import Outcome, tune
+from offbeat.progress_bar import printing_to
 from offbeat.trace.run import check_command, find_installation
 from offbeat.trial import trial
 from offbeat.trial.standard_input import NO_INPUT, StandardInput
@@ -24,6 +25,10 @@ from offbeat.units import parse_time
 
 REPORT = "report.html"
 """The report in the directory of a tuned program."""
+
+MOST_LINES = {"trace": 2, "choose": 2}
+"""How many lines of what was found are printed of these stages; of the others, one. With the table of run
+times and the verdict, 'offbeat tune' prints 25 lines at most."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -105,7 +110,12 @@ def tune_program(requested: Request, output: Path, listener: Listener) -> Outcom
     deadline_s = clock.monotonic() + requested.budget_s
     with TuneDirectory(FORMAT, output, requested.settings) as opened:
         try:
-            outcome = tune(Tuning(opened, requested.command, requested.program, listener, deadline_s))
+            with (output / LOG).open("a", encoding="utf-8") as file:
+                log = Console(file=file, highlight=False, soft_wrap=True)
+                listener.keep_log(log)
+                with printing_to(log):
+                    tuning = Tuning(opened, requested.command, requested.program, listener, deadline_s)
+                    outcome = tune(tuning)
         except SignalExit as interruption:
             interruption.progress = "; the same command resumes"
             raise
@@ -126,18 +136,39 @@ def _budget_s(budget: str | float) -> float:
 
 
 class StagePrinter:
-    """Prints the stages and what they found; prints nothing without a console."""
+    """Prints each stage when it begins, and the most important of what it found, within :data:`MOST_LINES`;
+    the log has everything. Prints nothing without a console."""
 
     def __init__(self, console: Console | None) -> None:
         self._console = console
+        self._log: Console | None = None
         self._began_s = clock.monotonic()
+        self._stage = ""
+        self._said: dict[str, int] = {}
+
+    def keep_log(self, log: Console) -> None:
+        """Everything is printed to ``log`` as well."""
+        self._log = log
 
     def begin(self, stage: str, what: str) -> None:
         """A stage begins."""
         minutes, seconds = divmod(int(clock.monotonic() - self._began_s), 60)
-        self.say(f"[{minutes}:{seconds:02}] {stage}: {what}")
+        line = f"[{minutes}:{seconds:02}] {stage}: {what}"
+        self._print(line, to_log_only=stage in self._said)
+        self._stage = stage
+        self._said.setdefault(stage, 0)
 
     def say(self, sentence: str) -> None:
         """Something was found."""
-        if self._console is not None:
-            self._console.print(sentence, markup=False)
+        said = self._said[self._stage] = self._said.get(self._stage, 0) + 1
+        self._print(sentence, to_log_only=said > MOST_LINES.get(self._stage, 1))
+
+    def note(self, sentence: str) -> None:
+        """A detail was found, for the log."""
+        self._print(sentence, to_log_only=True)
+
+    def _print(self, line: str, *, to_log_only: bool) -> None:
+        if self._log is not None:
+            self._log.print(line, markup=False)
+        if self._console is not None and not to_log_only:
+            self._console.print(line, markup=False)

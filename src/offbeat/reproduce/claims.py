@@ -6,7 +6,7 @@ because the paper does not list the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -37,10 +37,30 @@ Maps = Mapping[str, Map]
 
 
 class Observation(Struct, frozen=True):
-    """What the simulation shows, as text, and whether the claim holds."""
+    """What the simulation or the measurement shows, as text, and whether the claim holds.
+
+    ``holds`` is None if it cannot be told: the interval of what was measured contains the claim's limit.
+    """
 
     text: str
-    holds: bool
+    holds: bool | None
+
+
+def all_hold(parts: Iterable[bool | None]) -> bool | None:
+    """Whether all parts of a claim hold; None if none fails and some cannot be told."""
+    listed = list(parts)
+    if any(part is False for part in listed):
+        return False
+    return None if None in listed else True
+
+
+def most_hold(parts: Iterable[bool | None]) -> bool | None:
+    """Whether more than MOSTLY of the parts hold; None if it depends on those that cannot be told."""
+    listed = list(parts)
+    enough = MOSTLY * len(listed)
+    if listed.count(True) > enough:
+        return True
+    return False if len(listed) - listed.count(False) <= enough else None
 
 
 Figure = TypeVar("Figure")
@@ -78,9 +98,9 @@ def sentences(everything: list[Map], named: list[Map]) -> list[str]:
             continue
         line = sentence(claim, "Simulated", observation)
         among = claim.check(_at_factor(named))
-        if not observation.holds and among is not None:
+        if observation.holds is False and among is not None:
             line += f" Among the algorithms that the paper names: {among.text}: {verdict(among)}."
-        if not observation.holds and (among is None or not among.holds) and claim.differs:
+        if observation.holds is False and (among is None or not among.holds) and claim.differs:
             line += f" {claim.differs}"
         lines.append(line)
     return lines
@@ -94,7 +114,7 @@ def sentence(claim: Claim[Figure], how: str, observation: Observation) -> str:
 def explained(claim: Claim[Figure], how: str, observation: Observation) -> str:
     """As :func:`sentence`, with the reason if the claim does not hold and the reason is known."""
     line = sentence(claim, how, observation)
-    return f"{line} {claim.differs}" if claim.differs and not observation.holds else line
+    return f"{line} {claim.differs}" if claim.differs and observation.holds is False else line
 
 
 def simulated_sentence(claim: Claim[Figure], of: Figure) -> str:
@@ -106,6 +126,8 @@ def simulated_sentence(claim: Claim[Figure], of: Figure) -> str:
 
 def verdict(observation: Observation) -> str:
     """Whether a claim holds, in words."""
+    if observation.holds is None:
+        return "cannot be told, because the interval contains the limit"
     return "holds" if observation.holds else "does not hold"
 
 

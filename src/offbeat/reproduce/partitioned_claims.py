@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, takewhile
 
 from offbeat.partitioned.model import gain_by_delay_rate
-from offbeat.reproduce.claims import MOSTLY, Claim, Observation, explained
+from offbeat.reproduce.claims import Claim, Observation, all_hold, explained, most_hold
 from offbeat.reproduce.partitioned_figure import AGGREGATIONS, RMA, aggregated, each_partition
 from offbeat.reproduce.partitioned_lines import Measured
 from offbeat.units import US_PER_MB, counted, enumeration, format_size
@@ -94,7 +95,7 @@ def _at(place: int, one: str, other: str, *, at_least: float = 0.0, at_most: flo
         if not sizes or (ratio := results.ratio(one, other, sizes[place])) is None:
             return None
         text = f"{one} takes {ratio} times as long as {other} at {format_size(sizes[place])}"
-        return Observation(text, at_least <= ratio.middle_s <= at_most)
+        return Observation(text, ratio.is_within(at_least, at_most))
 
     return check
 
@@ -103,22 +104,26 @@ def _mostly(one: str, other: str, *, at_least: float = 0.0, at_most: float = mat
     """The same at most sizes."""
 
     def check(results: Measured) -> Observation | None:
-        ratios = [results.ratio(one, other, size) for size in results.common_sizes(one, other)]
-        values = [ratio.middle_s for ratio in ratios if ratio]
+        each = [results.ratio(one, other, size) for size in results.common_sizes(one, other)]
+        ratios = [ratio for ratio in each if ratio]
+        values = [ratio.middle_s for ratio in ratios]
         if not values:
             return None
-        inside = sum(at_least <= value <= at_most for value in values)
         text = (
             f"{one} takes {min(values):.3g} to {max(values):.3g} times as long as {other}, median"
             f" {statistics.median(values):.3g}"
         )
-        return Observation(text, inside > MOSTLY * len(values))
+        return Observation(text, most_hold(ratio.is_within(at_least, at_most) for ratio in ratios))
 
     return check
 
 
 def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
     """Whether an approach is the fastest at most small sizes."""
+
+    def is_fastest(results: Measured, names: Sequence[str], size: int) -> bool | None:
+        ratios = [results.ratio(one, name, size) for name in names if name != one]
+        return all_hold(ratio.is_within(at_most=1.0) for ratio in ratios if ratio)
 
     def check(results: Measured) -> Observation | None:
         names = [name for name in (one, *others(results)) if name in results.times]
@@ -130,7 +135,7 @@ def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
         text = f"{one} at {count} of {counted(len(sizes), 'size')} below {format_size(SMALL_BYTES)}"
         if elsewhere := list(dict.fromkeys(name for name in best if name != one)):
             text += f", elsewhere {enumeration(elsewhere)}"
-        return Observation(text, count > MOSTLY * len(sizes))
+        return Observation(text, most_hold(is_fastest(results, names, size) for size in sizes))
 
     return check
 
@@ -138,19 +143,20 @@ def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
 def _rma_is_slower(results: Measured) -> Observation | None:
     names = [name for name in RMA if name in results.times]
     sizes = _small(results.common_sizes("single", *names)) if names else []
-    ratios = [results.ratio(name, "single", sizes[0]) for name in names] if sizes else []
-    values = [ratio.middle_s for ratio in ratios if ratio]
+    each = [results.ratio(name, "single", sizes[0]) for name in names] if sizes else []
+    ratios = [ratio for ratio in each if ratio]
+    values = [ratio.middle_s for ratio in ratios]
     if not values:
         return None
     text = f"{min(values):.3g} to {max(values):.3g} times as long as single at {format_size(sizes[0])}"
-    return Observation(text, min(values) > 1)
+    return Observation(text, all_hold(ratio.is_within(at_least=1.0) for ratio in ratios))
 
 
 def _aggregation_helps(results: Measured) -> Observation | None:
     """Aggregated messages against one a partition, where the rule of figure 7 aggregates."""
     each = each_partition(results.setting.figure.partitions)
     ratios = [
-        ratio.middle_s
+        ratio
         for message_bytes in AGGREGATIONS
         for size in results.common_sizes(aggregated(message_bytes), each)
         if size <= results.setting.figure.partitions * message_bytes // 2
@@ -158,9 +164,9 @@ def _aggregation_helps(results: Measured) -> Observation | None:
     ]
     if not ratios:
         return None
-    faster = sum(ratio < 1 for ratio in ratios)
+    faster = sum(ratio.middle_s < 1 for ratio in ratios)
     text = f"faster than a message for each partition in {faster} of {counted(len(ratios), 'case')}"
-    return Observation(text, faster > MOSTLY * len(ratios))
+    return Observation(text, most_hold(ratio.is_within(at_most=1.0) for ratio in ratios))
 
 
 def theoretical_gain(results: Measured) -> float | None:
@@ -181,39 +187,51 @@ def _gain_is_predicted(results: Measured) -> Observation | None:
     if ratio is None or theory is None:
         return None
     text = f"{ratio} at {format_size(sizes[-1])}, where equation 4 gives {theory:.3g} for the bandwidth here"
-    return Observation(text, ratio.middle_s >= NEAR_THEORY * theory)
+    return Observation(text, ratio.is_within(at_least=NEAR_THEORY * theory))
 
 
 def _gains_are_alike(results: Measured) -> Observation | None:
     names = [name for name in results.times if name not in ("single", "library")]
     sizes = _large(results.common_sizes("single", *names)) if names else []
-    gains = {
-        name: ratio.middle_s
-        for name in names
-        if sizes and (ratio := results.ratio("single", name, sizes[-1]))
-    }
+    gains = {name: ratio for name in names if sizes and (ratio := results.ratio("single", name, sizes[-1]))}
     if len(gains) < 2:
         return None
-    text = ", ".join(f"{gain:.3g} with {name}" for name, gain in gains.items())
-    return Observation(
-        f"{text} at {format_size(sizes[-1])}", max(gains.values()) <= ALIKE * min(gains.values())
-    )
+    text = ", ".join(f"{gain.middle_s:.3g} with {name}" for name, gain in gains.items())
+    ratios = [results.ratio(one, other, sizes[-1]) for one, other in combinations(gains, 2)]
+    are_alike = all_hold(ratio.is_within(1 / ALIKE, ALIKE) for ratio in ratios if ratio)
+    return Observation(f"{text} at {format_size(sizes[-1])}", are_alike)
 
 
 def _trade_off(results: Measured) -> Observation | None:
     """From which size on the partitions are faster, up to the largest size."""
     each = each_partition(results.setting.figure.partitions)
-    first, sizes = None, results.common_sizes("single", each)
+    sizes = results.common_sizes("single", each)
     if not _small(sizes) or not _large(sizes):
         return None
-    for size in reversed(sizes):
-        ratio = results.ratio("single", each, size)
-        if ratio is None or ratio.middle_s <= 1:
-            break
-        first = size
-    if first is None:
+    faster = {
+        size: ratio.is_within(at_least=1.0)
+        for size in sizes
+        if (ratio := results.ratio("single", each, size))
+    }
+    first = _first(sizes, faster, lambda is_faster: is_faster is True)
+    possible = _first(sizes, faster, lambda is_faster: is_faster is not False)
+    if possible is None:
         return Observation(f"{each} is not faster at the largest size", holds=False)
-    return Observation(f"{each} is faster from {format_size(first)} on", 25e3 <= first <= 400e3)
+    between = [size for size in sizes if possible <= size <= (first or math.inf)]
+    are_near = {25e3 <= size <= 400e3 for size in between} | (set() if first else {False})
+    holds = None if len(are_near) > 1 else are_near.pop()
+    surely = f"surely from {format_size(first)} on" if first else "not surely at the largest size"
+    return Observation(f"{each} may be faster from {format_size(possible)} on, {surely}", holds)
+
+
+def _first(
+    sizes: Sequence[int],
+    faster: Mapping[int, bool | None],
+    accepts: Callable[[bool | None], bool],
+) -> int | None:
+    """The smallest size from which on all sizes are accepted; None if the largest is not."""
+    accepted = list(takewhile(lambda size: accepts(faster.get(size, False)), reversed(sizes)))
+    return accepted[-1] if accepted else None
 
 
 def _approaches(results: Measured) -> list[str]:

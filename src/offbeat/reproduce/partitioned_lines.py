@@ -32,6 +32,12 @@ class Time(Struct, frozen=True):
         """The ratio to another time; its ends are the largest and the smallest that the intervals allow."""
         return Time(self.middle_s / other.middle_s, self.low_s / other.high_s, self.high_s / other.low_s)
 
+    def is_within(self, at_least: float = 0.0, at_most: float = math.inf) -> bool | None:
+        """Whether it lies between two limits, both inclusive; None if the interval does not tell."""
+        if self.low_s >= at_least and self.high_s <= at_most:
+            return True
+        return False if self.high_s < at_least or self.low_s > at_most else None
+
     def __str__(self) -> str:
         """A ratio in a sentence: ``1.7 (1.5 to 1.9)``."""
         if math.isnan(self.low_s):

@@ -23,7 +23,7 @@ from offbeat.results import layout, sample_files
 from offbeat.results.blocks import Blocks, Samples
 from offbeat.results.layout import UNFINISHED_CASE, DamagedRecord
 from offbeat.results.parts import add_checksums
-from offbeat.results.plan import Plan, plan_of
+from offbeat.results.plan import Plan, plan_of, read_plan
 from offbeat.results.read import key, read_cases, read_study_toml
 from offbeat.results.recorded import (
     SAMPLES_KEY,
@@ -46,11 +46,13 @@ OPTIONAL_FACTS = ("reason", "evidence", "source", "overshoot_s", "clock_bound_s"
 
 
 class _CaseOnDisk(NamedTuple):
-    """The committed blocks and repetitions of a case, and the checksums of its repetitions and ranks."""
+    """The committed blocks and repetitions of a case, the checksums of its repetitions and ranks, and its
+    status."""
 
     blocks: int = 0
     repetitions: int = 0
     sums: tuple[int, int] = (0, 0)
+    status: str = ""
 
 
 _NOTHING = _CaseOnDisk()
@@ -154,7 +156,8 @@ class Store(LockedDirectory):
         ]
         self._write_again(again, blocks)
         kept = {at: one for at, one in self._verdicts.items() if one.status != "quarantined"}
-        count = len(again) + len(self._verdicts) - len(kept)
+        recorded = {(row["collective"], row["algorithm"], row["p"], row["bytes"]) for row in rows}
+        count = len(again) + len(self._verdicts.keys() - kept.keys() - recorded)
         if len(kept) < len(self._verdicts):
             self.write(layout.VERDICTS, encode_lines(list(kept.values())))
             self._verdicts = kept
@@ -186,7 +189,7 @@ class Store(LockedDirectory):
         self._cases.append(encode_lines(lines))
         for row in rows:
             case = row["case"]
-            self._on_disk[case] = self._on_disk[case]._replace(blocks=row["blocks"])
+            self._on_disk[case] = self._on_disk[case]._replace(blocks=row["blocks"], status=row["status"])
             if row["status"] == UNFINISHED_CASE:
                 self.done.discard(case)
                 self._unfinished[case] = blocks[case]
@@ -238,7 +241,10 @@ class Store(LockedDirectory):
         repetitions = committed(rows)
         states = {
             row["case"]: _CaseOnDisk(
-                row["blocks"], repetitions[row["case"]], self._sums_with(row["case"], sums)
+                row["blocks"],
+                repetitions[row["case"]],
+                self._sums_with(row["case"], sums),
+                str(row["status"]),
             )
             for row in rows
         }
@@ -268,6 +274,21 @@ class Store(LockedDirectory):
         before, added = self._on_disk.get(case, _NOTHING).sums, new.get(case, (0, 0))
         repetitions = add_checksums({case: before[0]}, {case: added[0]})[case]
         return repetitions, add_checksums({case: before[1]}, {case: added[1]})[case]
+
+    @property
+    def plan_total(self) -> int:
+        """The number of cases of the study, as far as a run has planned it; 0 before."""
+        return plan.total if (plan := read_plan(self.directory)) else 0
+
+    @property
+    def blocks_by_case(self) -> list[int]:
+        """The number of blocks of each case that has been begun and is not quarantined."""
+        return [one.blocks for one in self._on_disk.values() if one.status != "quarantined"]
+
+    @property
+    def statuses(self) -> dict[str, str]:
+        """The status of each recorded case, by its id."""
+        return {case: state.status for case, state in self._on_disk.items()}
 
     @property
     def has_records(self) -> bool:
@@ -314,7 +335,7 @@ class Store(LockedDirectory):
         self.damaged += damaged
         repetitions = committed(rows)
         self._on_disk = {
-            row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row))
+            row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row), row["status"])
             for row in rows
         }
         self._has_partitions = has_partitions(rows)

@@ -141,10 +141,11 @@ def job_of(loaded: LoadedStudy, options: JobOptions) -> Job:
         folder=path.parent,
         resumed=[
             f"Stops {STOP_BEFORE_LIMIT_MIN} minutes before the time limit;"
-            " what was measured by then is kept.",
+            " what was measured by then is kept, and the job ends with status 0.",
             "Submit this script again to resume: nothing is measured twice.",
         ],
-        command=f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}",
+        command=f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}"
+        " --stopped-status 0",
     )
 
 

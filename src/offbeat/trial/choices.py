@@ -125,8 +125,16 @@ def check_processes(choices: Sequence[TrialChoice], p: int | None) -> None:
     )
 
 
-def planned(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> TrialChoice:
-    """The choice of one rule; without a plan if all decisions are left to the library.
+def planned(
+    results: Results,
+    installation: Installation,
+    rule: str,
+    chosen: Sequence[Choice],
+    *,
+    keep_slower: bool = False,
+) -> TrialChoice:
+    """The choice of one rule; without a plan if all decisions are left to the library. Algorithms that are
+    slower than the library's default in single calls are left out unless ``keep_slower``.
 
     Raises :class:`BadInput` if nothing was chosen.
     """
@@ -136,7 +144,7 @@ def planned(results: Results, installation: Installation, rule: str, chosen: Seq
             f" {results.directory} --rule {rule}'"
         )
     try:
-        plan, _ = plan_for(results, chosen, str(installation.mpirun))
+        plan, _ = plan_for(results, chosen, str(installation.mpirun), keep_slower=keep_slower)
     except RunFailed as reason:  # the library's own decisions are the best: there are no rules
         return TrialChoice(name=rule, notes=[str(reason)])
     return TrialChoice(name=rule, plan=plan, notes=plan.notes)

@@ -143,12 +143,14 @@ def plan(
     environment: Mapping[str, str] | None = None,
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
+    keep_slower: bool = False,
 ) -> TuningPlan:
     """Create the plan of ``choices`` among the study's ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
     the study's provenance, ``environment`` the variables that the study set, ``beyond`` how far the smallest
-    and the largest size cover others (:mod:`offbeat.select.coverage`). If configurations that a tuning file
+    and the largest size cover others (:mod:`offbeat.select.coverage`). Choices that score worse than the
+    library's default are left out unless ``keep_slower``. If configurations that a tuning file
     cannot distinguish have different choices, the algorithm chosen most often is used (if there are several,
     the one chosen at the largest size, then the one with the smallest mean score). Algorithms that are wrong
     for a legal call are replaced, unless all such calls are of ``allowed`` kinds
@@ -164,7 +166,7 @@ def plan(
     limited = {key for key, algorithm in by_name.items() if is_limited_to_measured_p(algorithm)}
     wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
     safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
-    remaining, notes = _leave_to_better_default(safe)
+    remaining, notes = (list(safe), []) if keep_slower else _leave_to_better_default(safe)
     chosen, more = _one_per_rule(remaining, family)
     scores = {rule_key(one.configuration, family): one.scores for one in choices}
     rules: dict[str, list[Rule]] = {}

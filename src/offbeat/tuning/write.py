@@ -47,9 +47,11 @@ def plan_for(
     requested: str = "",
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
+    *,
+    keep_slower: bool = False,
 ) -> tuple[TuningPlan, Installation]:
     """The plan of ``choices``, and the installation that it is for: ``requested``, as ``--mpi`` takes it, or
-    the measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
+    the measured one. ``beyond`` and ``keep_slower`` as :func:`offbeat.tuning.plan.plan` takes them.
 
     ``allowed`` are kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) for which its algorithms may
     be wrong. Raises the errors of :func:`plan_of` and :func:`installation_for`.
@@ -60,12 +62,17 @@ def plan_for(
         tuning_plan, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
         _refuse_empty(results, tuning_plan)
         return tuning_plan, installation
-    tuning_plan = plan_of(results, choices, allowed, beyond)
+    tuning_plan = plan_of(results, choices, allowed, beyond, keep_slower=keep_slower)
     return tuning_plan, installation_for(tuning_plan, library, requested)
 
 
 def plan_of(
-    results: Results, choices: Sequence[Choice], allowed: Collection[str] = (), beyond: float = BEYOND
+    results: Results,
+    choices: Sequence[Choice],
+    allowed: Collection[str] = (),
+    beyond: float = BEYOND,
+    *,
+    keep_slower: bool = False,
 ) -> TuningPlan:
     """The plan of ``choices``; raises :class:`RunFailed` if it is empty, BadInput for imports."""
     tuning_plan = plan(
@@ -76,6 +83,7 @@ def plan_of(
         environment=study_environment(results.study),
         allowed=allowed,
         beyond=beyond,
+        keep_slower=keep_slower,
     )
     _refuse_empty(results, tuning_plan)
     return msgspec.structs.replace(tuning_plan, notes=[*tuning_plan.notes, *_untested(results, tuning_plan)])
