@@ -242,6 +242,18 @@ def test_the_memory_of_a_domain_is_found(core: int, messages: int) -> None:
     assert fitted.flop_noise == 0
 
 
+@pytest.mark.parametrize(("ppn", "is_tested"), [(2, False), (8, True)])
+def test_two_values_fitted_to_two_measurements_have_no_error_of_0(ppn: int, is_tested: bool) -> None:
+    keys = MEMORY.format(core=10, messages=0).split("[memory]")
+    truth = machine.loads(keys[0] + SATURATED + "[memory]" + keys[1], "x.toml")
+    found = calibrate(measured(truth, ppn=ppn))
+    (sentence,) = [line for line in found.lines() if line.startswith("memory: ")]
+    unknown = "memory: the model's error is unknown, as 2 measurements determine the fitted values"
+    assert (sentence == unknown) != is_tested
+    errors_shown = {row[5] for row in found.table()[1] if row[0] == "memory"}
+    assert (errors_shown == {"unknown"}) != is_tested
+
+
 class NoisyCore(SyntheticProbe):
     """A core with the noise 0.03: each pass has another frequency, one repetition in 20 is interrupted."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from offbeat import simulate
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, RunFailed
 from offbeat.pattern.shapes import SHAPES, delays
 from offbeat.platform.machine import load
 from offbeat.simulation import catalogue
@@ -61,6 +62,56 @@ def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
     given_one = Algorithm(collective="bcast", name="chain(fanout=2, segment=1024)")
     assert simulate(load("paper"), given_one, P, 8192, arrivals).tolist() == text.tolist()
     assert simulate("paper", "bcast/chain", P, 8192, arrivals).tolist() != text.tolist()
+
+
+OWN_ALGORITHM = """
+def chain(rank):
+    if rank.id > 0:
+        rank.recv(rank.id - 1, rank.output)
+    if rank.id < rank.p - 1:
+        rank.send(rank.id + 1, rank.output)
+
+def for_two(rank):
+    if rank.p != 2:
+        raise NotImplementedError("only for two ranks")
+
+def faulty(rank):
+    return [][rank.id]
+"""
+
+
+def test_an_own_algorithm_is_simulated_from_its_file_and_as_a_function(tmp_path, monkeypatch):
+    """A chain without segments is Open MPI's pipeline with one segment."""
+    (tmp_path / "own.py").write_text(OWN_ALGORITHM)
+    monkeypatch.syspath_prepend(tmp_path)
+    arrivals = patterns(skew_s=5e-6)
+    known = simulate("islands", "bcast/pipeline(segment=0)", P, 4096, arrivals)
+    for own in (f"{tmp_path}/own.py:chain", importlib.import_module("own").chain):
+        answer = simulate("islands", own, P, 4096, arrivals, collective="bcast")
+        assert answer == pytest.approx(known, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "changes", "sentence"),
+    [
+        ("chain", {}, "'' is no collective that can be simulated; write collective=..., one of allgather"),
+        ("chain", {"collective": "bcats"}, "'bcats' is no collective"),
+        ("chains", {"collective": "bcast"}, "has no function 'chains'; did you mean 'chain'"),
+        ("for_two", {"collective": "bcast"}, "only for two ranks"),
+        ("chain", {"collective": "bcast", "p": 24, "communicators": 2}, "write communicators=1"),
+    ],
+)
+def test_an_own_algorithm_that_cannot_be_simulated_gives_a_sentence(tmp_path, function, changes, sentence):
+    (tmp_path / "own.py").write_text(OWN_ALGORITHM)
+    call = {"p": P, "bytes": 8, "arrivals": np.zeros(P)} | changes
+    with pytest.raises(BadInput, match=re.escape(sentence)):
+        simulate("paper", f"{tmp_path}/own.py:{function}", **call)
+
+
+def test_an_error_in_an_own_algorithm_has_its_line(tmp_path):
+    (tmp_path / "own.py").write_text(OWN_ALGORITHM)
+    with pytest.raises(RunFailed, match=r"own.py:13: IndexError"):
+        simulate("paper", f"{tmp_path}/own.py:faulty", P, 8, np.zeros(P), collective="bcast")
 
 
 def test_rows_on_nodes_of_their_own_are_as_fast_as_one_alone():

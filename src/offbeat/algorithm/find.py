@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
-import re
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from msgspec import structs
 
 from offbeat.algorithm.inspected import CatalogueAlgorithm, InspectedAlgorithm, PythonAlgorithm
-from offbeat.algorithm.watchdog import LimitExceeded, limited
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput
 from offbeat.simulation import catalogue
+from offbeat.simulation.own_function import load_function, split_file_and_function
 from offbeat.study.algorithm import split_name
 from offbeat.study.schema import FAMILIES
 from offbeat.toml.faults import hint, unknown
 
 COLLECTIVES = tuple(dict.fromkeys(collective for collective, _ in catalogue.catalogue()))
 """The collectives that the simulator has algorithms for."""
-
-_FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>\w+)")
 
 
 def listed(collective: str = "", family: str = "") -> list[CatalogueAlgorithm]:
@@ -52,9 +41,9 @@ def find_algorithm(text: str, family: str = "", collective: str = "") -> Inspect
     Without a family, the first of :data:`offbeat.study.schema.FAMILIES` that has the name is used. Raises
     :class:`BadInput` for an unknown name.
     """
-    function = _FUNCTION.fullmatch(text)
-    if function:
-        return _python_algorithm(Path(function["path"]), function["function"], collective)
+    own_function = split_file_and_function(text)
+    if own_function:
+        return _python_algorithm(*own_function, collective)
     stated, slash, name = text.partition("/")
     if not slash:
         raise BadInput(
@@ -89,60 +78,5 @@ def _python_algorithm(path: Path, name: str, collective: str) -> PythonAlgorithm
         raise BadInput(f"which collective does {path}:{name} compute? Say it with --collective")
     if collective not in COLLECTIVES:
         raise BadInput(unknown(collective, "a collective", COLLECTIVES))
-    module = _load(path)
-    function = getattr(module, name, None)
-    if not inspect.isfunction(function):
-        names = [key for key, value in vars(module).items() if inspect.isfunction(value)]
-        raise BadInput(f"{path} has no function {name!r}{hint(name, names)}")
-    return PythonAlgorithm(
-        collective=collective, name=f"{path.name}:{name}", write=_wrap_errors(function, path)
-    )
-
-
-def _load(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise BadInput(f"{path} is not a file; FILE.py:FUNCTION names an algorithm that is written in Python")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None  # the suffix is .py
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # for imports of its own folder
-    try:
-        with _user_errors(path):
-            spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return module
-
-
-def _wrap_errors(function: Callable[[Any], object], path: Path) -> Callable[[Any], object]:
-    """The function with its exceptions turned into messages; NotImplementedError refuses a call."""
-
-    def write(rank: Any) -> None:
-        with _user_errors(path, f" (rank {rank.id} of {rank.p})"):
-            function(rank)
-
-    return write
-
-
-@contextmanager
-def _user_errors(path: Path, where: str = "") -> Iterator[None]:
-    """Turn exceptions of the user's code into messages with the line of the user's file."""
-    try:
-        with limited():
-            yield
-    except NotImplementedError:
-        raise
-    except SyntaxError as error:
-        raise BadInput(f"{error.filename}:{error.lineno}: {error.msg}") from None
-    except LimitExceeded as error:
-        raise RunFailed(f"{_line_in(path, error)}{where}: {error}") from None
-    except Exception as error:
-        raise RunFailed(f"{_line_in(path, error)}: {type(error).__name__}: {error}{where}") from None
-
-
-def _line_in(path: Path, error: BaseException) -> str:
-    """``FILE:LINE`` where an exception was raised, or FILE if its traceback has no line of the file."""
-    file = path.resolve()
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
-    return f"{path}:{frames[-1].lineno}" if frames else str(path)
+    write = load_function(path, name)
+    return PythonAlgorithm(collective=collective, name=f"{path.name}:{name}", write=write)

@@ -96,7 +96,7 @@ def _row(residual: Residual) -> list[str]:
         str(residual.flows),
         format_time(residual.measured_s),
         format_time(residual.model_s),
-        f"{100 * residual.error:+.1f}%",
+        f"{100 * residual.error:+.1f}%" if residual.is_tested else "unknown",
         format_bandwidth(moved),
     ]
 

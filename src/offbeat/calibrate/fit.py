@@ -31,6 +31,7 @@ from offbeat.platform.message_times import (
     shared_message_s,
 )
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
+from offbeat.units import counted
 
 Array = NDArray[np.float64]
 
@@ -303,8 +304,9 @@ def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[Li
 
 TRAFFIC = "memory"
 EXCHANGE = "exchange in a domain"
-SHARED = (TRAFFIC, EXCHANGE)
-"""What is measured for several processes of a memory domain at once."""
+SHARED = {TRAFFIC: 2, EXCHANGE: 1}
+"""What is measured for several processes of a memory domain at once, and how many values are fitted to it.
+With no more measurements than values, the model agrees with all of them: its error is unknown."""
 
 
 class Residual(Struct, frozen=True, kw_only=True):
@@ -315,6 +317,7 @@ class Residual(Struct, frozen=True, kw_only=True):
     flows: int
     measured_s: float
     model_s: float
+    is_tested: bool = True  # more measurements were made than values were fitted to them
 
     @property
     def error(self) -> float:
@@ -335,6 +338,9 @@ def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     sentences = []
     for where in dict.fromkeys(residual.where for residual in fit_residuals):
         here = [residual for residual in fit_residuals if residual.where == where]
+        if not here[0].is_tested:
+            sentences.append(f"{where}: the model's error is unknown, as {_determined(len(here))}")
+            continue
         alone = here if where in SHARED else [residual for residual in here if residual.flows == 1]
         errors = np.abs([residual.error for residual in alone])
         worst = alone[int(errors.argmax())]
@@ -346,6 +352,11 @@ def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     return sentences
 
 
+def _determined(measurements: int) -> str:
+    verb, values = ("determine", "values") if measurements > 1 else ("determines", "value")
+    return f"{counted(measurements, 'measurement')} {verb} the fitted {values}"
+
+
 def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
     for one in memory.traffic:
         yield Residual(
@@ -354,6 +365,7 @@ def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
             flows=one.ranks,
             measured_s=one.time_s,
             model_s=traffic_s(platform.memory, one.amount, one.ranks),
+            is_tested=len(memory.traffic) > SHARED[TRAFFIC],
         )
     for exchange in memory.exchanges:
         yield Residual(
@@ -362,6 +374,7 @@ def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
             flows=exchange.flows,
             measured_s=exchange.time_s,
             model_s=shared_message_s(platform, exchange.bytes, exchange.flows),
+            is_tested=len(memory.exchanges) > SHARED[EXCHANGE],
         )
 
 

@@ -7,7 +7,9 @@ if the algorithm scales, build them once.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -21,7 +23,13 @@ from offbeat.platform.machine import Platform, load
 from offbeat.platform.schema import PlatformFile
 from offbeat.reading import decode_json
 from offbeat.simulation.cache import LruCache, MemoryBudget
-from offbeat.simulation.catalogue import SimulatedAlgorithm, named
+from offbeat.simulation.catalogue import SimulatedAlgorithm, catalogue, named
+from offbeat.simulation.own_function import (
+    RankFunction,
+    load_function,
+    split_file_and_function,
+    with_messages,
+)
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import ROOTED
 from offbeat.study.communicators import CommunicatorLayout
@@ -72,12 +80,15 @@ def run_job(job: Job) -> Simulated:
     algorithm refuses, and RuntimeError for a deadlock of its ranks.
     """
     algorithm = named(job.collective, job.family, job.algorithm)
-    network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
     built = _schedule(job, algorithm)
-    elements = job.bytes if algorithm.scales else job.element_bytes
+    return _evaluate(job, built, job.bytes if algorithm.scales else job.element_bytes)
+
+
+def _evaluate(job: Job, built: _simulator.Schedule, bytes_per_element: int) -> Simulated:
+    network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
     with _memory.reserved(built.messages * BYTES_PER_MESSAGE):
-        exits, evaluations = _simulator.evaluate(built, network, arrivals, float(elements))
+        exits, evaluations = _simulator.evaluate(built, network, arrivals, float(bytes_per_element))
     return Simulated(exits_s=exits, evaluations=evaluations, messages=built.messages * len(arrivals))
 
 
@@ -162,11 +173,12 @@ def has_local_work(platform: PlatformFile) -> bool:
 
 def simulate(
     platform: Platform | str,
-    algorithm: Algorithm | str,
+    algorithm: Algorithm | RankFunction | str,
     p: int,
     bytes: int,
     arrivals: ArrayLike,
     *,
+    collective: str = "",
     family: str = "openmpi",
     root: int = 0,
     element_bytes: int = 1,
@@ -176,7 +188,9 @@ def simulate(
     """When each rank leaves a collective, given when each arrives: seconds in, seconds out.
 
     ``platform`` is a platform, or the name of a built-in one or of a file. ``algorithm`` names collective and
-    algorithm (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is
+    algorithm (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. Your own
+    algorithm is a function that writes the program of a rank, or ``"FILE.py:FUNCTION"``; ``collective`` says
+    what the algorithm computes, which ``offbeat algorithm check`` proves. ``bytes`` is
     the message size as the MPI call states it (for alltoall per destination), made of elements of
     ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
     shape. Many patterns at once are simulated faster than one after another; the GIL is released meanwhile.
@@ -188,7 +202,8 @@ def simulate(
     Raises :class:`BadInput` for arguments that do not exist or do not fit each other.
     """
     machine = load(platform) if isinstance(platform, str) else platform
-    collective, name = _split(algorithm)
+    own_function = _own_function(algorithm, collective)
+    collective, name = own_function.call if own_function else _split(algorithm, collective)
     times = np.asarray(arrivals, dtype=np.float64)
     layout = _layout(p, communicators, stride)
     if times.ndim not in (1, 2) or times.shape[-1] != layout.total:
@@ -213,7 +228,8 @@ def simulate(
         layout=layout,
     )
     try:
-        return run_job(job).exits_s.reshape(times.shape)
+        simulated = run_job(job) if own_function is None else _run_function(job, own_function.write)
+        return simulated.exits_s.reshape(times.shape)
     except (ValueError, RuntimeError) as error:
         raise BadInput(f"{collective}/{name} at p = {p} and {bytes} B: {error}") from None
 
@@ -226,13 +242,54 @@ def _layout(p: int, communicators: int, stride: int) -> CommunicatorLayout:
     return CommunicatorLayout(p=p, communicators=communicators, stride=stride)
 
 
-def _split(algorithm: Algorithm | str) -> tuple[str, str]:
+class _OwnFunction(Struct, frozen=True, kw_only=True):
+    """An algorithm that the user wrote; ``call`` is its collective and its name."""
+
+    call: tuple[str, str]
+    write: RankFunction
+
+
+def _own_function(algorithm: Algorithm | RankFunction | str, collective: str) -> _OwnFunction | None:
+    """The algorithm if the user wrote it; None if it is one of the simulator's."""
+    place = split_file_and_function(algorithm) if isinstance(algorithm, str) else None
+    if isinstance(algorithm, Algorithm) or (isinstance(algorithm, str) and place is None):
+        return None
+    name = algorithm if isinstance(algorithm, str) else algorithm.__name__
+    collectives = sorted({known for known, _ in catalogue()})
+    if collective not in collectives:
+        remedy = f"write collective=..., one of {', '.join(collectives)}"
+        raise BadInput(f"{name}: {collective!r} is no collective that can be simulated; {remedy}")
+    if place is not None:
+        return _OwnFunction(call=(collective, name), write=load_function(*place))
+    assert callable(algorithm)
+    path = Path(inspect.getsourcefile(algorithm) or name)
+    return _OwnFunction(call=(collective, name), write=with_messages(algorithm, path))
+
+
+def _run_function(job: Job, function: RankFunction) -> Simulated:
+    """As :func:`run_job`, for an algorithm that the user wrote."""
+    if job.layout.communicators > 1:
+        raise BadInput("your own algorithm is simulated on one communicator; write communicators=1")
+    elements, nodes = job.bytes // job.element_bytes, job.node_of_rank.tolist()
+    try:
+        programs = _simulator.Programs(
+            job.collective, function, job.layout.p, job.root, elements, job.element_bytes, nodes
+        )
+    except NotImplementedError as refusal:
+        raise ValueError(str(refusal)) from None
+    built = _simulator.Schedule(programs, has_local_work(job.platform))
+    return _evaluate(job, built, job.element_bytes)
+
+
+def _split(algorithm: Algorithm | RankFunction | str, collective: str) -> tuple[str, str]:
     if isinstance(algorithm, Algorithm):
         return algorithm.collective, algorithm.name
-    collective, slash, name = algorithm.partition("/")
+    stated, slash, name = str(algorithm).partition("/")
     if not slash:
         raise BadInput(f"{algorithm!r} names no collective; write it like 'reduce/binomial'")
-    return collective, name
+    if collective not in ("", stated):
+        raise BadInput(f"{algorithm!r} is an algorithm for {stated}, but collective={collective!r}")
+    return stated, name
 
 
 @functools.lru_cache(maxsize=CACHED_NETWORKS)
