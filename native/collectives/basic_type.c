@@ -100,13 +100,13 @@ static int64_t load_integer(size_t bytes, int is_signed, const unsigned char *at
     switch (bytes) {
     case 1:
         memcpy(&in_8_bits, at, bytes);
-        return is_signed ? in_8_bits : (uint8_t)in_8_bits;
+        return is_signed ? in_8_bits : (int64_t)(uint8_t)in_8_bits;
     case 2:
         memcpy(&in_16_bits, at, bytes);
-        return is_signed ? in_16_bits : (uint16_t)in_16_bits;
+        return is_signed ? in_16_bits : (int64_t)(uint16_t)in_16_bits;
     case 4:
         memcpy(&in_32_bits, at, bytes);
-        return is_signed ? in_32_bits : (uint32_t)in_32_bits;
+        return is_signed ? in_32_bits : (int64_t)(uint32_t)in_32_bits;
     default:
         memcpy(&number, at, sizeof number);
         return number;
@@ -127,6 +127,18 @@ int64_t offbeat_part_load(const offbeat_part *part, const unsigned char *element
                                       : load_integer(part->bytes, part->kind == OFFBEAT_SIGNED, at);
 }
 
+/* Whether a floating-point number is 0 or -0: its sign is the highest bit. */
+static int is_real_zero(const offbeat_part *part, const unsigned char *element) {
+    const unsigned char *at = element + part->offset;
+    size_t last = part->significant_bytes - 1;
+    for (size_t i = 0; i < last; i++)
+        if (at[i])
+            return 0;
+    return (at[last] & 0x7f) == 0;
+}
+
 int offbeat_part_equals(const offbeat_part *part, const unsigned char *a, const unsigned char *b) {
+    if (part->kind == OFFBEAT_REAL && is_real_zero(part, a) && is_real_zero(part, b))
+        return 1;
     return memcmp(a + part->offset, b + part->offset, part->significant_bytes) == 0;
 }

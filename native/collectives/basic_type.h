@@ -56,7 +56,8 @@ void offbeat_part_store(const offbeat_part *part, int64_t number, unsigned char 
 /** @return the number that is stored in the part of an element */
 int64_t offbeat_part_load(const offbeat_part *part, const unsigned char *element);
 
-/** Whether a part of two elements is the same, apart from the padding of long double. */
+/** Whether a part of two elements has the same bits, apart from the padding of long double; of floating-point
+ * numbers, zeros of both signs are the same. */
 int offbeat_part_equals(const offbeat_part *part, const unsigned char *a, const unsigned char *b);
 
 #endif

@@ -40,20 +40,21 @@ static const char *append(offbeat_typed_text *type, const offbeat_typed_text *ch
     return NULL;
 }
 
-/** The constructor of a datatype and its arguments. */
+/** The arguments of a constructor. */
 typedef struct construction {
     int64_t numbers[MAXIMUM_NUMBERS];
-    int count; /* of numbers */
+    int count;                                                    /* of numbers */
+    int lengths[MAXIMUM_NUMBERS], displacements[MAXIMUM_NUMBERS]; /* if the numbers are pairs of both */
+    MPI_Aint addresses[MAXIMUM_NUMBERS];                          /* the displacements */
     offbeat_typed_text children[MAXIMUM_CHILDREN];
     int child_count;
 } construction;
 
-/* The block lengths and displacements of a list of both. */
-static void split_blocks(const construction *call, int *lengths, int *displacements, MPI_Aint *addresses) {
+static void split_pairs(construction *call) {
     for (int i = 0; i < call->count / 2; i++) {
-        lengths[i] = (int)call->numbers[2 * i];
-        displacements[i] = (int)call->numbers[2 * i + 1];
-        addresses[i] = (MPI_Aint)call->numbers[2 * i + 1];
+        call->lengths[i] = (int)call->numbers[2 * i];
+        call->displacements[i] = (int)call->numbers[2 * i + 1];
+        call->addresses[i] = (MPI_Aint)call->numbers[2 * i + 1];
     }
 }
 
@@ -86,14 +87,14 @@ static const char *make_hvector(const construction *call, offbeat_typed_text *ty
 
 static const char *make_blocks(const construction *call, offbeat_typed_text *type, int is_in_bytes) {
     const offbeat_typed_text *child = &call->children[0];
-    int count = call->count / 2, lengths[MAXIMUM_NUMBERS], displacements[MAXIMUM_NUMBERS];
-    MPI_Aint addresses[MAXIMUM_NUMBERS];
-    split_blocks(call, lengths, displacements, addresses);
-    int code = is_in_bytes ? MPI_Type_create_hindexed(count, lengths, addresses, child->handle, &type->handle)
-                           : MPI_Type_indexed(count, lengths, displacements, child->handle, &type->handle);
+    int count = call->count / 2;
+    int code =
+        is_in_bytes
+            ? MPI_Type_create_hindexed(count, call->lengths, call->addresses, child->handle, &type->handle)
+            : MPI_Type_indexed(count, call->lengths, call->displacements, child->handle, &type->handle);
     const char *why = code == MPI_SUCCESS ? NULL : "an indexed type could not be created";
     for (int i = 0; i < count && !why; i++)
-        why = append(type, child, is_in_bytes ? addresses[i] : displacements[i] * child->extent, lengths[i]);
+        why = append(type, child, call->addresses[i] * (is_in_bytes ? 1 : child->extent), call->lengths[i]);
     return why;
 }
 
@@ -106,19 +107,17 @@ static const char *make_hindexed(const construction *call, offbeat_typed_text *t
 }
 
 static const char *make_struct(const construction *call, offbeat_typed_text *type) {
-    int count = call->count / 2, lengths[MAXIMUM_NUMBERS], displacements[MAXIMUM_NUMBERS];
-    MPI_Aint addresses[MAXIMUM_NUMBERS];
-    MPI_Datatype handles[MAXIMUM_CHILDREN];
-    if (count != call->child_count)
+    MPI_Datatype handles[MAXIMUM_CHILDREN] = {MPI_DATATYPE_NULL};
+    int count = call->child_count;
+    if (call->count != 2 * count)
         return "a struct type needs a block length and a displacement for each of its types";
-    split_blocks(call, lengths, displacements, addresses);
     for (int i = 0; i < count; i++)
         handles[i] = call->children[i].handle;
     const char *why = NULL;
-    if (MPI_Type_create_struct(count, lengths, addresses, handles, &type->handle) != MPI_SUCCESS)
+    if (MPI_Type_create_struct(count, call->lengths, call->addresses, handles, &type->handle) != MPI_SUCCESS)
         why = "MPI_Type_create_struct failed";
     for (int i = 0; i < count && !why; i++)
-        why = append(type, &call->children[i], addresses[i], lengths[i]);
+        why = append(type, &call->children[i], call->addresses[i], call->lengths[i]);
     return why;
 }
 
@@ -210,6 +209,7 @@ static const char *construct(cursor *text, const struct constructor *constructor
     const char *why = take_numbers(text, call);
     if (!why && (constructor->numbers < 0 ? call->count % 2 : call->count != constructor->numbers))
         why = "a constructor of a datatype has another number of arguments";
+    split_pairs(call);
     if (!why)
         why = take_children(text, call);
     if (!why)

@@ -14,6 +14,7 @@ from offbeat.units import counted, enumeration
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from offbeat.engines.library_check import LibraryCheck
     from offbeat.mpi.diagnose import Diagnosis, Node, TriedInstallation
     from offbeat.mpi.find import Survey
     from offbeat.mpi.installation import Installation
@@ -38,8 +39,32 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Test every installation that is found.")] = False,
     json: Json = "",
     algorithms: Annotated[
-        bool, typer.Option("--algorithms", help="List the library's algorithms of each collective instead.")
+        bool,
+        typer.Option(
+            "--algorithms",
+            help="List the library's algorithms of each collective instead; with --legal-calls: also try"
+            " each of them.",
+        ),
     ] = False,
+    legal_calls: Annotated[
+        bool,
+        typer.Option(
+            "--legal-calls",
+            help="Try legal calls that are drawn at random instead, and list those that the library gets"
+            " wrong.",
+        ),
+    ] = False,
+    draws: Annotated[
+        int, typer.Option("--draws", min=1, help="How many calls of each collective --legal-calls draws.")
+    ] = 300,
+    seed: Annotated[int, typer.Option("--seed", help="The seed with which --legal-calls draws.")] = 1,
+    processes: Annotated[
+        int, typer.Option("-n", "--processes", min=1, help="The number of processes of --legal-calls.")
+    ] = 4,
+    collectives: Annotated[
+        list[str] | None,
+        typer.Option("--collective", help="Only this collective with --legal-calls; can be repeated."),
+    ] = None,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and list limitations."""
     from offbeat.engines.open import list_algorithms
@@ -48,6 +73,11 @@ def command(
 
     if every and mpi != "auto":
         raise BadInput(f"--all tests every installation, and --mpi {mpi} names one: give one of the two")
+    if legal_calls:
+        if every:
+            raise BadInput("--legal-calls tries one installation: name it with --mpi instead of --all")
+        _try_legal_calls(find.choose(mpi), json, collectives or [], draws, seed, processes, algorithms)
+        return
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
@@ -67,6 +97,56 @@ def command(
         find.preferred(survey)
     if not diagnosis.works:
         raise typer.Exit(1)
+
+
+def _try_legal_calls(
+    installation: Installation,
+    json: str,
+    collectives: list[str],
+    draws: int,
+    seed: int,
+    processes: int,
+    has_algorithms: bool,
+) -> None:
+    """Print the calls that the library gets wrong, in a table with a line to repeat each; status 1 if any."""
+    from offbeat.engines.open import check_legal_calls
+    from offbeat.study.collectives import COLLECTIVES
+
+    unknown = [name for name in collectives if name not in COLLECTIVES]
+    if unknown:
+        raise BadInput(f"--collective {unknown[0]}: known are {', '.join(COLLECTIVES)}")
+    check = check_legal_calls(
+        installation,
+        collectives or COLLECTIVES,
+        draws=draws,
+        seed=seed,
+        p=processes,
+        has_algorithms=has_algorithms,
+        report=echo,
+    )
+    write_json(json, lambda: encoded(check))
+    if prints_text(json):
+        _show_wrong_calls(check)
+    if check.wrong:
+        raise typer.Exit(1)
+
+
+def _show_wrong_calls(check: LibraryCheck) -> None:
+    from offbeat.table import FittedTable
+
+    console = stdout()
+    calls = [(entry, call) for entry in check.wrong for call in entry.calls]
+    if calls:
+        table = FittedTable(["collective", "algorithm", "p", "wrong for", "result"], texts=(0, 1, 3, 4))
+        for entry, call in calls:
+            table.add_row(entry.collective, entry.algorithm, str(call.p), call.kind, call.result[:60])
+        console.print(table)
+        console.print("The driver's commands that repeat these calls:")
+    for _, call in calls:
+        console.print(f"  {call.descriptor}", markup=False)
+    number = counted(check.tried, "legal call")
+    kinds = f"{counted(len(calls), 'kind')} of them wrong" if calls else "none wrong"
+    console.print(f"{check.library}: {number} tried on {check.p} processes, seed {check.seed}: {kinds}.")
 
 
 def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> None:

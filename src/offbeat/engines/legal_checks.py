@@ -165,8 +165,10 @@ def failures(
     calls: Sequence[LegalCall],
     patience_s: float,
     reference: Setup | None = None,
+    most: int = 0,
 ) -> list[Failure]:
-    """The calls that fail in a launch, but not in that of the ``reference``, the library's own choice.
+    """The calls that fail in a launch, at most ``most`` (0: :data:`MOST_FAILURES`, or without a reference
+    :data:`MOST_FAULTS`), but not in that of the ``reference``, the library's own choice.
 
     Only the first failure of a launch is trusted, as it may leave messages and damaged memory behind. It
     counts if the call, alone in a new launch, fails again. Of a kind that was found, no call is tried again,
@@ -176,7 +178,8 @@ def failures(
     by_default = _Trial(launches, reference, patience_s) if reference else None
     found: list[Failure] = []
     left = list(calls)
-    while left and len(found) < (MOST_FAILURES if reference else MOST_FAULTS):
+    most = most or (MOST_FAILURES if reference else MOST_FAULTS)
+    while left and len(found) < most:
         place, _ = trial.first_failure(left, SUSPICION_S)
         if place is None:
             break

@@ -243,8 +243,8 @@ def without(command: CallDrawn, kind: str) -> CallDrawn | None:
 def alone(command: CallDrawn, kind: str) -> CallDrawn:
     """The call with as few other kinds as possible."""
     kept = command
-    for other in reversed(_TESTS):
-        changed = without(kept, other) if other != kind else None
+    for other in reversed(kinds_of_call(command)):
+        changed = without(kept, other) if other != kind and other in kinds_of_call(kept) else None
         if changed is not None and kind in kinds_of_call(changed):
             kept = changed
     return kept

@@ -462,6 +462,22 @@ class MpiEngine:
         """The arguments of ``force`` in the running launch; none if the launch forces the algorithm."""
         return self.steering.force_arguments(algorithm, self.variables()) or []
 
+    def forced_launch(self, algorithm: Algorithm, p: int) -> tuple[LaunchSpec, list[str]]:
+        """A launch of p processes in which an algorithm is forced, and the arguments of ``force`` in it."""
+        case = Case(
+            collective=algorithm.collective,
+            algorithm=algorithm.name,
+            bytes=0,
+            pattern="",
+            shape="",
+            skew_policy="none",
+            skew_factor=0.0,
+            p=p,
+            nodes=0,
+            ppn=0,
+        )
+        return self._with_fallback(algorithm, case)
+
     def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
         environment = self._environment() | dict(more or {})
         if self.steering.force_arguments(algorithm, self.variables()) is None:

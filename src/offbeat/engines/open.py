@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from offbeat.engines.base import Engine
+from offbeat.engines.library_check import CHECK_DRAWS, CHECK_PROCESSES, LibraryCheck, check_library
 from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.engines.own_decision import refuse_forced
 from offbeat.engines.partitioned import PartitionedEngine
@@ -138,6 +139,26 @@ def find_approaches(installation: Installation, names: Iterable[str]) -> list[st
     """
     with _engine_without_study(installation, PartitionedEngine) as engine:
         return [name for name in names if engine.find_algorithm(PARTITIONED_SEND, name) is not None]
+
+
+def check_legal_calls(
+    installation: Installation,
+    collectives: Sequence[str] = COLLECTIVES,
+    *,
+    draws: int = CHECK_DRAWS,
+    seed: int = 1,
+    p: int = CHECK_PROCESSES,
+    has_algorithms: bool = False,
+    report: Callable[[str], None] = lambda _: None,
+) -> LibraryCheck:
+    """The legal calls that a library gets wrong; see :func:`offbeat.engines.library_check.check_library`.
+
+    Raises what :func:`list_algorithms` raises.
+    """
+    with _engine_without_study(installation) as engine:
+        return check_library(
+            engine, collectives, p=p, draws=draws, seed=seed, has_algorithms=has_algorithms, report=report
+        )
 
 
 @contextmanager

@@ -257,8 +257,7 @@ def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
     if first is None:
         return
     try:
-        unfinished.unlink(missing_ok=True)
-        with unfinished.open("xb") as file:
+        with unfinished.open("wb") as file:
             with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
                 for group in _grouped(first, nonempty):
                     writer.write_table(group)

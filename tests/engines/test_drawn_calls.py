@@ -1,0 +1,87 @@
+"""Drawn calls on a real MPI library with naive collectives in place of its own, right or wrong on purpose."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from real_libraries import real_installation
+
+from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.legal_calls import LegalCall, drawn_calls
+from offbeat.engines.legal_checks import Failure, Setup, failures
+from offbeat.mpi import build
+from offbeat.mpi.installation import Installation
+from offbeat.study.collectives import COLLECTIVES
+from offbeat.study.schema import MpiSection
+
+pytestmark = pytest.mark.slow
+
+SOURCE = Path(__file__).resolve().parents[2] / "native" / "testing" / "naive_collectives.c"
+
+
+@pytest.fixture(scope="module")
+def library() -> Installation:
+    return real_installation("openmpi4")
+
+
+def is_right_in_library(call: LegalCall) -> bool:
+    """Whether MPI_Reduce_local is right: Open MPI compares numbers of MPI_OFFSET without their sign."""
+    return not (call.command.op in ("min", "max") and call.command.send == "offset")
+
+
+@pytest.fixture(scope="module")
+def naive(library: Installation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library to preload."""
+    file = tmp_path_factory.mktemp("naive") / "libnaive.so"
+    options = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", f"-I{library.include}"]
+    mpi = library.library  # the launcher loads the file as well, and has no MPI
+    subprocess.run(["cc", *options, SOURCE, "-o", file, mpi, f"-Wl,-rpath,{mpi.parent}"], check=True)
+    return file
+
+
+Trial = Callable[..., list[Failure]]
+
+
+@pytest.fixture
+def trial(library: Installation, own_cache: Path, naive: Path, tmp_path: Path) -> Trial:
+    """Tries drawn calls with the naive collectives that have a fault, up to the first one that fails."""
+    driver = build.build_native(library)
+
+    def try_drawn(collectives: Sequence[str], number: int, fault: str = "") -> list[Failure]:
+        section = MpiSection(environment={"LD_PRELOAD": str(naive), "OFFBEAT_TEST_FAULT": fault})
+        launches = Launches(library, driver, section, tmp_path, logs=tmp_path / "logs", scratch=tmp_path)
+        drawn = [call for name in collectives for call in islice(drawn_calls(name, 4, [64, 4096], 1), number)]
+        calls = list(filter(is_right_in_library, drawn))
+        found = failures(launches, Setup(LaunchSpec(p=4, nodes=0, ppn=0, steerable=False)), calls, 60, most=1)
+        launches.close()
+        return found
+
+    return try_drawn
+
+
+def test_every_drawn_call_is_right_with_naive_collectives(trial: Trial) -> None:
+    """So it is legal, and the driver's expectation is right."""
+    found = trial(COLLECTIVES, 60)
+    assert not found, [(one.outcome, one.simplest.command.line()) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("collective", "fault", "kind"),
+    [
+        ("bcast", "raw-bcast", "lower-bounds"),
+        ("allreduce", "reversed", "noncommutative"),
+        ("gather", "crash", "null-arguments"),
+        ("scatter", "next-block", "roots"),
+        ("scatter", "gaps", ""),
+        ("allgather", "in-place", "in-place"),
+    ],
+)
+def test_a_deliberately_wrong_collective_is_found_and_named(
+    trial: Trial, collective: str, fault: str, kind: str
+) -> None:
+    (found,) = trial([collective], 60, fault=fault)
+    assert not kind or found.kind == kind, found.simplest.command.line()
