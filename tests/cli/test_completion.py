@@ -57,6 +57,8 @@ def completed(folder: Path, *arguments: str) -> list[str]:
         (["select", "--collective", "allr"], {"allreduce"}),
         (["pattern", "make", "last"], {"last_delayed"}),
         (["algorithm", "show", "alltoall/li"], {"alltoall/linear", "alltoall/linear_sync"}),
+        (["platform", "show", "frit"], {"fritz"}),
+        (["reproduce", "async-figure", "4"], {"4b", "4c"}),
         (["status", "s"], {"study-results", "sources/"}),
         (["status", "e"], set()),
         (["trace", "summary", "t"], {"trace"}),

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from offbeat.cli import doctor
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import check, diagnose, find
+from offbeat.mpi.allocation import Allocation, NodeGroup
 from offbeat.mpi.check import NodeStatus, limits_of_nodes
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.installation import Installation
@@ -273,3 +274,19 @@ def test_other_lines_on_standard_output_do_not_disturb_the_answer(tmp_path: Path
     installation = launching(tmp_path, f"echo a banner; echo '@offbeat {json.dumps(ANSWER)}'; echo bye\n")
     answer = check.check(installation, Path("/driver"))
     assert (answer.hosts, answer.binding) == (["a"], ["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        (2, "start one process on each of the job's nodes"),
+        (1, "all processes share it"),
+        (0, "all processes share it"),
+    ],
+)
+def test_one_core_on_each_of_several_nodes_is_no_shared_core(nodes: int, words: str) -> None:
+    group = NodeGroup(nodes=nodes, cores_per_node=1, cores=nodes, slots=nodes)
+    job = Allocation(system="Slurm", job="7", groups=(group,)) if nodes else None
+    node = Cores(logical=1, physical=1, machine_logical=64)
+    (first, *_) = diagnose._limits_of_node(node, "tsc", {}, job)
+    assert words in first

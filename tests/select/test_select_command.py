@@ -51,7 +51,7 @@ def test_an_imported_study_is_selected_pairwise_by_average_and_linear_without_de
 
 def test_details_come_on_demand(ft):
     assert "average with scenarios" not in run(ft).output
-    assert "average with scenarios 1.967 1.005 1.967 2.009" in flat(run(ft, "--details"))
+    assert "average with scenarios 1.967 1.005 1.967 2.009" in flat(run(ft, "--details", "--notes"))
 
 
 def test_the_averages_of_other_machines_in_a_csv_do_not_become_patterns(micro):

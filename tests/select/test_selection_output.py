@@ -14,12 +14,12 @@ from offbeat.select import document
 from offbeat.select.choose import select
 from offbeat.select.details import Matrix
 from offbeat.select.document import SelectionDocument
-from offbeat.select.render import rendered
+from offbeat.select.render import headline, rendered, selection_tables
 
 
-def printed(selection, width=80, details=False):
+def printed(selection, width=80, details=False, all_notes=True):
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(rendered(selection, console, details))
+    console.print(rendered(selection, console, details, all_notes=all_notes))
     return console.file.getvalue()
 
 
@@ -173,6 +173,31 @@ def test_the_same_warning_in_many_configurations_is_printed_once():
     text = words(printed(select(results(rows))))
     assert text.count("no_delay was not measured") == 1
     assert "every configuration: no_delay was not measured" in text
+
+
+def test_details_of_a_size_fit_on_one_screen():
+    algorithms = {f"algorithm{number}": 1e-6 * number for number in range(1, 7)}
+    patterns = dict.fromkeys(SHAPES, algorithms)
+    selection = select(results(matrix(patterns)))
+    without = printed(selection, all_notes=False).splitlines()
+    detailed = printed(selection, details=True, all_notes=False).splitlines()
+    assert len(detailed) - len(without) <= 40
+
+
+@pytest.mark.parametrize("notes", [0, 1, 3, 40])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_at_most_five_lines_are_below_the_table(notes, width):
+    measured = results(matrix({"no_delay": {"a": 1.0, "b": 2.0}}))
+    measured.notes += [
+        f"{number} cases are left out, because {'of this ' * number}reason" for number in range(notes)
+    ]
+    selection = select(measured)
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(headline(selection), *selection_tables(selection, console), sep="\n")
+    above = console.file.getvalue().splitlines()
+    lines = printed(selection, width, all_notes=False).splitlines()
+    assert 1 <= len(lines) - len(above) <= 5
+    assert lines[-1].endswith("--notes")
 
 
 def test_records_excluded_when_reading_are_reported():

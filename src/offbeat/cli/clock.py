@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, print_notes, stdout
 from offbeat.clock.check_plan import METHODS
 from offbeat.errors import BadInput
@@ -42,7 +43,10 @@ def check_clock(
         ),
     ] = Path("clock-check"),
     mpi: Annotated[
-        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+        str,
+        typer.Option(
+            "--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.", autocompletion=libraries
+        ),
     ] = "auto",
     processes: Annotated[
         int,

@@ -46,6 +46,21 @@ def functions(incomplete: str) -> list[str]:
     return [name for name in wrapped_functions() if name.startswith(incomplete)]
 
 
+def libraries(incomplete: str) -> list[str]:
+    """Names of the MPI installations that are found here."""
+    from offbeat.mpi.find import installations
+
+    return [one.name for one in installations() if one.name.startswith(incomplete)]
+
+
+def platforms(incomplete: str) -> Iterator[str]:
+    """Names of built-in platforms, and TOML files in this folder."""
+    from offbeat.platform.presets import PRESETS
+
+    yield from (name for name in PRESETS.names() if name.startswith(incomplete))
+    yield from (path.name for path in sorted(Path().glob("*.toml")) if path.name.startswith(incomplete))
+
+
 def one_of(*values: str) -> Callable[[str], list[str]]:
     """A completion with fixed values."""
 

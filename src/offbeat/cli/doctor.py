@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import counted, enumeration
@@ -27,6 +28,7 @@ def command(
         typer.Option(
             "--mpi",
             help="The installation to test: 'auto', a name from the table, or an installation's folder.",
+            autocompletion=libraries,
         ),
     ] = "auto",
     hostfile: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, print_notes, stdout
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectories, Rule
 from offbeat.cli.trace_options import TraceOption
@@ -47,6 +48,7 @@ def command(
             help="The MPI installation to write for; if not given, the measured one, or the first one of the"
             " family that was simulated.",
             metavar="PREFIX",
+            autocompletion=libraries,
         ),
     ] = "",
     allowed: Annotated[

@@ -29,7 +29,7 @@ SchemaFile = Annotated[
 ]
 """The option of the commands that print a JSON Schema."""
 
-AllNotes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the ten most important.")]
+AllNotes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the most important.")]
 
 
 def stdout() -> Console:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import parse_time
@@ -27,7 +28,10 @@ class Of(StrEnum):
 
 def command(
     mpi: Annotated[
-        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+        str,
+        typer.Option(
+            "--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.", autocompletion=libraries
+        ),
     ] = "auto",
     of: Annotated[
         Of,

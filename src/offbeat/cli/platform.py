@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries, platforms
 from offbeat.cli.output import SchemaFile, echo, stdout, write_schema
 from offbeat.platform import presets
 from offbeat.units import format_time
@@ -41,7 +42,10 @@ def list_platforms() -> None:
 @app.command("show")
 def show_platform(
     platform: Annotated[
-        str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
+        str,
+        typer.Argument(
+            help="A platform file, or a name that 'offbeat platform list' prints.", autocompletion=platforms
+        ),
     ] = presets.DEFAULT_PRESET,
     picture: Picture = None,
     route: Annotated[
@@ -105,7 +109,10 @@ def calibrate_platform(
         Path, typer.Option("--output", "-o", help="The platform file to write.", metavar="PATH")
     ] = Path("platform.toml"),
     mpi: Annotated[
-        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+        str,
+        typer.Option(
+            "--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.", autocompletion=libraries
+        ),
     ] = "auto",
     nodes: Annotated[
         int,

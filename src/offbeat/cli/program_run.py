@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, check_outputs, echo
 from offbeat.cli.program_options import File, Output, PictureFile, Seed
 from offbeat.cli.program_report import report
@@ -39,7 +40,10 @@ def run_program(
     ] = 0,
     seed: Seed = None,
     mpi: Annotated[
-        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+        str,
+        typer.Option(
+            "--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.", autocompletion=libraries
+        ),
     ] = "auto",
     nodes: Annotated[
         int,

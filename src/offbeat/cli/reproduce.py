@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries, one_of
 from offbeat.cli.output import stdout
 from offbeat.errors import BadInput
 
@@ -95,7 +96,12 @@ def partitioned_figure(
         ),
     ] = None,
     mpi: Annotated[
-        str, typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints.", show_default=False)
+        str,
+        typer.Option(
+            help="MPI prefix, or a name that 'offbeat doctor' prints.",
+            show_default=False,
+            autocompletion=libraries,
+        ),
     ] = "",
     size: Annotated[
         list[str] | None,
@@ -148,6 +154,7 @@ def async_figure(
             " collectives make a lattice-Boltzmann solver faster, by domain shape) or 5 (its speed around"
             " collectives).",
             metavar="FIGURE",
+            autocompletion=one_of("2", "3", "4b", "4c", "5"),
         ),
     ],
     output: Annotated[

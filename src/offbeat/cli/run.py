@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import one_of
+from offbeat.cli.completion import libraries, one_of
 from offbeat.cli.output import AllNotes, Json, encoded, prints_text, write_json
 from offbeat.errors import BadInput, RunFailed
 
@@ -22,7 +22,10 @@ def command(
     ] = None,
     mpi: Annotated[
         str | None,
-        typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints; instead of the study's."),
+        typer.Option(
+            help="MPI prefix, or a name that 'offbeat doctor' prints; instead of the study's.",
+            autocompletion=libraries,
+        ),
     ] = None,
     isolate: Annotated[
         bool, typer.Option(help="Launch once for each algorithm, even where one launch would do.")

@@ -39,7 +39,9 @@ def command(
     with_details: Annotated[
         bool,
         typer.Option(
-            "--details", help="Show the measured tables of every configuration before the selection."
+            "--details",
+            help="Show the measured delays of every configuration before the selection, one screen for each;"
+            " with --notes also the winners by pattern, robustness and relative delays.",
         ),
     ] = False,
     json: Json = "",
@@ -74,8 +76,7 @@ def command(
     )
     console = Console(highlight=False)
     if prints_text(json):
-        console.print(rendered(selection, console, with_details, all_notes=all_notes))
-        for sentence in indistinguishable_notes(results, are_included=include_indistinguishable):
-            console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
+        more = list(indistinguishable_notes(results, are_included=include_indistinguishable))
+        console.print(rendered(selection, console, with_details, all_notes=all_notes, more_notes=more))
     write_json(json, lambda: document.encoded(selection))
     selection.raise_if_empty()

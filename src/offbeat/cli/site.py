@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.cli.completion import result_directories
+from offbeat.cli.completion import libraries, result_directories
 from offbeat.cli.export import Kind, print_use
 from offbeat.cli.output import (
     AllNotes,
@@ -180,6 +180,7 @@ def export(
             help="The MPI installation to write for; its version selects the entries. [default: that of the"
             " only library of the knowledge base]",
             metavar="PREFIX",
+            autocompletion=libraries,
         ),
     ] = "",
     allowed: Annotated[

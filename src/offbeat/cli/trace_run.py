@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.units import counted
 
 CONTEXT = {
@@ -24,7 +25,10 @@ ProgramCommand = Annotated[
     typer.Argument(help="The command, such as 'mpirun -n 64 ./app', after --.", metavar="-- COMMAND..."),
 ]
 ProgramMpi = Annotated[
-    str, typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]")
+    str,
+    typer.Option(
+        "--mpi", help="The program's MPI library. [default: that of the launcher]", autocompletion=libraries
+    ),
 ]
 
 ComparedTime = Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.cli.selection_options import ResultDirectories
 from offbeat.cli.trace_options import TraceOption
@@ -23,7 +24,10 @@ def command(
     mpi: Annotated[
         str,
         typer.Option(
-            "--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX"
+            "--mpi",
+            help="The MPI installation to launch. [default: the one written for]",
+            metavar="PREFIX",
+            autocompletion=libraries,
         ),
     ] = "",
     trace: TraceOption = None,

@@ -69,7 +69,7 @@ def inspect_node(environ: Mapping[str, str] = os.environ) -> Node:
         kernel_clock=clock,
         allocation=allocation.current(environ),
         modules=modules.available(environ),
-        limits=list(_limits_of_node(node_cores, clock, environ)),
+        limits=list(_limits_of_node(node_cores, clock, environ, allocation.current(environ))),
     )
 
 
@@ -102,9 +102,16 @@ def try_installation(
     )
 
 
-def _limits_of_node(node: Cores, clock: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """What will not work on this node, why, and the remedy."""
-    if node.logical < 2:
+def _limits_of_node(
+    node: Cores, clock: str, environ: Mapping[str, str], job: Allocation | None = None
+) -> Iterator[str]:
+    """What will not work on this node, why, and the remedy; ``job`` is the batch job, if any."""
+    if node.logical < 2 and job is not None and job.cores > 1:
+        yield (
+            "This process may use only one core of this node: start one process on each of the job's nodes;"
+            " processes that share a core wait for each other, so that their times mean nothing."
+        )
+    elif node.logical < 2:
         yield "This process may use only one core: all processes share it, so measured times mean nothing."
     if node.logical < node.machine_logical:
         why = f"a CPU limit of {node.quota:g} cores" if node.quota is not None else "its affinity mask"

@@ -27,14 +27,25 @@ STYLES = {"faster": "cyan", "slower": "bright_red", "missing": "dim"}
 """The styles of tones in the terminal; every tone has a mark or a number beside it."""
 
 
-def details(table: DelayTable, choice: Choice | None, within: float, width: int) -> RenderableType:
-    """All tables of a configuration for a terminal of ``width`` characters; ``choice`` may be missing."""
+SHORT = ("last-delay",)
+"""The grids that fit on a screen, even if they are split into blocks of columns."""
+
+
+def details(
+    table: DelayTable, choice: Choice | None, within: float, width: int, *, everything: bool = True
+) -> RenderableType:
+    """The tables of a configuration for a terminal of ``width`` characters; ``choice`` may be missing.
+
+    Unless ``everything`` is shown, only those of SHORT.
+    """
     parts: list[RenderableType] = [
         Text(f"{table.configuration} ({table.configuration.library})", style="bold")
     ]
     for grid in grids(table, choice, within):
+        if not everything and grid.kind not in SHORT:
+            continue
         parts += grid_view(grid, table, choice, within, width)
-        if grid.kind == "last-delay" and choice is not None:
+        if everything and grid.kind == "last-delay" and choice is not None:
             parts += winner_view(choice, within)
     legend = _legend(table, choice)
     return Group(*parts, *([Text(), Text(legend, style="dim")] if legend else []))

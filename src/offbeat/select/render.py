@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,8 +14,8 @@ from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Configuration
 from offbeat.study.collectives import REDUCING, ROOTED
-from offbeat.table import FittedTable, limit_notes
-from offbeat.units import format_size, listed
+from offbeat.table import FittedTable, wrap_text
+from offbeat.units import counted, format_size, listed
 
 LEAD = ("library", "collective", "of", "p")
 """Columns that identify a configuration, besides the size; empty columns are omitted."""
@@ -29,22 +31,59 @@ LEGEND = (
 """The meaning of the last columns."""
 
 
+MOST_NOTE_LINES = 5
+"""The lines below the table, unless all notes are printed."""
+
+
 def rendered(
-    selection: Selection, console: Console, with_details: bool = False, *, all_notes: bool = False
+    selection: Selection,
+    console: Console,
+    with_details: bool = False,
+    *,
+    all_notes: bool = False,
+    more_notes: Sequence[str] = (),
 ) -> RenderableType:
-    """The output of ``offbeat select``, fitted to the width of ``console``."""
+    """The output of ``offbeat select``, fitted to the width of ``console``.
+
+    With ``with_details``, each configuration has a screen of tables. Below the table are at most
+    :data:`MOST_NOTE_LINES` lines, the warnings first; with ``all_notes`` the meaning of the columns and all
+    warnings and notes, ``more_notes`` among them.
+    """
     parts: list[RenderableType] = []
     if with_details:
         chosen = {choice.configuration: choice for choice in selection.choices}
         for configuration, table in selection.tables.items():
             parts += [
-                details(table, chosen.get(configuration), selection.terms.within, console.width),
+                details(
+                    table,
+                    chosen.get(configuration),
+                    selection.terms.within,
+                    console.width,
+                    everything=all_notes,
+                ),
                 Text(),
             ]
     if selection.choices:
-        parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
+        parts += [Text(headline(selection)), *selection_tables(selection, console)]
     warnings = [notice.sentence for notice in selection.reliability]
-    return Group(*parts, *_section("Warnings", warnings), *_notes(selection, all_notes))
+    notes = [*_notes(selection), *more_notes]
+    if not all_notes:
+        return Group(*parts, *_few_lines([*warnings, *notes], console.width))
+    legend = [_legend(selection)] if selection.choices else []
+    return Group(*parts, *legend, *_section("Warnings", warnings), *_section("Notes", notes))
+
+
+def _few_lines(sentences: Sequence[str], width: int) -> list[RenderableType]:
+    """The first sentences that fit into MOST_NOTE_LINES, and a line that says how many there are."""
+    distinct = list(dict.fromkeys(sentences))
+    lines: list[Text] = []
+    for number, sentence in enumerate(distinct):
+        wrapped = wrap_text(Text(sentence), width)
+        if len(lines) + len(wrapped) >= MOST_NOTE_LINES:
+            left = f"{counted(len(distinct) - number, 'more note')} and the meaning of the columns: --notes"
+            return [*lines, Text(left, style="dim")]
+        lines += wrapped
+    return [*lines, Text("The meaning of the columns: --notes", style="dim")]
 
 
 def _section(title: str, sentences: list[str]) -> list[RenderableType]:
@@ -196,7 +235,7 @@ def _operation(configuration: Configuration) -> str:
     return " ".join(parts)
 
 
-def _notes(selection: Selection, everything: bool) -> list[RenderableType]:
+def _notes(selection: Selection) -> list[str]:
     """Omitted configurations and caveats, each sentence once with the configurations that it applies to.
 
     Omitted configurations come first, then the caveats that apply to most configurations.
@@ -214,5 +253,4 @@ def _notes(selection: Selection, everything: bool) -> list[RenderableType]:
     for sentence, configurations in applies_to.items():
         is_general = len(configurations) == total > 1
         sentences.append(f"{'every configuration' if is_general else listed(configurations)}: {sentence}")
-    printed, rest = limit_notes([*selection.notes, *sentences], everything=everything)
-    return _section("Notes", [*printed, *([rest] if rest else [])])
+    return list(dict.fromkeys([*selection.notes, *sentences]))
