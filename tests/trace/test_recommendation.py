@@ -27,8 +27,8 @@ def test_the_collective_whose_operation_takes_most_time_is_recommended(tmp_path:
         one.call(10_000, 90_000, sequence=1, function="MPI_Alltoall", bytes=32768)
     text = said_of(tmp_path / "t", ranks, run_ms=1)
     assert text.startswith(
-        "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation takes 8.0% of the run time"
-        " (1 call, 80 µs after the last arrival), and hardly any time is spent waiting"
+        "Tune MPI_Alltoall at 32 KiB on 2 processes first: after the last arrival it takes 8.0% of the run"
+        " time (1 call, 80 µs), and hardly any time is spent waiting"
     )
 
 
@@ -80,7 +80,9 @@ def test_untunable_calls_are_mentioned_but_not_first(tmp_path: Path) -> None:
         one.call(3 * MS, 4 * MS, function="MPI_Iallreduce", flags=form.COMPLETION | 1 << form.BY_SHIFT)
         one.call(5 * MS, round(5.5 * MS), sequence=1, function="MPI_Bcast", bytes=64)
     text = said_of(tmp_path / "t", ranks, run_ms=10)
-    assert text.startswith("Tune MPI_Bcast at 64 B on 2 processes first: the operation takes 5.0%")
+    assert text.startswith(
+        "Tune MPI_Bcast at 64 B on 2 processes first: after the last arrival it takes 5.0%"
+    )
     assert "More time, 20.0%, is spent in MPI_Iallreduce at 8 B on 2 processes, which is nonblocking" in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from offbeat.errors import BadInput
 from offbeat.units import counted, enumeration
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from offbeat.engines.library_check import LibraryCheck
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from offbeat.mpi.find import Survey
     from offbeat.mpi.installation import Installation
     from offbeat.study.algorithm import Algorithm
+    from offbeat.tuning.rules_check import RulesCheck
 
 
 def command(
@@ -40,6 +44,15 @@ def command(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Test every installation that is found.")] = False,
     json: Json = "",
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules",
+            help="Check this rules file of Open MPI instead: what is wrong in it, what it forces, and what is"
+            " never reached.",
+            metavar="FILE",
+        ),
+    ] = None,
     algorithms: Annotated[
         bool,
         typer.Option(
@@ -85,6 +98,9 @@ def command(
     if algorithms:
         _show_algorithms(list_algorithms(find.choose(mpi)), json)
         return
+    if rules is not None:
+        _show_rules_file(rules, find.choose("openmpi" if mpi == "auto" else mpi), json)
+        return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
     diagnosis = Diagnosis(
@@ -92,8 +108,9 @@ def command(
         node=inspect_node(),
         examined=[try_installation(entry, echo, hostfile=hostfile) for entry in tried],
     )
+    diagnosis, checks = _with_settings(diagnosis)
     if prints_text(json):
-        _show(diagnosis)
+        _show(diagnosis, checks)
     write_json(json, lambda: encoded(diagnosis))
     if not tried:
         find.preferred(survey)
@@ -151,6 +168,48 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
     console.print(f"{check.library}: {number} tried on {check.p} processes, seed {check.seed}: {kinds}.")
 
 
+def _show_rules_file(path: Path, installation: Installation, json: str) -> None:
+    from offbeat.engines.open import list_algorithms
+    from offbeat.tuning.rules_check import check_rules, name_of_algorithms
+
+    if installation.family != "openmpi":
+        raise BadInput(f"--rules reads rules files of Open MPI, and {installation.name} is another library")
+    check = check_rules(path, installation, name_of_algorithms(list_algorithms(installation)))
+    if prints_text(json):
+        console = stdout()
+        console.print(f"{path}, as {installation.name} reads it:", markup=False)
+        _show_rules(console, check)
+        for sentence in check.limits or ["nothing is wrong."]:
+            console.print(f"  - {sentence.removeprefix(f'{path}: ')}", markup=False)
+    write_json(json, lambda: encoded(check))
+    if check.fault:
+        raise typer.Exit(1)
+
+
+def _show_rules(console: Console, check: RulesCheck) -> None:
+    for line in check.forces:
+        console.print(f"  {line}", markup=False)
+
+
+def _with_settings(diagnosis: Diagnosis) -> tuple[Diagnosis, list[RulesCheck]]:
+    """The diagnosis with the user's settings that choose algorithms among the limits, and the rules files."""
+    from msgspec.structs import replace
+
+    from offbeat.engines.open import list_algorithms
+    from offbeat.tuning.rules_check import check_settings
+
+    examined, all_checks = [], []
+    for entry in diagnosis.examined:
+        if entry.failure:
+            examined.append(entry)
+            continue
+        checks, sentences = check_settings(entry.installation, partial(list_algorithms, entry.installation))
+        limits = [limit for check in checks for limit in check.limits]
+        examined.append(replace(entry, limits=[*entry.limits, *sentences, *limits]))
+        all_checks += checks
+    return replace(diagnosis, examined=examined), all_checks
+
+
 def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> None:
     from offbeat.table import FittedTable
 
@@ -172,12 +231,15 @@ def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> No
         )
 
 
-def _show(diagnosis: Diagnosis) -> None:
+def _show(diagnosis: Diagnosis, checks: Sequence[RulesCheck]) -> None:
     console = stdout()
     _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
     _show_node(console, diagnosis.node)
     for entry in diagnosis.examined:
         _show_tried(console, entry)
+    for check in checks:
+        console.print(f"\n{check.path} forces" + ("" if check.forces else " nothing"), markup=False)
+        _show_rules(console, check)
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:

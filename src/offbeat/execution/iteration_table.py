@@ -38,7 +38,8 @@ class IterationTable(Struct, kw_only=True, eq=False):
 
     ``iterations`` has the ranks (p,) and the edges of the rows. ``collectives`` are the statistics of the
     collectives of the whole run by call site. ``unknown_s`` is the time, summed over ranks, in point-to-point
-    calls of iterations whose partner is not in the trace. ``threads`` is the largest number of threads of a
+    calls of iterations whose partner is not in the trace. ``neighbours`` (n, 2) are the pairs of ranks, the
+    smaller one first, that exchange messages. ``threads`` is the largest number of threads of a
     rank that call MPI at the same time; their times are added up.
     """
 
@@ -50,6 +51,7 @@ class IterationTable(Struct, kw_only=True, eq=False):
     collectives: list[CallSiteStats]
     timelines: list[TimelineCalls]
     unknown_s: float
+    neighbours: NDArray[np.int64]
     threads: int
     counts: Counts
     message_counts: MessageCounts
@@ -140,6 +142,7 @@ def read_table(
         collectives=StatsBuilder(trace, aggregates, 0.0).per_group(),
         timelines=timelines,
         unknown_s=messages.unknown_s,
+        neighbours=messages.neighbours(),
         threads=max((file.threads for file in trace.files), default=1),
         counts=matcher.counts,
         message_counts=message_matcher.counts,
@@ -211,13 +214,25 @@ class _Messages:
         self.spent_s = np.zeros(cells.count, np.float32)
         self.waiting_s = np.zeros(cells.count, np.float32)
         self.unknown_s = 0.0
+        self._size = trace.size
+        self._pairs = np.empty(0, np.int64)
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """The pairs of ranks that exchanged the messages read so far, (n, 2)."""
+        return np.stack(np.divmod(self._pairs, self._size), axis=1)
 
     def read(self, matcher: MessageMatcher) -> None:
         """Read and add all messages."""
         for matched in matcher.batches():
+            self._add_pairs(matched.sends.source, matched.sends.destination)
             calls = [self._add(batch) for batch in matched.batches or [MessageBatch()]]
             self._add_waits(self._waits.add(matched, WaitingCalls.concatenate(calls)))
         self._add_waits(self._waits.rest())
+
+    def _add_pairs(self, source: NDArray[np.int64], destination: NDArray[np.int64]) -> None:
+        first, second = np.minimum(source, destination), np.maximum(source, destination)
+        pairs = (first.astype(np.int64) * self._size + second)[first != second]
+        self._pairs = np.union1d(self._pairs, pairs)
 
     def _add(self, batch: MessageBatch) -> WaitingCalls:
         batch = batch.select(batch.kind != form.MARK)

@@ -1,14 +1,13 @@
 """Measured against lockstep performance, and how far ranks drift apart.
 
-All of it comes from one trace. *In lockstep*, all ranks of an iteration would compute together, and then
-communicate together without waiting for each other: the iteration takes the longest computation of any rank
-plus the longest natural communication of any rank (the paper's composite performance; A. Afzal et al.,
-"Making Applications Faster by Asynchronous Execution", section 3). *Balanced* takes their means over ranks
-in place of the longest: no rank waits for another. *Work alone* is the mean computation.
+All of it comes from one trace, so that lockstep (:mod:`offbeat.program.lockstep`) can only be estimated. If
+all ranks waited for each other at each communication, an iteration would take the longest work of any rank
+between communications, and the longest natural communication of any rank (the paper's composite performance;
+A. Afzal et al., "Making Applications Faster by Asynchronous Execution", section 3). *Balanced* takes means
+over ranks in place of the longest: no rank waits for another. *Work alone* is the mean computation.
 
-Measured iterations that are faster than in lockstep show that ranks out of step hide computation or
-communication of others behind their own. The computation that is measured out of step is already faster if
-it is limited by memory: the difference of ``in_step`` and ``out_of_step`` shows it.
+Work and communication that are measured out of step are shorter than in lockstep if they share a bandwidth:
+the true lockstep is then slower than the estimate, and the gain larger.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ from numpy.typing import NDArray
 
 from offbeat.execution.domains import Domains
 from offbeat.execution.iteration_table import IterationTable
+from offbeat.execution.phases import TracedPhases
+from offbeat.execution.step_effect import Estimate, against_lockstep, computation_out_of_step
 from offbeat.program.lockstep import gain
 from offbeat.program.summary import skews
-
-FEWEST_COMPARED = 8
-"""Fewer iterations are not divided by their skew."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -41,8 +39,9 @@ class Part(Struct, frozen=True, kw_only=True):
 class Performance(Struct, frozen=True, kw_only=True):
     """The performance of a table without missing values; means over its iterations, times in seconds.
 
-    ``whole`` divides the mean iteration; ``in_step`` and ``out_of_step`` are the quarters of the rows that
-    begin with the least and the largest skew within domains, None if there are few rows.
+    ``whole`` divides the mean iteration. ``faster`` is how much faster the measured iterations are than in
+    lockstep; ``computation_faster`` how much faster ranks compute out of step than in step, None if the rows
+    do not tell.
     """
 
     ranks: int
@@ -52,13 +51,8 @@ class Performance(Struct, frozen=True, kw_only=True):
     balanced_s: float
     work_s: float
     whole: Part
-    in_step: Part | None
-    out_of_step: Part | None
-
-    @property
-    def faster(self) -> float:
-        """How much faster the measured iterations are than those in lockstep, as a fraction."""
-        return gain(self.lockstep_s, self.measured_s)
+    faster: Estimate
+    computation_faster: Estimate | None
 
     @property
     def headroom(self) -> float:
@@ -88,45 +82,42 @@ def skews_of(table: IterationTable, domains: Domains) -> Skews:
     return Skews(inside_s=inside_s, across_s=across_s)
 
 
-def performance(table: IterationTable, parting: Skews) -> Performance:
-    """The performance of a table without missing values, which has at least one row."""
+def performance(
+    table: IterationTable, parting: Skews, uneven_s: NDArray[np.float64] | None = None
+) -> Performance:
+    """The performance of a table without missing values, which has at least one row.
+
+    ``uneven_s`` is by how much the longest work between communications, added up, exceeds the longest work of
+    any rank in an iteration: for some iterations, of which the mean counts.
+    """
     each = table.iterations.each
     times_s, computed_s, natural_s = table.times_s(), table.computed_s(), table.natural_s()
-    waiting_s = table.waiting_s()
-    # By row: the means over ranks, so that parts of the rows need no further tables.
-    by_row = {
-        "iteration_s": times_s.mean(axis=1) / each,
-        "computed_s": computed_s.mean(axis=1) / each,
-        "natural_s": natural_s.mean(axis=1, dtype=np.float64) / each,
-        "waiting_s": waiting_s.mean(axis=1, dtype=np.float64) / each,
-        "skew_in_domains_s": parting.inside_s,
-        "skew_s": parting.across_s,
-    }
-
-    def part(rows: NDArray[np.int64]) -> Part:
-        means = {name: float(values[rows].mean()) for name, values in by_row.items()}
-        return Part(iterations=len(rows) * each, **means)
-
-    whole = part(np.arange(table.rows))
-    in_step, out_of_step = _quarters(parting.inside_s)
+    more_s = 0.0 if uneven_s is None or not len(uneven_s) else float(uneven_s.mean())
+    lockstep_s = computed_s.max(axis=1) + natural_s.max(axis=1) + more_s * each
+    whole = Part(
+        iterations=table.rows * each,
+        iteration_s=float(times_s.mean()) / each,
+        computed_s=float(computed_s.mean()) / each,
+        natural_s=float(natural_s.mean(dtype=np.float64)) / each,
+        waiting_s=float(table.waiting_s().mean(dtype=np.float64)) / each,
+        skew_in_domains_s=float(parting.inside_s.mean()),
+        skew_s=float(parting.across_s.mean()),
+    )
+    measured_s = float(table.ends_s()[-1].max() - table.begins_s()[0].max()) / table.rows / each
     return Performance(
         ranks=table.p,
         iterations=table.rows * each,
-        measured_s=whole.iteration_s,
-        lockstep_s=float((computed_s.max(axis=1) + natural_s.max(axis=1)).mean()) / each,
+        measured_s=measured_s,
+        lockstep_s=float(lockstep_s.mean()) / each,
         balanced_s=whole.computed_s + whole.natural_s,
         work_s=whole.computed_s,
         whole=whole,
-        in_step=part(in_step) if len(in_step) else None,
-        out_of_step=part(out_of_step) if len(out_of_step) else None,
+        faster=against_lockstep(table, lockstep_s),
+        computation_faster=computation_out_of_step(table, parting.inside_s),
     )
 
 
-def _quarters(inside_s: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that begin with the least and the largest skew; the first row begins with an unknown one."""
-    none = np.empty(0, np.int64)
-    if len(inside_s) < FEWEST_COMPARED or not np.ptp(inside_s):
-        return none, none
-    order = np.argsort(inside_s[:-1], kind="stable") + 1
-    quarter = len(order) // 4
-    return order[:quarter], order[-quarter:]
+def uneven_work_s(phases: TracedPhases) -> NDArray[np.float64]:
+    """For ``uneven_s`` of :func:`performance`: (iterations,), those in which all ranks are regular."""
+    work_s = phases.work_s[:, phases.is_regular.all(axis=1)]
+    return np.asarray(work_s.max(axis=2).sum(axis=0) - work_s.sum(axis=0).max(axis=1))

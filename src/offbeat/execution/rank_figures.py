@@ -134,7 +134,7 @@ def waves_figure(report: Report) -> Figure:
         colour, marker = LINES[number % len(LINES)], MARKERS[number % len(MARKERS)]
         distances = np.arange(1, wave.ranks + 1)
         speed = f"{wave.speed:.4g} ranks/s" if np.isfinite(wave.speed) else "at once"
-        way = "up" if wave.direction > 0 else "down"
+        way = f"direction {wave.direction:+d}"
         label = (
             f"{way} from rank {wave.rank}, iteration {wave.iteration}:\n{speed} ({format_time(wave.delay_s)})"
         )

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from offbeat.execution.domains import Domains, domains_of
 from offbeat.execution.idle_waves import IdleWave, idle_waves
+from offbeat.execution.iteration_calls import read_calls
 from offbeat.execution.iteration_table import IterationTable, read_table
 from offbeat.execution.iterations import MOST_CELLS, find_iterations
-from offbeat.execution.performance import Performance, Skews, performance, skews_of
+from offbeat.execution.performance import Performance, Skews, performance, skews_of, uneven_work_s
+from offbeat.execution.phases import traced_phases
 from offbeat.execution.similarity import Clusters, Components, clusters, components, correlations
 from offbeat.execution.timelines import timelines_of
 from offbeat.trace.message_tables import message_notes
@@ -76,10 +78,17 @@ def analyse(
     )
     if table.rows:
         report.skews = skews_of(table, report.domains)
-        report.performance = performance(table, report.skews)
+        report.performance = performance(table, report.skews, _uneven_work_s(trace, table))
         report.similarity = _similarity(table, report.domains)
         report.waves = idle_waves(table)
     return report
+
+
+def _uneven_work_s(trace: Trace, table: IterationTable) -> NDArray[np.float64] | None:
+    """See :func:`uneven_work_s`; None if the calls of the trace do not tell the phases of an iteration."""
+    if not trace.has_messages or table.iterations.each > 1 or any(one.sampling for one in trace.headers):
+        return None
+    return uneven_work_s(traced_phases(read_calls(trace, table.iterations)))
 
 
 class _Halves:

@@ -10,8 +10,9 @@ from msgspec import to_builtins
 from numpy.typing import NDArray
 
 from offbeat.drawing.tables import Table
-from offbeat.execution.performance import Part, Performance
+from offbeat.execution.performance import Performance
 from offbeat.execution.report import Report
+from offbeat.execution.step_effect import Estimate
 from offbeat.trace.call_site_stats import CallSiteStats, size_text
 from offbeat.trace.summary import NOTHING_KNOWN, library_name
 from offbeat.units import counted, format_time
@@ -24,8 +25,8 @@ STRETCHES = 10
 
 MOST_COLLECTIVES, MOST_WAVES = 20, 10
 
-LEAST_PERCENT = 1.0
-"""Smaller differences from lockstep count as none."""
+LEAST_PERCENT = 0.5
+"""Smaller differences count as none, as in ``offbeat async advise``."""
 
 
 def head(report: Report) -> list[str]:
@@ -61,18 +62,18 @@ def sentences(report: Report) -> list[str]:
         f"Ranks are {format_time(found.whole.skew_in_domains_s)} apart within a memory domain"
         f" ({share:.0%} of an iteration) and {format_time(found.whole.skew_s)} over all ranks (means)."
     )
-    if found.in_step is not None and found.out_of_step is not None:
-        lines.append(_in_and_out_of_step(found.in_step, found.out_of_step))
+    if found.computation_faster is not None:
+        lines.append(
+            "In the iterations that begin with the largest skew within domains, computation is"
+            f" {_compared(found.computation_faster)} in those with the least."
+        )
     if report.waves:
         lines.append(_waves(report))
     return lines
 
 
 def _against_lockstep(found: Performance) -> str:
-    percent = 100 * found.faster
-    against = f"{abs(percent):.1f}% {'faster' if percent > 0 else 'slower'} than"
-    if abs(percent) < LEAST_PERCENT:
-        against = "as fast as"
+    against = _compared(found.faster)
     if not np.isfinite(found.headroom):
         return f"An iteration is {against} in lockstep; the ranks compute nothing between their calls."
     return (
@@ -96,30 +97,28 @@ def _share(part_s: float, found: Performance) -> str:
     return f"{part_s / found.measured_s:.1%}" if found.measured_s else NOTHING_KNOWN
 
 
-def _in_and_out_of_step(within: Part, out: Part) -> str:
-    if not within.computed_s:
-        return "The ranks compute nothing between their calls."
-    percent = 100 * (within.computed_s / out.computed_s - 1) if out.computed_s else np.inf
-    how = f"{abs(percent):.1f}% {'faster' if percent > 0 else 'slower'} than"
-    if abs(percent) < LEAST_PERCENT:
-        how = "as fast as"
-    return (
-        "In the quarter of the iterations that begin with the largest skew within domains, computation is"
-        f" {how} in the quarter with the least."
-    )
+def _compared(faster: Estimate) -> str:
+    """A comparison, such as "3.1% (2.2 to 4.0) faster than"."""
+    percent, low, high = (100 * value for value in (faster.mean, faster.low, faster.high))
+    if max(-low, high) < LEAST_PERCENT or (abs(percent) < LEAST_PERCENT and not low <= 0 <= high):
+        return f"as fast ({low:+z.1f} to {high:+z.1f}%) as"
+    if low <= 0 <= high:
+        return f"between {-low:z.1f}% slower and {high:z.1f}% faster than"
+    if percent < 0:
+        return f"{-percent:.1f}% ({-high:.1f} to {-low:.1f}) slower than"
+    return f"{percent:.1f}% ({low:.1f} to {high:.1f}) faster than"
 
 
 def _waves(report: Report) -> str:
     speeds = [one.speed for one in report.waves if np.isfinite(one.speed)]
-    found = report.performance
-    assert found is not None
     text = f"{counted(len(report.waves), 'idle wave')}"
     if not speeds:
         return f"{text}: they reach all ranks at once."
     speed = float(np.median(speeds))
+    each = float(np.median([one.per_iteration for one in report.waves if np.isfinite(one.speed)]))
     return (
-        f"{text}: delays propagate at {speed:.4g} ranks/s (median), {speed * found.measured_s:.2g} ranks in"
-        " an iteration."
+        f"{text}: delays propagate at {speed:.4g} neighbours/s (median), {each:.2g} neighbours in an"
+        " iteration without delays."
     )
 
 
@@ -274,17 +273,15 @@ def _mean_times_s(row: CallSiteStats) -> tuple[float, float]:
 
 
 def _idle_waves(report: Report) -> Table:
-    found = report.performance
-    mean_s = 0.0 if found is None else found.measured_s
     rows = [
         [
             str(wave.rank),
             str(wave.iteration),
             format_time(wave.delay_s),
-            "up" if wave.direction > 0 else "down",
+            f"{wave.direction:+d}",
             str(wave.ranks),
             f"{wave.speed:.4g}" if np.isfinite(wave.speed) else "at once",
-            f"{wave.speed * mean_s:.2g}" if np.isfinite(wave.speed) else "all",
+            f"{wave.per_iteration:.2g}" if np.isfinite(wave.speed) else "all",
             f"{wave.fit:.2f}",
             f"{format_time(wave.first_s)} to {format_time(wave.last_s)}",
         ]
@@ -296,9 +293,9 @@ def _idle_waves(report: Report) -> Table:
             "rank",
             "iteration",
             "delay",
-            "ranks",
+            "direction",
             "reached",
-            "ranks/s",
+            "neighbours/s",
             "per iteration",
             "fit",
             "waiting",
@@ -306,8 +303,9 @@ def _idle_waves(report: Report) -> Table:
         rows=rows,
         texts=(3,),
         notes=[
-            "a delay of a rank, the direction in which it reaches others, how many wait for it and how much,"
-            " the first to the last; fit: R² of the line through ranks and times"
+            "a delay of a rank; direction: the difference of the numbers of neighbours; reached: how many of"
+            " them wait for it, and how much, the first to the last; fit: R² of the line through neighbours"
+            " and times"
         ],
     )
 
@@ -351,7 +349,7 @@ def as_plain(report: Report) -> dict[str, Any]:
 
 
 def _plain_performance(found: Performance) -> dict[str, Any]:
-    derived = {name: getattr(found, name) for name in ("faster", "headroom", "communication_ratio")}
+    derived = {name: getattr(found, name) for name in ("headroom", "communication_ratio")}
     return {**to_builtins(found), **derived}
 
 

@@ -2,9 +2,8 @@
 
 Another algorithm changes the time after the last arrival of blocking collectives. It changes neither the
 waiting for late ranks nor nonblocking calls. The heaviest calls are selected until they cover a stated share
-of the time that can change. This is the last delay d̂ of a call, for each of its ranks: those that leave
-before the last one wait for it in a later call. Calls that share a rule of a tuning file with selected ones
-are measured, too: whatever is chosen changes them as well.
+of the time that can change, as :mod:`offbeat.trace.recommendation` ranks them. Calls that share a rule of a
+tuning file with selected ones are measured, too: whatever is chosen changes them as well.
 """
 
 from __future__ import annotations
@@ -22,7 +21,13 @@ from offbeat.study.schema import EXTENTS
 from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
-from offbeat.trace.recommendation import Candidate, candidates, mean_over_calls, with_arrivals
+from offbeat.trace.recommendation import (
+    Candidate,
+    candidates,
+    changeable_s,
+    mean_over_calls,
+    with_arrivals,
+)
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
@@ -105,13 +110,12 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
             number = counted(round(sum(row.run_calls for row in one.calls.rows)), "call")
             notes.append(f"not measured: {number} of {one.calls.name}, because {why_not}")
             continue
-        covered_s += one.calls.operation_s
+        covered_s += one.calls.changeable_s
         calls.append(selected)
-    operation_s = sum(one.calls.operation_s for one in ranked)
     return Selected(
         calls=calls,
-        tunable_share=operation_s / run_s if run_s > 0 else 0.0,
-        covered=covered_s / operation_s if operation_s > 0 else 0.0,
+        tunable_share=tunable_s / run_s if run_s > 0 else 0.0,
+        covered=covered_s / tunable_s if tunable_s > 0 else 0.0,
         waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
         notes=notes,
     )
@@ -139,22 +143,14 @@ def tunable(summary: Summary) -> list[Tunable]:
             by_layout.setdefault(row.layout, []).append(row)
         found += [
             Tunable(
-                calls=structs.replace(one, rows=sorted(rows, key=lambda row: -_tunable_s(row))),
+                calls=structs.replace(one, rows=sorted(rows, key=lambda row: -changeable_s(row))),
                 rule=one,
-                tunable_s=sum(map(_tunable_s, rows)),
+                tunable_s=sum(map(changeable_s, rows)),
             )
             for rows in by_layout.values()
         ]
-    usable = [one for one in found if not one.rule.why_not and one.calls.operation_s > 0]
+    usable = [one for one in found if not one.rule.why_not and one.calls.changeable_s > 0]
     return sorted(usable, key=lambda one: -one.tunable_s)
-
-
-def _tunable_s(row: CallSiteStats) -> float:
-    """The last delay of a row's calls for each rank; the time after the last arrival where it is unknown."""
-    last_delay_s = row.last_delay.mean_s
-    if math.isnan(last_delay_s):
-        return row.operation_s
-    return row.run_calls * row.processes * last_delay_s
 
 
 def _heaviest(
@@ -200,15 +196,15 @@ def _selected(trace: Trace, tunable_calls: Tunable, run_s: float) -> tuple[str, 
         nodes=nodes,
         ppn=ppn,
         skew_s=0.0 if math.isnan(skew_s) else max(skew_s, LEAST_SKEW_S),
-        share=one.operation_s / run_s,
+        share=one.changeable_s / run_s,
         layout=layout,
     )
 
 
 def measured_size(one: Candidate) -> tuple[int, str]:
     """The mean size of a candidate's calls in bytes, weighted with their time, and the datatype for it."""
-    rows = [row for row in one.rows if row.operation_s > 0] or one.rows
-    weights = [max(row.operation_s, 1e-12) for row in rows]
+    rows = [row for row in one.rows if changeable_s(row) > 0] or one.rows
+    weights = [max(changeable_s(row), 1e-12) for row in rows]
     size = round(float(np.average([size_bytes(row) for row in rows], weights=weights)))
     if size >= EXTENTS["double"]:
         size -= size % EXTENTS["double"]

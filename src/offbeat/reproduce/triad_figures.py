@@ -37,6 +37,9 @@ EVERY = (0, 100, 20, 5)
 DELAY_S = 20e-3
 """The time of a delay: estimated, as the paper states only that it is a loop of 10^7 divisions."""
 
+MOST_APART = 0.5
+"""Ranks that are less than half an iteration apart are in synchrony: most execute the same phase."""
+
 SNIPPET = 100
 """Iterations of a snippet of figure 3."""
 
@@ -60,6 +63,19 @@ class Runs(Struct, frozen=True, kw_only=True, eq=False):
         first, end = bounds[quarter or 0], bounds[(quarter or 0) + 1]
         began_s = ends_s[first - 1] if first else 0.0
         return float((end - first) / (ends_s[end - 1] - began_s) / run.p)
+
+    def distance(self, run: Simulated, quarter: int) -> float:
+        """How many iterations apart the first and the last rank are before a delay of a quarter: the median.
+
+        The distance is the time between their ends of the same iteration, in iterations of this quarter.
+        """
+        bounds = np.linspace(0, run.iterations, 5).astype(int)
+        before = np.arange(bounds[quarter] + 1, bounds[quarter + 1] + 1)
+        every = EVERY[quarter]
+        kept = before[(before + 1) % every == 0] if every else before
+        rows = (kept if len(kept) else before[-1:]) - 1
+        apart_s = np.median(np.ptp(run.iteration_end_s[rows], axis=1))
+        return float(apart_s * self.rate(run, quarter) * run.p)
 
     @property
     def lockstep_rate(self) -> float:
@@ -218,7 +234,12 @@ def _quarters(of: Runs) -> Observation:
 
 def _rare(of: Runs) -> Observation:
     ratio = of.rate(of.growing, 1) / of.rate(of.growing, 0)
-    return Observation(f"{100 * (ratio - 1):.1f}% more than without delays", ratio <= 1.015)
+    apart = of.distance(of.growing, 1)
+    return Observation(
+        f"{100 * (ratio - 1):.1f}% more than without delays; before the next delay, ranks are {apart:.1f}"
+        f" iterations apart ({of.distance(of.growing, 0):.1f} without delays)",
+        ratio <= 1.015 and apart < MOST_APART,
+    )
 
 
 def _near_limit(of: Runs) -> Observation:

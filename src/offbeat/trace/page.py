@@ -26,7 +26,7 @@ from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.call_aggregates import upper_ns
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.read import Trace
-from offbeat.trace.recommendation import sentence, with_arrivals
+from offbeat.trace.recommendation import changeable_s, sentence, with_arrivals
 from offbeat.trace.summary import Summary, head, library_name, stability_text, straggler_text, tables
 from offbeat.units import counted, format_time
 
@@ -168,7 +168,7 @@ MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
 
 def drawn_rows(summary: Summary, most: int = MOST_DRAWN) -> list[CallSiteStats]:
     """The rows with pictures: those with the most operation time."""
-    return sorted(with_arrivals(summary.group_rows), key=lambda row: -row.operation_s)[:most]
+    return sorted(with_arrivals(summary.group_rows), key=lambda row: -changeable_s(row))[:most]
 
 
 def write_page(

@@ -1,7 +1,10 @@
-"""Recommends the collective and size to tune first, and selects rows of a summary.
+"""Ranks calls by the time that another algorithm can change, recommends those to tune first, and selects rows
+of a summary.
 
 Another algorithm can change the time after the last arrival of blocking collectives. It changes neither the
-waiting for late ranks nor the time in other calls.
+waiting for late ranks nor the time in other calls. This time is the last delay of a call for each of its
+ranks: those that leave before the last one wait for it in a later call. Every command that ranks calls uses
+:func:`changeable_s`.
 """
 
 from __future__ import annotations
@@ -39,9 +42,9 @@ class Candidate(Struct, kw_only=True):
     why_not: str = ""
 
     @property
-    def operation_s(self) -> float:
-        """Time after the last arrival, which another algorithm can change."""
-        return sum(row.operation_s for row in self.rows)
+    def changeable_s(self) -> float:
+        """Time that another algorithm can change."""
+        return sum(map(changeable_s, self.rows))
 
     @property
     def waited_s(self) -> float:
@@ -62,8 +65,18 @@ class Candidate(Struct, kw_only=True):
         return f"{self.collective}{size}{on}"
 
 
+def changeable_s(row: CallSiteStats) -> float:
+    """The time of a row's calls that another algorithm can change, summed over ranks: their last delay for
+    each rank; the time of the ranks after the last arrival where it is unknown, and of nonblocking calls,
+    whose last delay includes computation."""
+    last_delay_s = row.last_delay.mean_s
+    if math.isnan(last_delay_s) or row.kind != "blocking":
+        return row.operation_s
+    return row.run_calls * row.processes * last_delay_s
+
+
 def candidates(summary: Summary) -> list[Candidate]:
-    """Every collective, number of processes and size class, in descending order of operation time.
+    """Every collective, number of processes and size class, in descending order of the time that can change.
 
     Without constructors, initialisations and communicators with a single process.
     """
@@ -78,7 +91,7 @@ def candidates(summary: Summary) -> list[Candidate]:
             Candidate(collective=name, processes=row.processes, rows=[], why_not=why_not),
         )
         one.rows.append(row)
-    return sorted(by_key.values(), key=lambda one: -one.operation_s)
+    return sorted(by_key.values(), key=lambda one: -one.changeable_s)
 
 
 def reason_not_tunable(row: CallSiteStats) -> str:
@@ -92,7 +105,7 @@ def reason_not_tunable(row: CallSiteStats) -> str:
 
 def sentence(summary: Summary) -> str:
     """What to tune first and why, and whether waiting for late ranks takes longer than the operation."""
-    ranked = [one for one in candidates(summary) if one.operation_s > 0]
+    ranked = [one for one in candidates(summary) if one.changeable_s > 0]
     to_tune = [one for one in ranked if not one.why_not]
     if not to_tune or summary.thread_run_s <= 0:
         kind = "blocking " if ranked else ""
@@ -107,11 +120,11 @@ def sentence(summary: Summary) -> str:
 
 
 def _first(one: Candidate, summary: Summary) -> str:
-    calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
-    subject = "the operation takes" if one.is_compared else "it takes"
+    calls, share = sum(row.calls for row in one.rows), one.changeable_s / summary.thread_run_s
+    subject = "after the last arrival it takes" if one.is_compared else "it takes"
     percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
     mean_s, each = mean_over_calls(one, "last_delay"), " each" if calls > 1 else ""
-    after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
+    after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each}"
     reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
         return f"There is little to gain from tuning. {one.name} would be the first: {reason}"
@@ -122,7 +135,7 @@ def _waiting(one: Candidate, summary: Summary) -> str:
     """How long ranks wait for late ranks in these calls, and with which skew to measure algorithms."""
     if not one.is_compared:
         return ", on a single traced rank: how much of it is waiting for other ranks is unknown."
-    share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
+    share, waited = one.changeable_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
     skew = mean_over_calls(one, "skew")
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return ", and hardly any time is spent waiting for late ranks."
@@ -151,7 +164,7 @@ def _clock_caveat(one: Candidate) -> str:
 
 
 def _larger(one: Candidate, summary: Summary) -> str:
-    share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
+    share = one.changeable_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
 
 
@@ -177,7 +190,7 @@ def choose_row(
     """The row that matches all arguments; without arguments, the recommended one.
 
     ``site`` is a part of a call site's label, ``collective`` an MPI name in any case. Of several rows, those
-    whose algorithm can be chosen are preferred, then that with the most operation time. Raises
+    whose algorithm can be chosen are preferred, then that with the most time that can change. Raises
     :class:`BadInput` without a row, and lists the rows.
     """
     if not (collective or site or communicator or size is not None):
@@ -192,7 +205,7 @@ def choose_row(
     ]
     if not matching:
         raise BadInput(f"the trace {summary.directory} has no such calls; {_available(summary)}")
-    return max(matching, key=lambda row: (not reason_not_tunable(row), row.operation_s))
+    return max(matching, key=lambda row: (not reason_not_tunable(row), changeable_s(row)))
 
 
 def with_arrivals(rows: Sequence[CallSiteStats]) -> list[CallSiteStats]:
@@ -201,12 +214,12 @@ def with_arrivals(rows: Sequence[CallSiteStats]) -> list[CallSiteStats]:
 
 
 def tuning_order(summary: Summary) -> list[CallSiteStats]:
-    """The rows whose algorithm can be chosen, by candidate, then in descending order of operation time."""
+    """The rows whose algorithm can be chosen, by candidate, then by the time that can change, descending."""
     return [
         row
         for candidate in candidates(summary)
         if not candidate.why_not
-        for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
+        for row in sorted(candidate.rows, key=lambda row: -changeable_s(row))
     ]
 
 
