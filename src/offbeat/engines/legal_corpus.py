@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from msgspec import UNSET, convert
 from msgspec.structs import replace
 
 from offbeat.engines.legal_calls import LegalCall, legal_call
 from offbeat.mpi.protocol import CallDrawn
+from offbeat.reading import read_text
 
 CORPUS = "legal_corpus.txt"
 """One call on each line, as the driver reads it; lines that begin with ``#`` are comments."""
@@ -43,7 +44,7 @@ def _on_all(call: LegalCall, p: int) -> LegalCall:
 
 @cache
 def _corpus() -> tuple[LegalCall, ...]:
-    text = files("offbeat.engines").joinpath(CORPUS).read_text(encoding="utf-8")
+    text = read_text(Path(__file__).with_name(CORPUS))
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return tuple(legal_call(read_call(line)) for line in lines)
 
