@@ -76,6 +76,34 @@ def test_a_program_with_nothing_to_hide_needs_no_memory_traffic(tmp_path: Path) 
     assert (found.verdict, len(found.cases)) == ("does nothing", 2)
 
 
+COMPUTE_BOUND = """
+ranks = 36
+iterations = 100
+[[phase]]
+kind = "work"
+name = "work"
+flops = 1e8
+[[phase]]
+kind = "exchange"
+bytes = ["8 kB"]
+"""
+NOISE = '[[noise]]\nphase = "work"\ntime = "100 us"\ndistribution = "exponential"\npick = "all"\n'
+UNEVEN = (
+    '[[phase]]\nkind = "work"\nflops = 5e7\nweights = [{}]\n[[phase]]\nkind = "exchange"\nbytes = ["8 kB"]\n'
+)
+
+
+@pytest.mark.parametrize(
+    "more", ["", NOISE, UNEVEN.format("1, 3") + UNEVEN.format("3, 1")], ids=["even", "noise", "uneven phases"]
+)
+def test_the_trace_of_a_compute_bound_program_is_not_helped(tmp_path: Path, more: str) -> None:
+    trace = traced(loads(COMPUTE_BOUND + more, "compute.toml"), FRITZ, tmp_path / "t")
+    found = assess_trace(derive_program(open_trace(trace), FRITZ), FRITZ, iterations=80, seeds=2)
+    assert found.verdict != "helps"
+    by_cores = found.cases[-1].assessment
+    assert by_cores.verdict in ("does nothing", "hurts", "absorbs delays")
+
+
 def test_there_is_no_verdict_if_the_platform_is_not_that_of_the_trace(tmp_path: Path) -> None:
     trace = traced(loads(SMALL.replace("100 B", "4 MB"), "large.toml"), FRITZ, tmp_path / "t")
     slow = structs.replace(FRITZ.file.memory, message_bandwidth=FRITZ.file.memory.message_bandwidth / 10)
