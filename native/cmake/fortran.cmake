@@ -33,6 +33,26 @@ elseif(NOT missing_for_fortran)
 endif()
 
 if(NOT missing_for_fortran)
+    set(fortran_options "")
+    foreach(name IN ITEMS CMAKE_MAKE_PROGRAM CMAKE_PREFIX_PATH CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER CMAKE_Fortran_COMPILER
+            MPI_C_COMPILER MPI_Fortran_COMPILER)
+        if(${name})
+            list(JOIN ${name} "\\;" value)
+            list(APPEND fortran_options "-D${name}=${value}")
+        endif()
+    endforeach()
+    execute_process(
+        COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_SOURCE_DIR}/cmake/fortran_bindings"
+            -B "${CMAKE_CURRENT_BINARY_DIR}/fortran_bindings" -G "${CMAKE_GENERATOR}" ${fortran_options}
+        RESULT_VARIABLE fortran_status OUTPUT_VARIABLE fortran_output ERROR_VARIABLE fortran_output)
+    if(NOT fortran_status EQUAL 0)
+        set(fortran_log "${CMAKE_CURRENT_BINARY_DIR}/fortran_bindings.log")
+        file(WRITE "${fortran_log}" "${fortran_output}")
+        set(missing_for_fortran "CMake cannot use the Fortran bindings of this MPI; ${fortran_log} says why")
+    endif()
+endif()
+
+if(NOT missing_for_fortran)
     enable_language(Fortran)
     find_package(MPI COMPONENTS Fortran)
     set(c_only_libraries ${MPI_C_LIBRARIES})

@@ -84,6 +84,7 @@ int defective_pready_list(int length, const int partitions[], offbeat_prequest r
 int defective_parrived(offbeat_prequest request, int partition, int *flag) {
     int code = offbeat_parrived(request, partition, flag);
     *flag |= has("arrived");
+    *flag &= !(has("never") && partition > 0 && partition == received.partitions - 1);
     return reported(code);
 }
 

@@ -6,6 +6,7 @@
  *     swapped   two partitions of a receive change places
  *     early     MPI_Test says that a started send is complete before a partition is ready
  *     arrived   MPI_Parrived is always true
+ *     never     MPI_Parrived is never true for the last of several partitions
  *     tags      neighbouring tags are the same tag
  *     wildcard  a message is sent on the program's communicator, too
  *     status    the status of a receive has no source

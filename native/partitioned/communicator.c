@@ -13,6 +13,7 @@
 #include "partitioned/owner.h"
 #include "partitioned/progress.h"
 #include "partitioned/settings.h"
+#include "partitioned/thread_level.h"
 
 #include <offbeat/partitioned.h>
 
@@ -181,18 +182,15 @@ static int smallest(MPI_Comm comm, int number, int *result) {
 
 /* Tags of data and of replies share lane 0: each has half of the tags. */
 static int describe(MPI_Comm comm, offbeat_partitioned_comm *state) {
-    int is_inter, is_set, level, has_begun, has_ended, *largest_tag;
+    int is_inter, is_set, has_world, *largest_tag;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
-    state->is_threaded = PMPI_Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+    state->is_threaded = offbeat_partitioned_calls_may_overlap();
     if (rc == MPI_SUCCESS)
         rc = is_inter ? PMPI_Comm_remote_size(comm, &state->peers) : PMPI_Comm_size(comm, &state->peers);
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Initialized(&has_begun); /* not if the program uses sessions only */
+        rc = offbeat_partitioned_world_exists(&has_world);
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Finalized(&has_ended);
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_get_attr(has_begun && !has_ended ? MPI_COMM_WORLD : comm, MPI_TAG_UB,
-                                (void *)&largest_tag, &is_set);
+        rc = PMPI_Comm_get_attr(has_world ? MPI_COMM_WORLD : comm, MPI_TAG_UB, (void *)&largest_tag, &is_set);
     state->largest_tag = rc == MPI_SUCCESS && is_set ? *largest_tag : 32767;
     state->tags.largest = (state->largest_tag - 1) / 2;
     return rc;

@@ -31,7 +31,7 @@ typedef struct offbeat_partitioned_comm {
     int peers;        /**< processes that can be a peer: the remote group of an inter-communicator */
     atomic_int users; /**< the attribute, requests, and the progress thread */
     atomic_uint next_lane;
-    int is_threaded;           /**< MPI was initialised with MPI_THREAD_MULTIPLE: calls may overlap */
+    int is_threaded;           /**< calls may overlap; see thread_level.h */
     atomic_int owners_allowed; /**< see owner.h */
     int largest_tag;           /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;

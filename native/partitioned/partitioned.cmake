@@ -20,6 +20,7 @@ add_library(partitioned_objects OBJECT
     partitioned/send.c
     partitioned/settings.c
     partitioned/tags.c
+    partitioned/thread_level.c
     partitioned/transfer.c)
 set_target_properties(partitioned_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 target_include_directories(partitioned_objects PUBLIC include)

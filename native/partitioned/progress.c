@@ -5,6 +5,7 @@
 #include "partitioned/collective.h"
 #include "partitioned/receive.h"
 #include "partitioned/send.h"
+#include "partitioned/thread_level.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -184,10 +185,8 @@ static void *drive_all(void *unused) {
 }
 
 const char *offbeat_partitioned_progress_thread_begin(int *has_begun) {
-    int level;
     *has_begun = 0;
-    PMPI_Query_thread(&level);
-    if (level < MPI_THREAD_MULTIPLE)
+    if (!offbeat_partitioned_may_use_thread())
         return "a progress thread needs MPI_Init_thread with MPI_THREAD_MULTIPLE";
     pthread_mutex_lock(&thread_lock);
     if (!is_running) {

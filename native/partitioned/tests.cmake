@@ -18,9 +18,10 @@ add_executable(partitioned_random_test partitioned/random_test.c testing/mpi_ass
 add_executable(partitioned_collective_test partitioned/collective_test.c testing/mpi_assert.c)
 add_executable(partitioned_collective_random_test partitioned/collective_random_test.c testing/mpi_assert.c)
 add_executable(partitioned_progress_thread_test partitioned/progress_thread_test.c testing/mpi_assert.c)
+add_executable(partitioned_sessions_test partitioned/sessions_test.c)
 foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_faults_test
         partitioned_random_test partitioned_collective_test partitioned_collective_random_test
-        partitioned_progress_thread_test)
+        partitioned_progress_thread_test partitioned_sessions_test)
     target_link_libraries(${program} PRIVATE partitioned harmonize Threads::Threads m
         "-Wl,--whole-archive" yielding "-Wl,--no-whole-archive")
     set_target_properties(${program} PROPERTIES ENABLE_EXPORTS ON)
@@ -32,18 +33,24 @@ offbeat_test(partitioned_random_test 1 2 3)
 offbeat_test(partitioned_collective_test 1 2 5)
 offbeat_test(partitioned_collective_random_test 1 3 8)
 offbeat_test(partitioned_progress_thread_test 2)
-set_tests_properties(partitioned_progress_thread_test.2 PROPERTIES SKIP_RETURN_CODE 77)
+offbeat_test(partitioned_sessions_test 2)
 
-# The same at the other thread level: below MPI_THREAD_MULTIPLE, the library uses no atomic updates.
-function(offbeat_test_at_level name processes level)
+# offbeat_test_with(name processes argument)
+function(offbeat_test_with name processes argument)
     string(REPLACE "NPROCS" "${processes}" launcher "${OFFBEAT_TEST_LAUNCHER}")
-    add_test(NAME ${name}.${processes}.${level} COMMAND ${launcher} $<TARGET_FILE:${name}> ${level})
-    set_tests_properties(${name}.${processes}.${level} PROPERTIES TIMEOUT 120)
+    add_test(NAME ${name}.${processes}.${argument} COMMAND ${launcher} $<TARGET_FILE:${name}> ${argument})
+    set_tests_properties(${name}.${processes}.${argument} PROPERTIES TIMEOUT 120)
 endfunction()
-offbeat_test_at_level(partitioned_misuse_test 1 multiple)
-offbeat_test_at_level(partitioned_misuse_test 2 multiple)
-offbeat_test_at_level(partitioned_random_test 2 serialized)
-offbeat_test_at_level(partitioned_collective_random_test 3 serialized)
+# The same at the other thread level: below MPI_THREAD_MULTIPLE, the library uses no atomic updates without sessions.
+offbeat_test_with(partitioned_misuse_test 1 multiple)
+offbeat_test_with(partitioned_misuse_test 2 multiple)
+offbeat_test_with(partitioned_random_test 2 serialized)
+offbeat_test_with(partitioned_collective_random_test 3 serialized)
+# The same with the World model beside the session.
+offbeat_test_with(partitioned_sessions_test 2 world)
+
+set_tests_properties(partitioned_progress_thread_test.2 partitioned_sessions_test.2 partitioned_sessions_test.2.world
+    PROPERTIES SKIP_RETURN_CODE 77)
 
 # add_sanitized_partitioned_tests(sanitizer flag...): random transfers and collectives, which need a launch, and the
 # owner of ready bits, which needs none; built on demand

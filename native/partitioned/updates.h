@@ -3,8 +3,8 @@
  * @file updates.h
  * Updates of values that several threads may change at the same time. Each returns the value before it.
  *
- * An atomic update takes several times as long as a load and a store. These suffice if is_threaded is 0:
- * below MPI_THREAD_MULTIPLE, no two calls of a process overlap, and the program orders their memory accesses.
+ * An atomic update takes several times as long as a load and a store. These suffice if is_threaded is 0: no
+ * two calls of a process overlap then, and the program orders their memory accesses.
  */
 #ifndef OFFBEAT_PARTITIONED_UPDATES_H
 #define OFFBEAT_PARTITIONED_UPDATES_H

@@ -29,7 +29,8 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     final = path.resolve()
     unfinished = final.with_name(f".{final.name[:200]}.{os.getpid()}")
     try:
-        with unfinished.open("wb") as stream:
+        unfinished.unlink(missing_ok=True)
+        with unfinished.open("xb") as stream:  # never through a symbolic link
             yield stream
         if mode is not None:
             unfinished.chmod(stat.S_IMODE(mode))

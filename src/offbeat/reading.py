@@ -39,6 +39,11 @@ LIBRARY_BYTES = 2**30
 
 _CHUNK_BYTES = 2**20
 
+_MOST_NAME_BYTES = 200
+"""File systems allow 255 bytes; files that are being written have a suffix."""
+
+_SHOWN_CHARACTERS = 80
+
 
 def read_file(path: Path, default_limit: int = TEXT_BYTES) -> bytes:
     """The content of a regular file.
@@ -147,6 +152,27 @@ def raise_too_large(path: Path, size_bytes: int, limit: int, verb: str = "has") 
         f"{path} {verb} {rounded_size(size_bytes)}, more than the limit of {rounded_size(limit)}; if that is"
         f" right, set the environment variable {READ_LIMIT} to a larger size"
     )
+
+
+def file_name(text: str, source: object) -> str:
+    """A text from a file as the name of a file: one part of a path.
+
+    Every name that comes from a file, and of which offbeat makes a path to write to, is checked here.
+    ``source`` is where the text comes from. Raises :class:`BadInput` for a text that names a folder or leads
+    to another one.
+    """
+    if (
+        text in ("", ".", "..")
+        or not text.isprintable()
+        or "/" in text
+        or len(text.encode()) > _MOST_NAME_BYTES
+    ):
+        shown = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+        raise BadInput(
+            f"{source}: {shown!r} cannot be part of the name of a file: a name has printable characters,"
+            f" no '/', and at most {_MOST_NAME_BYTES} bytes"
+        )
+    return text
 
 
 def decode_json(data: bytes | memoryview, kind: Any = Any, **options: Any) -> Any:

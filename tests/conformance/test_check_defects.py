@@ -25,6 +25,7 @@ CASES = [
     "pready-range",
     "pready-list",
     "parrived",
+    "parrived-more",
     "refuse-twice",
     "refuse-range",
     "refuse-cancel",
@@ -35,7 +36,8 @@ CASES = [
 FOUND = {
     "none": {},
     "early": {"test-not-ready": "wrong"},
-    "arrived": {"parrived": "wrong", "refuse-polled": "no"},
+    "arrived": {"parrived": "wrong", "parrived-more": "wrong", "refuse-polled": "no"},
+    "never": {"parrived": "wrong", "parrived-more": "wrong"},
     "tags": {"neighbouring-tags": "wrong"},
     "wildcard": {"user-wildcard": "wrong"},
     "status": {"status": "wrong"},
@@ -117,4 +119,4 @@ def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
         done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=5.0)
         (one,) = [one for one in done.outcomes if one.failed]
         assert one.case == case and where in one.found
-    assert summary(done) == "offbeat's library on L: 8 of 9 cases right, 1 crash. Qualities: 4 of 5."
+    assert summary(done) == "offbeat's library on L: 9 of 10 cases right, 1 crash. Qualities: 4 of 5."

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from installation_factory import script
 from plain_install import CONSUMERS, SOURCES, PlainInstall, other_than, run, succeed
 from real_fortran import fortran_wrapper
 
@@ -83,6 +84,23 @@ def test_fortran_bindings_of_another_mpi_are_refused(plain_install: PlainInstall
     done = run(["cmake", "-S", SOURCES, "-B", tmp_path, *options, "-DOFFBEAT_FORTRAN=ON"])
     assert done.returncode != 0
     assert "are another MPI's; give MPI_Fortran_COMPILER" in " ".join(done.stderr.split())
+
+
+def test_unusable_fortran_bindings_are_left_out_with_a_reason(
+    plain_install: PlainInstall, tmp_path: Path
+) -> None:
+    """As with Intel MPI from PyPI, whose wrapper names folders of modules that are not in the package."""
+    real = fortran_wrapper(plain_install.mpi)
+    shown = f'-show*) printf "%s -I{tmp_path}/gone\\n" "$({real} "$@")";;'
+    wrapper = script(tmp_path / "mpifort", f'case "$1" in {shown} *) exec {real} "$@";; esac\n')
+    options = [f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}", f"-DMPI_Fortran_COMPILER={wrapper}"]
+    words = ["cmake", "-S", SOURCES, "-B", tmp_path / "build", *options]
+    reason = "CMake cannot use the Fortran bindings of this MPI"
+    assert reason in succeed(words)
+    assert "gone" in (tmp_path / "build/fortran_bindings.log").read_text(encoding="utf-8")
+    done = run([*words, "-DOFFBEAT_FORTRAN=ON"])
+    assert done.returncode != 0
+    assert f"OFFBEAT_FORTRAN=ON, but {reason}" in " ".join(done.stderr.split())
 
 
 def errors_of_program(report: Path, program: Path) -> list[str]:

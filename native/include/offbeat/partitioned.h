@@ -43,7 +43,9 @@
  *     The smallest number that a process gave is used.
  *   - `offbeat_progress_thread`, `OFFBEAT_PARTITIONED_PROGRESS_THREAD`: `true` or `false` (default): whether
  *     a thread of this process drives the library's messages while the program computes. It needs
- *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize or MPI_Finalize.
+ *     MPI_THREAD_MULTIPLE and a core, and runs until offbeat_partitioned_finalize or MPI_Finalize. In a
+ *     program with sessions only, the library cannot ask for the level: all sessions whose communicators are
+ *     attached must have it, and offbeat_partitioned_finalize must be called before the last of them ends.
  *
  * **Errors** go to the communicator's error handler; those without a communicator (null requests, wrong
  * lists) to that of MPI_COMM_SELF (MPI 4) or MPI_COMM_WORLD (MPI 3). Their error classes are MPI's. If the

@@ -22,10 +22,13 @@ class AppendFile:
     """
 
     def __init__(self, path: Path, end: int | None = None) -> None:
-        """Open or create the file, and truncate it to ``end`` bytes if given; raises RunFailed."""
+        """Open or create the file, and truncate it to ``end`` bytes if given; raises RunFailed.
+
+        A symbolic link is refused: in a directory of someone else, it may lead to any file of the user.
+        """
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
             self.end = os.fstat(self._descriptor).st_size if end is None else end
             self._truncate()
         except OSError as error:

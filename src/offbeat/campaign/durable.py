@@ -15,7 +15,8 @@ def write_durably(path: Path, data: bytes) -> None:
     """Write a file so that after a crash at any moment it is the old or the new one; raises OSError."""
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
-        with unfinished.open("wb") as stream:
+        unfinished.unlink(missing_ok=True)  # of a killed run, or a symbolic link to a file of the user
+        with unfinished.open("xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

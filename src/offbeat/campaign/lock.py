@@ -53,7 +53,7 @@ class Lock:
         """Take the lock; raises RunFailed if another process has it, BadInput if its file is not writable."""
         self.effective = True
         try:
-            self._descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            self._descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise unwritable(directory, error) from error
         try:

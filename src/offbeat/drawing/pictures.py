@@ -18,6 +18,7 @@ from msgspec import Struct
 from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.drawing.fonts import FONT, small_font
 from offbeat.errors import BadInput
+from offbeat.reading import file_name
 
 SUFFIXES = (".png", ".pdf", ".svg")
 """The file formats of every figure."""
@@ -78,7 +79,7 @@ def write_picture(figure: Figure, path: Path) -> None:
 
 def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as ``name``.png, .pdf and .svg. Raises BadInput if a file cannot be written."""
-    files = [directory / f"{name}{suffix}" for suffix in SUFFIXES]
+    files = [directory / file_name(f"{name}{suffix}", "the name of a picture") for suffix in SUFFIXES]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for path in files:

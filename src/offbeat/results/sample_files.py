@@ -257,7 +257,8 @@ def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
     if first is None:
         return
     try:
-        with unfinished.open("wb") as file:
+        unfinished.unlink(missing_ok=True)
+        with unfinished.open("xb") as file:
             with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
                 for group in _grouped(first, nonempty):
                     writer.write_table(group)

@@ -36,6 +36,7 @@ from offbeat.site.entry import (
     ShareFact,
     TimeFact,
     VerdictFact,
+    check_library,
     in_order,
 )
 from offbeat.study.case import CONFIGURATION, PARTITIONED_SEND
@@ -160,7 +161,7 @@ def _library(results: Results) -> dict[str, Any]:
             f"{results.directory} measured {PARTITIONED_SEND}, for which there are no tuning files; a"
             " knowledge base holds collectives only"
         )
-    return dict(library)
+    return check_library(dict(library), f"{results.directory} (provenance)")
 
 
 def _complete_cases(results: Results) -> tuple[pl.DataFrame, list[str]]:

@@ -21,7 +21,7 @@ from offbeat.campaign import durable
 from offbeat.campaign.directory import DirectoryFormat, make_directory, read_head
 from offbeat.campaign.lock import LOCK, locked_while_opening
 from offbeat.errors import BadInput
-from offbeat.reading import RESULT_BYTES, read_file
+from offbeat.reading import RESULT_BYTES, file_name, read_file
 from offbeat.site.entry import Entry, parse, text
 
 VARIABLE = "OFFBEAT_SITE"
@@ -133,4 +133,5 @@ def remove_entry(site: Site, entry: Entry) -> Path:
 
 
 def _path(site: Site, entry: Entry) -> Path:
-    return site.directory / entry.library_name / f"{entry.name}{SUFFIX}"
+    folder = file_name(entry.library_name, "the entry's library")
+    return site.directory / folder / file_name(f"{entry.name}{SUFFIX}", "the entry's name")

@@ -23,6 +23,7 @@ from msgspec import Meta, Struct
 
 from offbeat.campaign.checksum import digest
 from offbeat.errors import BadInput
+from offbeat.mpi.libraries import LIBRARIES
 from offbeat.reading import decode_json
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
@@ -42,7 +43,7 @@ class Origin(Struct, frozen=True, kw_only=True, tag_field="fact", tag="entry"):
     the weight. ``warnings`` are what :mod:`offbeat.select.reliability` said about the measurements.
     """
 
-    name: Annotated[str, Meta(pattern=f"^{NAME.pattern}$")]
+    name: Annotated[str, Meta(pattern=rf"\A{NAME.pattern}\Z")]
     program: str
     host: str
     path: str
@@ -143,8 +144,32 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def library_name(library: dict[str, Any]) -> str:
-    """Family and version of a library: ``openmpi-4.1.4``."""
+    """Family and version of a checked library: ``openmpi-4.1.4``."""
     return f"{library['family']}-{'.'.join(map(str, library['version']))}"
+
+
+class _Identity(Struct, frozen=True):
+    """What a library is called by."""
+
+    family: str
+    version: Annotated[list[Annotated[int, Meta(ge=0, le=10**6)]], Meta(min_length=1, max_length=8)]
+
+
+def check_library(library: dict[str, Any], source: object) -> dict[str, Any]:
+    """The library, whose name becomes that of a folder; ``source`` is where it comes from.
+
+    Raises :class:`BadInput` unless it is a known MPI library and its version a list of whole numbers.
+    """
+    try:
+        identity = msgspec.convert(library, _Identity)
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"{source}: the MPI library has no valid family and version ({error}); a version is a list of"
+            " whole numbers, such as [4, 1, 4]"
+        ) from None
+    if identity.family not in LIBRARIES:
+        raise BadInput(f"{source}: the MPI library {identity.family!r} is none of {', '.join(LIBRARIES)}")
+    return library
 
 
 def in_order(entry: Entry) -> Entry:
@@ -192,7 +217,7 @@ def parse(data: bytes, path: Path) -> Entry:
     entry = Entry(
         origin=origin,
         weight=use.weight,
-        library=_only(facts, LibraryFact, path).library,
+        library=check_library(_only(facts, LibraryFact, path).library, path),
         launch=_only(facts, LaunchFact, path),
         shares=[fact for fact in facts if isinstance(fact, ShareFact)],
         algorithms=[fact for fact in facts if isinstance(fact, AlgorithmFact)],

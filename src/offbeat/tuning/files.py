@@ -13,7 +13,7 @@ from msgspec import Struct
 from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.reading import decode_json, read_file
+from offbeat.reading import decode_json, file_name, read_file
 from offbeat.tuning.plan import Rule
 
 
@@ -96,7 +96,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
 
 def write_file(directory: Path, name: str, text: str) -> Path:
     """Write a file atomically, and return its absolute path. Raises :class:`BadInput`."""
-    path = directory.absolute() / name
+    path = directory.absolute() / file_name(name, "the name of a tuning file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text.encode())
