@@ -181,3 +181,20 @@ def test_sizes_of_communicators_that_a_launch_has_share_a_rule(tmp_path: Path) -
     )
     both = plan([pairs, everyone], [*algorithms("openmpi", "alltoall")])
     assert [(rule.p, rule.algorithm.name) for rule in both.rules["alltoall"]] == [(2, "way2"), (4, "way3")]
+
+
+def test_a_rule_names_a_preset_by_its_number_because_it_applies_to_other_processes_too():
+    algorithm = Algorithm(
+        collective="allreduce", name="recursive_doubling_7", settings={"I_MPI_ADJUST_ALLREDUCE": "7"}
+    )
+    rule = Rule(
+        collective="allreduce",
+        p=4,
+        bytes=8,
+        p_low=3,
+        p_high=4,
+        bytes_low=0,
+        bytes_high=64,
+        algorithm=algorithm,
+    )
+    assert rule.name == "preset_7"

@@ -94,6 +94,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         allow_wrong_results: Sequence[str] = (),
         partial: bool = False,
         beyond: float | None = None,
+        same_bits: bool = False,
     ) -> TuningFiles:
         """Write the tuning files that make the MPI library use the choices, as ``offbeat export`` does.
 
@@ -101,7 +102,8 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         for, ``format_version`` the version of Open MPI's format. Algorithms that are wrong for legal calls
         are replaced, except for the kinds in ``allow_wrong_results``; partial configurations are left to the
         library unless ``partial``. The smallest and the largest measured size cover sizes smaller and larger
-        by up to the factor ``beyond``. Raises :class:`offbeat.BadInput`, and :class:`offbeat.RunFailed` if
+        by up to the factor ``beyond``. With ``same_bits``, rules that can change the bits of floating-point
+        results are left out. Raises :class:`offbeat.BadInput`, and :class:`offbeat.RunFailed` if
         there is nothing to export.
         """
         from offbeat.api.tuning_files import export
@@ -114,6 +116,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
             allow_wrong_results=allow_wrong_results,
             partial=partial,
             beyond=beyond,
+            same_bits=same_bits,
         )
 
     def report(

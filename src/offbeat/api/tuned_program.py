@@ -130,6 +130,7 @@ def tune(
     time: str = "",
     mpi: str = "auto",
     seed: int = 1,
+    same_bits: bool = False,
 ) -> TunedProgram:
     """Find the algorithms of collectives with which a program is faster, and prove that it is.
 
@@ -137,8 +138,8 @@ def tune(
     the time for everything, in seconds or as text. The other arguments are the options of ``offbeat tune``:
     ``trace`` is a trace of the program, ``share`` the share of the time that can change of which the calls
     are measured, ``time`` a regular expression that finds the compared time in the program's output, ``mpi``
-    its MPI library, ``seed`` that of the order of runs. What is done is shown on standard error, or in the
-    notebook.
+    its MPI library, ``seed`` that of the order of runs; with ``same_bits``, reductions are left to the
+    library. What is done is shown on standard error, or in the notebook.
 
     Everything is in the folder ``output``; if interrupted, the same call resumes. Raises
     :class:`offbeat.BadInput` for a command that cannot be tuned, and :class:`offbeat.RunFailed` if the
@@ -152,6 +153,7 @@ def tune(
         time=time,
         mpi=mpi,
         seed=seed,
+        same_bits=same_bits,
     )
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     outcome = tune_program(requested, Path(output), StagePrinter(console))

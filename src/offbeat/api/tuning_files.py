@@ -16,6 +16,7 @@ from offbeat.study.algorithm import KINDS
 from offbeat.tuning import verification
 from offbeat.tuning.exportable import exportable_choices, with_progress_note
 from offbeat.tuning.files import Manifest, read_manifest, write_manifest
+from offbeat.tuning.same_bits import with_same_bits
 from offbeat.tuning.write import environment_notes, plan_for, write
 from offbeat.units import counted
 
@@ -127,13 +128,15 @@ def export(
     allow_wrong_results: Sequence[str] = (),
     partial: bool = False,
     beyond: float | None = None,
+    same_bits: bool = False,
 ) -> TuningFiles:
     """Write the tuning files of a selection; the arguments are those of :meth:`Selection.export`."""
     _check_options(format_version, allow_wrong_results, beyond)
     results = selection.results
+    choices = exportable_choices(selection, partial=partial)
     plan, installation = plan_for(
         results,
-        exportable_choices(selection, partial=partial),
+        with_same_bits(choices) if same_bits else choices,
         mpi,
         allowed=allow_wrong_results,
         beyond=beyond or BEYOND,

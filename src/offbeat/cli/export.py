@@ -11,7 +11,13 @@ import typer
 
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, print_notes, stdout
-from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectories, Rule
+from offbeat.cli.selection_options import (
+    IncludeIndistinguishable,
+    IncludeScenarios,
+    ResultDirectories,
+    Rule,
+    SameBits,
+)
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
 
@@ -73,6 +79,7 @@ def command(
             metavar="FACTOR",
         ),
     ] = None,
+    same_bits: SameBits = False,
     trace: TraceOption = None,
     all_notes: AllNotes = False,
 ) -> None:
@@ -96,6 +103,7 @@ def command(
         allow_wrong_results=[kind.value for kind in allowed or []],
         partial=partial,
         beyond=beyond,
+        same_bits=same_bits,
     )
     console = stdout()
     console.print(f"{files.sentence}:", markup=False)

@@ -50,3 +50,11 @@ IncludeIndistinguishable = Annotated[
         " algorithm.",
     ),
 ]
+
+SameBits = Annotated[
+    bool,
+    typer.Option(
+        "--same-bits",
+        help="Leave out rules that can change the bits of floating-point results: those of reductions.",
+    ),
+]

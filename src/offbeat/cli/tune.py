@@ -11,6 +11,7 @@ import typer
 
 from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
 from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup
+from offbeat.cli.selection_options import SameBits
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
@@ -51,6 +52,7 @@ def command(
     time: ComparedTime = "",
     mpi: ProgramMpi = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of runs in the trial.")] = 1,
+    same_bits: SameBits = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Print the launches of each stage and estimates of the time."),
@@ -115,6 +117,7 @@ def command(
         time=time,
         mpi=mpi,
         seed=seed,
+        same_bits=same_bits,
         keep_input=(lambda: NO_INPUT) if dry_run else kept_standard_input,
     )
     console = stdout()

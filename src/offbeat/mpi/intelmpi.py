@@ -89,6 +89,13 @@ def environment(
     return {name: value for name, value in variables.items() if name == "I_MPI_ROOT" or name not in inherited}
 
 
+def preset_name(algorithm: Algorithm) -> str:
+    """``preset_7`` for ``recursive_doubling_7``: a rule applies to all communicators of a launch, and a
+    preset can run other functions on some of them."""
+    number = algorithm.settings.get(f"I_MPI_ADJUST_{algorithm.collective.upper()}", "")
+    return f"preset_{number}" if number.isdigit() else algorithm.name
+
+
 FORCING = frozenset(f"I_MPI_ADJUST_{collective.upper()}" for collective in COLLECTIVES)
 """The variables that force presets; longer names are those of parameters."""
 
@@ -120,6 +127,7 @@ LIBRARY = Library(
     chooses_algorithms=chooses_algorithms,
     forces_algorithms=lambda name: name.startswith("I_MPI_TUNING") or name in FORCING,
     neutral_value=lambda name: "",  # an empty variable is ignored (2021.18)
+    name_in_rule=preset_name,
     applies_to_smaller=True,
     sizeless=dict.fromkeys(
         ("alltoallv", "barrier", "exscan", "scan"), "Intel MPI ignores the message size for this collective"

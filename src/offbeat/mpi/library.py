@@ -106,6 +106,9 @@ class Library(Struct, frozen=True, kw_only=True):
     """The environment variable with which a user forces an algorithm of a collective, where it overrides a
     tuning file, and the value that leaves the decision to the file."""
 
+    name_in_rule: Callable[[Algorithm], str] = lambda algorithm: algorithm.name
+    """The name of an algorithm that is true for every number of processes of a rule."""
+
     is_limited_to_measured_p: Callable[[Algorithm], bool] = lambda algorithm: False
     """Whether a tuning file may use an algorithm for the measured number of processes only."""
 

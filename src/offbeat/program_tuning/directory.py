@@ -41,6 +41,7 @@ class TuneSettings(Struct, frozen=True, kw_only=True):
     time: str
     seed: int
     standard_input: str = ""
+    same_bits: bool = False
     schema_version: int = SCHEMA_VERSION
 
 
@@ -69,6 +70,7 @@ FORMAT = CampaignFormat[TuneSettings, Stage](
     labels={
         "folder": "working directory",
         "share": "--share",
+        "same_bits": "--same-bits",
         "trace": "--trace",
         "time": "--time",
         "standard_input": "standard input",

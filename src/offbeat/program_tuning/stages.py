@@ -58,7 +58,7 @@ from offbeat.program_tuning.program_choices import (
     expected_gains,
     program_choices,
 )
-from offbeat.program_tuning.traced_calls import Selected, SelectedCalls, select_calls
+from offbeat.program_tuning.traced_calls import Selected, SelectedCalls, select_calls, without_reductions
 from offbeat.program_tuning.traced_study import Section, launch_of, write_patterns, write_study
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
@@ -77,6 +77,7 @@ from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tuning.files import TuningFiles, export_line
 from offbeat.tuning.proofs import failed_rules
 from offbeat.tuning.proofs import summary as summary_of
+from offbeat.tuning.same_bits import bits_notes
 from offbeat.tuning.verification import verify_folder
 from offbeat.units import counted, format_time
 
@@ -119,7 +120,9 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def cautions(self) -> list[str]:
         """Sentences that limit the verdict."""
+        rules = self.files.rules if self.files is not None else []
         notes = (
+            *bits_notes({rule.collective for rule in rules}),
             unmeasured_note(self.unmeasured, len(self.selected.calls)),
             uncertainty_note(self.blocks),
             disturbance_note(self.times_s),
@@ -150,6 +153,8 @@ def tune(tuning: Tuning) -> Outcome:
     traced_stage = tuning.opened.stage("trace")
     tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
     selected = select_calls(trace, summary, tuning.opened.head.share)
+    if tuning.opened.head.same_bits:
+        selected = without_reductions(selected)
     tuning.listener.say(selected_sentence(selected))
     for line in selected_lines(selected):
         tuning.listener.note(line)

@@ -60,6 +60,7 @@ def request(
     time: str = "",
     mpi: str = "auto",
     seed: int = 1,
+    same_bits: bool = False,
     keep_input: Callable[[], StandardInput] = lambda: NO_INPUT,
 ) -> Request:
     """Check a command and the options of ``offbeat tune``; ``keep_input`` is called after that, for what the
@@ -80,6 +81,7 @@ def request(
         time=time,
         seed=seed,
         standard_input=standard_input.digest,
+        same_bits=same_bits,
     )
     return Request(
         settings=settings,

@@ -45,7 +45,7 @@ class TrialChoice(Variant, frozen=True, kw_only=True):
     def rule_texts(self) -> list[str]:
         """Each rule as text: ``alltoall of 32 KiB on p=4: pairwise``."""
         return [
-            f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p}: {rule.algorithm.name}"
+            f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p}: {rule.name}"
             for rule in self.rules
         ]
 

@@ -26,6 +26,7 @@ from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.tuning.same_bits import bits_notes
 
 BUILT_IN = "0"
 """The preset that leaves the decision to the library."""
@@ -156,6 +157,7 @@ def _text(plan: TuningPlan, environment: dict[str, str], row: rule_layout.Proces
         f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
         "# Preset 0 is the library's built-in decision.",
         *(f"# {sentence}" for sentence in plan.insisted),
+        *(f"# {sentence}" for sentence in bits_notes({rule.collective for rule in row.rules})),
         *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
     ]
     return "\n".join(lines) + "\n"
@@ -175,7 +177,8 @@ def _notes(entries: list[ProcessEnvironment]) -> list[str]:
         "A variable of Intel MPI cannot depend on both the number of processes and the message size: use the"
         " file for the launch's number of processes. It applies to smaller communicators of the program as"
         " well.",
-        "Intel MPI's presets may run another algorithm at numbers of processes other than the measured one.",
+        "Rules name presets by their number: a preset may run another algorithm on other numbers of processes"
+        " than the measured one.",
     ]
     if any(f"{BUILT_IN}:" in value for entry in entries for value in entry.environment.values()):
         notes.append(

@@ -23,6 +23,7 @@ from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han, whole_coll
 from offbeat.tuning import openmpi_han, rule_layout
 from offbeat.tuning.files import TuningFiles, usage_lines, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.tuning.same_bits import bits_notes
 from offbeat.units import format_size
 
 
@@ -210,7 +211,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *([f"# {plan.partial}"] if plan.partial else []),
         "# Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
-        *(f"# {sentence}" for sentence in plan.insisted),
+        *(f"# {sentence}" for sentence in (*plan.insisted, *bits_notes(rules))),
         f"{len(rules)} # collectives",
     ]
     for collective, rules_of_one in sorted(rules.items(), key=lambda item: COLLECTIVES[item[0]].number):

@@ -61,6 +61,12 @@ class Rule(Struct, frozen=True, kw_only=True):
         return self.bytes_high == NO_END
 
     @property
+    def name(self) -> str:
+        """The algorithm's name, as it is true for all processes of the rule."""
+        library = LIBRARIES.get(family_of(self.algorithm))
+        return library.name_in_rule(self.algorithm) if library else self.algorithm.name
+
+    @property
     def measured_p(self) -> int:
         """The measured number of processes between ``p_low`` and ``p_high``."""
         return self.launched or self.p

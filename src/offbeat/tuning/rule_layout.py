@@ -132,7 +132,7 @@ def compatible_rules(
         if parameters != winning or any(variables.get(name, value) != value for name, value in parameters):
             notes.append(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
-                f" default: {rule.algorithm.name} needs"
+                f" default: {rule.name} needs"
                 f" {_assignments(parameters) or f'the default, but others need {_assignments(winning)}'}, and"
                 " a launch has one value only."
             )

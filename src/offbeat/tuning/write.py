@@ -29,6 +29,7 @@ from offbeat.study.case import PARTITIONED_SEND
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import TuningPlan, plan
+from offbeat.tuning.same_bits import bits_notes
 from offbeat.units import counted, enumeration
 
 Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
@@ -213,7 +214,12 @@ def write(
         files,
         insisted=tuning_plan.insisted,
         released=tuning_plan.released,
-        notes=[*files.notes, *_released_notes(tuning_plan), *_inherited_notes(installation, files)],
+        notes=[
+            *bits_notes({rule.collective for rule in files.rules}),
+            *files.notes,
+            *_released_notes(tuning_plan),
+            *_inherited_notes(installation, files),
+        ],
     )
     version = ".".join(str(part) for part in installation.version)
     if tuning_plan.version and tuning_plan.version != version:
