@@ -56,6 +56,9 @@ MESSAGE_FUNCTIONS = {
 CODE, CODE_OFFSET = 0x400000, 0x1000
 """Where the program's code lies in memory, and from where on in its file."""
 
+RUN = 7
+"""The number of the run of all files."""
+
 DRIFT_LIMIT, WANDER = 1 / 2490, 50e-18
 
 
@@ -110,7 +113,7 @@ class MadeFile:
     definitions: list[bytes] = field(default_factory=list)
     lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     message_lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
-    header: dict[str, object] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)
 
     def call(self, enter: int, leave: int, *, lane: int = 0, **values: Any) -> None:
         """Add a record with these local times in ns; its other fields as ``values``, the function by name."""
@@ -125,6 +128,9 @@ class MadeFile:
             "datatype": 0,
             "operation": 0,
             "flags": 0,
+            "largest_bytes": 0,
+            "blocks": 0,
+            "empty_blocks": 0,
         } | values
         chosen["function"] = FUNCTIONS[str(chosen["function"])][0]
         record = (enter, leave, *(chosen[field_name] for field_name in (form.RECORD.names or ())[2:]))
@@ -155,12 +161,13 @@ class MadeFile:
 
     def write(self, folder: Path) -> Path:
         """Write the file into an existing folder."""
-        pages = b"".join(encode.definition_pages(self.definitions))
+        pages = encode.definition_pages(self.definitions)
         for lanes, kind in ((self.lanes, form.RECORD), (self.message_lanes, form.MESSAGE)):
             for lane, rows in lanes.items():
                 pages += encode.row_pages(np.array(rows, dtype=kind), lane)
         path = folder / f"rank-{self.rank:06}.trace"
-        path.write_bytes(self.begin(len(pages) // form.PAGE_BYTES + 1) + pages)
+        header = self.begin(len(pages) // form.PAGE_BYTES + 1)
+        path.write_bytes(header + encode.sealed(pages, int(self.header.get("run", RUN)), self.rank))
         return path
 
     def begin(self, pages: int) -> bytes:
@@ -168,7 +175,7 @@ class MadeFile:
         values = {
             "rank": self.rank,
             "size": self.size,
-            "run": 7,
+            "run": RUN,
             "pid": 100 + self.rank,
             "began_ns": 1,
             "began_unix_ns": 10**18,

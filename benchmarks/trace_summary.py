@@ -46,11 +46,13 @@ def write_rank(folder: Path, one: made.MadeFile, rounds: int, of_kind: Kind) -> 
     random = np.random.default_rng(one.rank)
     one.header = {"ended_ns": (rounds + 2) * ROUND_NS}
     with (folder / f"rank-{one.rank:06}.trace").open("wb") as stream:
-        stream.write(one.begin(pages + len(blocks) + 1) + b"".join(blocks))
+        first = len(blocks) // form.PAGE_BYTES + 1
+        stream.write(one.begin(pages + first) + encode.sealed(blocks, made.RUN, one.rank))
         for begin in range(0, pages, PAGES_AT_ONCE):
             end = min(begin + PAGES_AT_ONCE, pages)
             number = np.arange(begin * of_kind.a_page, min(end * of_kind.a_page, calls))
-            stream.write(encode.row_pages(of_kind.rows(one, number, random)))
+            part = encode.row_pages(of_kind.rows(one, number, random))
+            stream.write(encode.sealed(part, made.RUN, one.rank, first + begin))
 
 
 def records(one: made.MadeFile, number: np.ndarray, random: np.random.Generator) -> np.ndarray:

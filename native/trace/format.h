@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file format.h
- * The format of trace files, version 4: one file per rank, `rank-000003.trace` in the trace's folder.
+ * The format of trace files, version 5: one file per rank, `rank-000003.trace` in the trace's folder.
  *
  * All numbers are little-endian; all structures have the memory layout of a 64-bit machine, without padding.
  * The file is a sequence of pages of OFFBEAT_TRACE_PAGE_BYTES. Page 0 is the header. Every other page begins
@@ -10,18 +10,42 @@
  *   - OFFBEAT_TRACE_NOTHING: an unused page. Unused pages are at the end, unless the process was killed while
  * it allocated a page; so a reader reads all of them. The file may end with pages of zeros, or be truncated
  * in the middle of a page: the rest of it is valid.
- *   - OFFBEAT_TRACE_RECORDS: OFFBEAT_TRACE_RECORDS_A_PAGE records of one lane, filled from the first one. A
- * record whose `function` is 0 was not written (or the process was killed while it wrote the record).
+ *   - OFFBEAT_TRACE_ENCODED: records of one lane as words; see below. The tracer writes them.
+ *   - OFFBEAT_TRACE_RECORDS: up to OFFBEAT_TRACE_RECORDS_A_PAGE records of one lane as structures. Simulated
+ * programs write them.
  *   - OFFBEAT_TRACE_MESSAGES: likewise OFFBEAT_TRACE_MESSAGES_A_PAGE messages (calls of point-to-point and
- * partitioned communication, and marks) of one lane. Versions 1 and 2 do not have them; version 3 has only
- * the first six kinds of messages.
+ * partitioned communication, and marks) of one lane.
  *   - OFFBEAT_TRACE_DEFINITIONS: a sequence of definitions. Each is an offbeat_trace_definition, the rest of
  * the structure of its kind, and zeros up to a multiple of 8 bytes. A `kind` of 0 ends the page. A definition
  * is written before the first record that refers to it; but pages of both kinds alternate, so that a reader
  * reads all definitions first.
  *
  * The file is written through a shared memory mapping: its contents survive the process, however it ends.
- * `kind` of a definition and `function` of a record or message are written last.
+ * The member `published` of a page is written last, and by one store: it says how much of the page was
+ * written, and the checksum of that.
+ *
+ * **Checksums.** A page consists of OFFBEAT_TRACE_PAGE_WORDS words of 8 bytes behind its header. Its checksum
+ * is the sum of the numbers mix(word + (i + 1) × 0x9E3779B97F4A7C15) modulo 2^64 over the words that were
+ * written, where i is the index of a word, and over four more: OFFBEAT_TRACE_KIND_WORD: kind + lane × 2^32;
+ * OFFBEAT_TRACE_ORIGIN_WORD: `origin_ns`; OFFBEAT_TRACE_RUN_WORD: `run` of the file's header;
+ * OFFBEAT_TRACE_PLACE_WORD: rank + 2^32 × number of the page. `published` holds the upper 40 bits of the sum,
+ * so that a page is not valid at another place or in another file. A process that is killed while it changes
+ * an OFFBEAT_TRACE_POLL leaves a wrong checksum; `before_poll` is the value of `published` without that
+ * message, which is the last one. The header has two checksums of the same kind over its own words:
+ * `checksum` over those that do not change, `state_checksum` over the members that do.
+ *
+ * **Encoded records.** Words from the first one on are entries, of which the lower 10 bits are a number.
+ * Below OFFBEAT_TRACE_MOST_TEMPLATES, it is that of an offbeat_trace_template in the same page, and the entry
+ * is a record: its members are those of the template, except that `enter_ns` is that of the record before it
+ * in the page (of the first one `origin_ns`) plus the next 28 bits, and `exit_ns` is `enter_ns` plus the
+ * upper 26 bits; and that `sequence` is that of the record with the same communicator before it in the page
+ * (of the first one 0) plus `advance`. Larger numbers are OFFBEAT_TRACE_TIMES and so on: the entry has
+ * another value for the next record in its upper 54 bits. Template t occupies the words from
+ * OFFBEAT_TRACE_PAGE_WORDS - (t + 1) × OFFBEAT_TRACE_TEMPLATE_WORDS on. In a loop, a record is one word.
+ *
+ * **Earlier versions.** Versions 1 to 4 have no checksums, no encoded records, and records without the
+ * members from `largest_bytes` on; all entries of a page whose `function` is not 0 were written. Versions 1
+ * and 2 do not have messages; version 3 has only the first six kinds of them.
  *
  * **Lanes.** Threads write records concurrently, each into pages of a lane of its own. The records of a lane
  * are in the order in which the calls returned, as are its messages, and the calls of a lane never overlap.
@@ -64,12 +88,13 @@
 #define OFFBEAT_TRACE_MAGIC "OFFBEATT"
 
 enum {
-    OFFBEAT_TRACE_VERSION = 4,
+    OFFBEAT_TRACE_VERSION = 5,
     OFFBEAT_TRACE_PAGE_BYTES = 65536,
     OFFBEAT_TRACE_PAGE_HEADER_BYTES = 64,
-    OFFBEAT_TRACE_RECORD_BYTES = 56,
+    OFFBEAT_TRACE_PAGE_WORDS = (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / 8, /* 8184 */
+    OFFBEAT_TRACE_RECORD_BYTES = 72,
     OFFBEAT_TRACE_RECORDS_A_PAGE =
-        (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_RECORD_BYTES, /* 1169 */
+        (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_RECORD_BYTES, /* 909 */
     OFFBEAT_TRACE_MESSAGE_BYTES = 64,
     OFFBEAT_TRACE_MESSAGES_A_PAGE =
         (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_MESSAGE_BYTES /* 1023 */
@@ -106,7 +131,11 @@ typedef struct offbeat_trace_header {
     /*  120 */ uint64_t bytes_limit; /**< OFFBEAT_TRACE_BYTES; 0: none */
     /*  128 */ int64_t stamps_wrong_ns; /**< maximum error of the times of records */
     /*  136 */ uint32_t has_messages;   /**< 1: point-to-point calls were recorded (OFFBEAT_TRACE_MESSAGES) */
-    /*  140 */ uint32_t zero[29];       /**< reserved */
+    /*  140 */ uint32_t reserved;
+    /*  144 */ uint64_t checksum;       /**< of the members that do not change */
+    /*  152 */ uint64_t state_checksum; /**< of state, lanes, ended_ns, pages, lost, lost_because and
+                                             stamps_wrong_ns as seven words */
+    /*  160 */ uint64_t zero[12];       /**< reserved */
     /*  256 */ char host[256];
     /*  512 */ char program[1024];  /**< path of the executable */
     /* 1536 */ char library[1024];  /**< first line of MPI_Get_library_version */
@@ -119,15 +148,59 @@ enum {
     OFFBEAT_TRACE_NOTHING = 0,
     OFFBEAT_TRACE_RECORDS = 1,
     OFFBEAT_TRACE_DEFINITIONS = 2,
-    OFFBEAT_TRACE_MESSAGES = 3
+    OFFBEAT_TRACE_MESSAGES = 3,
+    OFFBEAT_TRACE_ENCODED = 4
 };
 
 /** The beginning of a page. */
 typedef struct offbeat_trace_page {
     uint32_t kind;
     uint32_t lane; /**< of a page of records or messages, from 0 */
-    uint64_t zero[7];
+    /** Bits 0 to 12: how many words were written from the first one on; 13 to 23: the number of templates;
+     * the others: the checksum. */
+    uint64_t published;
+    uint64_t before_poll; /**< `published` before the last message, if that is an OFFBEAT_TRACE_POLL */
+    int64_t origin_ns;    /**< of encoded records */
+    uint64_t zero[4];
 } offbeat_trace_page;
+
+enum {
+    OFFBEAT_TRACE_TEMPLATES_SHIFT = 13,
+    OFFBEAT_TRACE_CHECKSUM_SHIFT = 24,
+    /* Indices of the words of a checksum that are not behind the header of the page. */
+    OFFBEAT_TRACE_KIND_WORD = OFFBEAT_TRACE_PAGE_WORDS,
+    OFFBEAT_TRACE_ORIGIN_WORD,
+    OFFBEAT_TRACE_RUN_WORD,
+    OFFBEAT_TRACE_PLACE_WORD
+};
+
+/** Numbers of entries. */
+enum {
+    OFFBEAT_TRACE_MOST_TEMPLATES = 1000, /**< of a page */
+    OFFBEAT_TRACE_TIMES = 1001,    /**< 27 bits to put above those of enter_ns, 27 above those of exit_ns; the
+                                      numbers that result have 55 and 53 bits, in two's complement */
+    OFFBEAT_TRACE_SEQUENCE = 1002, /**< sequence */
+    OFFBEAT_TRACE_ROUND = 1003,    /**< round */
+    OFFBEAT_TRACE_SIZE = 1004,     /**< bytes */
+    OFFBEAT_TRACE_LARGEST = 1005,  /**< largest_bytes */
+    OFFBEAT_TRACE_BLOCKS = 1006,   /**< 27 bits blocks, 27 bits empty_blocks */
+    OFFBEAT_TRACE_NUMBER_BITS = 10,
+    OFFBEAT_TRACE_ENTER_BITS = 28,
+    OFFBEAT_TRACE_DURATION_BITS = 26,
+    OFFBEAT_TRACE_HALF_BITS = 27
+};
+
+/** What records of a page have in common. */
+typedef struct offbeat_trace_template {
+    uint64_t address;
+    uint64_t bytes, largest_bytes;
+    uint32_t communicator, advance, round;
+    int32_t root;
+    uint32_t blocks, empty_blocks;
+    uint16_t function, datatype, operation, flags;
+} offbeat_trace_template;
+
+enum { OFFBEAT_TRACE_TEMPLATE_WORDS = sizeof(offbeat_trace_template) / 8 };
 
 /** `flags` of a record or a message. */
 enum {
@@ -181,6 +254,11 @@ enum {
  *
  * A completion has the times and the address of the completing call; the other members are those of the
  * issue.
+ *
+ * `blocks` are what this process sends to each process (neighbour) in the v and w forms of alltoall and
+ * neighbor_alltoall, and receives from each in those of allgather and neighbor_allgather; of
+ * MPI_Reduce_scatter the blocks of all processes; of MPI_Gatherv and MPI_Scatterv, at the root alone, what it
+ * receives and sends.
  */
 typedef struct offbeat_trace_record {
     /*  0 */ int64_t enter_ns, exit_ns; /**< local clock */
@@ -197,6 +275,10 @@ typedef struct offbeat_trace_record {
     /* 50 */ uint16_t datatype;  /**< id of its definition; 0: none */
     /* 52 */ uint16_t operation; /**< id of its definition; 0: none */
     /* 54 */ uint16_t flags;
+    /* 56 */ uint64_t largest_bytes;        /**< of the blocks of different sizes that are counted here */
+    /* 64 */ uint32_t blocks, empty_blocks; /**< their number, and how many of them have no bytes; 0 and 0 of
+                                                 collectives with equal blocks, and where the process does
+                                                 not know the counts */
 } offbeat_trace_record;
 
 /** `kind` of a message: what the call does. */

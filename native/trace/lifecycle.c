@@ -103,7 +103,6 @@ static void write_strings(offbeat_trace_header *header) {
     offbeat_tracer_config_format(header->sampling, sizeof header->sampling);
 }
 
-/* Writes the magic last: a file that has it has a complete header. */
 static void write_header(offbeat_trace_header *header, uint64_t run_id) {
     struct timespec now;
     header->version = OFFBEAT_TRACE_VERSION;
@@ -124,8 +123,7 @@ static void write_header(offbeat_trace_header *header, uint64_t run_id) {
     header->bytes_limit = offbeat_tracer_state.config.max_file_bytes;
     header->stamps_wrong_ns = offbeat_tracer_timestamp_bound_ns();
     write_strings(header);
-    atomic_thread_fence(memory_order_release);
-    memcpy(header->magic, OFFBEAT_TRACE_MAGIC, sizeof header->magic);
+    offbeat_tracer_file_begin();
 }
 
 /* Creates this process's file and starts recording. */
@@ -181,8 +179,7 @@ static void mark_exit(void) {
     offbeat_trace_header *header = offbeat_tracer_file_header();
     if (header == NULL || header->pid != getpid() || header->state != OFFBEAT_TRACE_RUNNING)
         return;
-    header->ended_ns = offbeat_tracer_now_ns();
-    header->state = OFFBEAT_TRACE_EXITED;
+    offbeat_tracer_file_end(OFFBEAT_TRACE_EXITED, offbeat_tracer_now_ns());
 }
 
 _Static_assert((int)OFFBEAT_TRACER_FUNCTION_COUNT <= (int)OFFBEAT_INJECT_MAX_FUNCTIONS,
@@ -239,8 +236,7 @@ static void close_file(offbeat_trace_header *header) {
     offbeat_tracer_communicators_finalize();
     report_lost_records(header);
     atomic_store(&offbeat_tracer_is_tracing, 0);
-    header->ended_ns = offbeat_tracer_now_ns();
-    header->state = OFFBEAT_TRACE_FINALIZED;
+    offbeat_tracer_file_end(OFFBEAT_TRACE_FINALIZED, offbeat_tracer_now_ns());
     offbeat_tracer_file_close();
 }
 
@@ -273,8 +269,7 @@ void offbeat_tracer_abort(void) {
     has_aborted = 1;
     if (header == NULL || header->pid != getpid())
         return;
-    header->ended_ns = offbeat_tracer_now_ns();
-    header->state = OFFBEAT_TRACE_ABORTED;
+    offbeat_tracer_file_end(OFFBEAT_TRACE_ABORTED, offbeat_tracer_now_ns());
 }
 
 static void control(int level) {

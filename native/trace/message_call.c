@@ -175,14 +175,16 @@ void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call) 
     if (!call->is_recorded)
         return;
     offbeat_tracer_poll *poll = &call->thread->poll;
-    offbeat_trace_message *last = poll->message;
+    const offbeat_trace_message *last = poll->message;
     const uint64_t spent_ns = (uint64_t)(call->exit_ns - call->enter_ns);
     if (last != NULL && last->function == call->function && poll->address == call->caller.address &&
         poll->stack_pointer == call->caller.stack_pointer &&
         call->enter_ns - last->exit_ns <= MOST_BETWEEN_POLLS_NS && last->partition < INT_MAX) {
-        last->exit_ns = call->exit_ns;
-        last->bytes += spent_ns;
-        last->partition++;
+        offbeat_trace_message extended = *last;
+        extended.exit_ns = call->exit_ns;
+        extended.bytes += spent_ns;
+        extended.partition++;
+        offbeat_tracer_replace_poll(call->thread, &extended);
         return;
     }
     offbeat_trace_message message =
@@ -192,6 +194,6 @@ void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call) 
     message.partition = 1;
     offbeat_tracer_message_write(call, &message);
     if (call->thread->messages.next != NULL)
-        *poll = (offbeat_tracer_poll){(offbeat_trace_message *)call->thread->messages.next - 1,
-                                      call->caller.address, call->caller.stack_pointer};
+        *poll = (offbeat_tracer_poll){call->thread->messages.next - 1, call->caller.address,
+                                      call->caller.stack_pointer};
 }

@@ -15,13 +15,6 @@ int64_t offbeat_tracer_count_at(const void *counts, offbeat_tracer_array_format 
     return arrays.count_bytes == (int)sizeof(int) ? ((const int *)counts)[i] : ((const MPI_Count *)counts)[i];
 }
 
-int64_t offbeat_tracer_sum_counts(const void *counts, offbeat_tracer_array_format arrays, int number) {
-    int64_t sum = 0;
-    for (int i = 0; i < number; i++)
-        sum += offbeat_tracer_count_at(counts, arrays, i);
-    return sum;
-}
-
 static int64_t size_at(const void *types, offbeat_tracer_array_format arrays, int i) {
     MPI_Count size = 0;
     MPI_Datatype type =
@@ -29,15 +22,22 @@ static int64_t size_at(const void *types, offbeat_tracer_array_format arrays, in
     return type != MPI_DATATYPE_NULL && offbeat_tracer_type_size(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
-int64_t offbeat_tracer_sum_bytes(const void *counts, const void *types, offbeat_tracer_array_format arrays,
-                                 int number) {
-    int64_t sum = 0;
+int64_t offbeat_tracer_record_blocks(offbeat_trace_record *record, const void *counts, const void *types,
+                                     uint64_t type_bytes, offbeat_tracer_array_format arrays, int number) {
+    uint64_t sum = 0, largest = 0;
+    uint32_t empty = 0;
     for (int i = 0; i < number; i++) {
-        int64_t count = offbeat_tracer_count_at(counts, arrays, i);
-        if (count > 0)
-            sum += count * size_at(types, arrays, i);
+        const int64_t count = offbeat_tracer_count_at(counts, arrays, i);
+        const uint64_t each = types != NULL && count > 0 ? (uint64_t)size_at(types, arrays, i) : type_bytes;
+        const uint64_t bytes = count > 0 ? (uint64_t)count * each : 0;
+        empty += bytes == 0;
+        largest = bytes > largest ? bytes : largest;
+        sum += bytes;
     }
-    return sum;
+    record->blocks = number > 0 ? (uint32_t)number : 0;
+    record->empty_blocks = empty;
+    record->largest_bytes = largest;
+    return (int64_t)sum;
 }
 
 /* --- datatypes and operations --- */

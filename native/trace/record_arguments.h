@@ -71,12 +71,14 @@ offbeat_tracer_cached_handle offbeat_tracer_operation_find(offbeat_tracer_thread
 /** The count at an index; 0 if the array is NULL. */
 int64_t offbeat_tracer_count_at(const void *counts, offbeat_tracer_array_format arrays, int i);
 
-/** The sum of @p number counts. */
-int64_t offbeat_tracer_sum_counts(const void *counts, offbeat_tracer_array_format arrays, int number);
-
-/** The sum of @p number counts, each times the size of its datatype. */
-int64_t offbeat_tracer_sum_bytes(const void *counts, const void *types, offbeat_tracer_array_format arrays,
-                                 int number);
+/**
+ * Counts @p number blocks of different sizes in a record: how many they are, how many have no bytes, and the
+ * largest one.
+ * @param types      of the blocks; NULL: all have the type of @p type_bytes
+ * @return the sum of their bytes
+ */
+int64_t offbeat_tracer_record_blocks(offbeat_trace_record *record, const void *counts, const void *types,
+                                     uint64_t type_bytes, offbeat_tracer_array_format arrays, int number);
 
 OFFBEAT_TRACER_INLINE offbeat_tracer_cached_handle
 offbeat_tracer_datatype_cached(offbeat_tracer_thread *thread, MPI_Datatype type) {
@@ -145,6 +147,15 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_received(offbeat_tracer_call *c
         offbeat_tracer_own_count(call, arguments, arguments->recvcount, arguments->recvcounts));
 }
 
+/* Blocks of one datatype. @return the sum of their bytes */
+OFFBEAT_TRACER_INLINE int64_t offbeat_tracer_record_typed_blocks(offbeat_tracer_call *call,
+                                                                 const offbeat_tracer_arguments *arguments,
+                                                                 const void *counts, MPI_Datatype type,
+                                                                 int number) {
+    const uint64_t type_bytes = offbeat_tracer_datatype_cached(call->thread, type).size_bytes;
+    return offbeat_tracer_record_blocks(&call->record, counts, NULL, type_bytes, arguments->arrays, number);
+}
+
 /* MPI_Alltoallv and MPI_Alltoallw: what this process sends to all. */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_sent_to_all(offbeat_tracer_call *call,
                                                              const offbeat_tracer_arguments *arguments,
@@ -152,11 +163,23 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_sent_to_all(offbeat_tracer_call
     const int is_in_place = arguments->is_sendbuf_in_place;
     const void *counts = is_in_place ? arguments->recvcounts : arguments->sendcounts;
     const void *types = is_in_place ? arguments->recvtypes : arguments->sendtypes;
-    if (types != NULL)
-        call->record.bytes = (uint64_t)offbeat_tracer_sum_bytes(counts, types, arguments->arrays, peers);
-    else
-        offbeat_tracer_set_bytes(call, is_in_place ? arguments->recvtype : arguments->sendtype,
-                                 offbeat_tracer_sum_counts(counts, arguments->arrays, peers));
+    const MPI_Datatype type = is_in_place ? arguments->recvtype : arguments->sendtype;
+    if (types == NULL)
+        offbeat_tracer_set_bytes(call, type, 0);
+    call->record.bytes =
+        (uint64_t)(types != NULL ? offbeat_tracer_record_blocks(&call->record, counts, types, 0,
+                                                                arguments->arrays, peers)
+                                 : offbeat_tracer_record_typed_blocks(call, arguments, counts, type, peers));
+}
+
+/* MPI_Allgatherv: the blocks of all processes, or of the neighbours that this process receives from. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_record_received_blocks(offbeat_tracer_call *call,
+                                                                 const offbeat_tracer_arguments *arguments) {
+    const int is_of_neighbours = offbeat_tracer_functions[call->record.function].collective == OFFBEAT_Neighbor_allgatherv;
+    if (arguments->recvcounts != NULL)
+        offbeat_tracer_record_typed_blocks(call, arguments, arguments->recvcounts, arguments->recvtype,
+                                           is_of_neighbours ? call->comm->sources
+                                                            : offbeat_tracer_peer_count(call->comm));
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_reduction(offbeat_tracer_call *call,
@@ -192,6 +215,9 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *
             offbeat_tracer_record_received(call, arguments);
         else
             offbeat_tracer_record_sent(call, arguments);
+        if (signature == OFFBEAT_SIGNATURE_GATHERV && offbeat_tracer_is_root(call))
+            offbeat_tracer_record_typed_blocks(call, arguments, arguments->recvcounts, arguments->recvtype,
+                                               offbeat_tracer_peer_count(call->comm));
         break;
     case OFFBEAT_SIGNATURE_SCATTER:
     case OFFBEAT_SIGNATURE_SCATTERV:
@@ -199,6 +225,9 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *
             offbeat_tracer_record_sent(call, arguments);
         else
             offbeat_tracer_record_received(call, arguments);
+        if (signature == OFFBEAT_SIGNATURE_SCATTERV && offbeat_tracer_is_root(call))
+            offbeat_tracer_record_typed_blocks(call, arguments, arguments->sendcounts, arguments->sendtype,
+                                               offbeat_tracer_peer_count(call->comm));
         break;
     case OFFBEAT_SIGNATURE_EXCHANGE:
     case OFFBEAT_SIGNATURE_ALLGATHERV:
@@ -206,6 +235,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *
             offbeat_tracer_record_received(call, arguments);
         else
             offbeat_tracer_record_sent(call, arguments);
+        if (signature == OFFBEAT_SIGNATURE_ALLGATHERV)
+            offbeat_tracer_record_received_blocks(call, arguments);
         break;
     case OFFBEAT_SIGNATURE_ALLTOALLV:
     case OFFBEAT_SIGNATURE_ALLTOALLW:
@@ -220,9 +251,9 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *
         offbeat_tracer_record_reduction(call, arguments, arguments->sendcount);
         break;
     case OFFBEAT_SIGNATURE_REDUCE_SCATTER:
-        offbeat_tracer_record_reduction(
-            call, arguments,
-            offbeat_tracer_sum_counts(arguments->sendcounts, arguments->arrays, call->comm->size));
+        offbeat_tracer_record_reduction(call, arguments, 0);
+        call->record.bytes = (uint64_t)offbeat_tracer_record_typed_blocks(
+            call, arguments, arguments->sendcounts, arguments->sendtype, call->comm->size);
         break;
     default:
         break;

@@ -10,7 +10,8 @@
 /* The lane of a thread that has ended; the next thread reuses it. */
 typedef struct free_lane {
     uint32_t lane;
-    offbeat_tracer_cursor records, messages;
+    offbeat_tracer_encoder *records;
+    offbeat_tracer_cursor messages;
     struct free_lane *below;
 } free_lane;
 
@@ -41,9 +42,8 @@ static void create_key(void) {
 
 /* Calls of a lane must not overlap: its last call has to end before the next one begins. */
 static int ended_before(const free_lane *lane, int64_t enter_ns) {
-    const offbeat_trace_record *record = lane->records.next;
     const offbeat_trace_message *message = lane->messages.next;
-    return (record == NULL || record[-1].exit_ns <= enter_ns) &&
+    return (lane->records == NULL || lane->records->exit_ns <= enter_ns) &&
            (message == NULL || message[-1].exit_ns <= enter_ns);
 }
 
@@ -62,31 +62,66 @@ static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
         thread->records = reused->records;
         thread->messages = reused->messages;
     } else {
-        thread->lane = offbeat_tracer_file_header()->lanes++;
+        thread->lane = offbeat_tracer_file_add_lane();
     }
     pthread_mutex_unlock(&lock);
     free(reused);
     thread->has_lane = 1;
 }
 
-void *offbeat_tracer_next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
-                               size_t used_bytes, int64_t enter_ns) {
+/* Makes sure that the thread has a lane. @return 0 if there is no file */
+static int ensure_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
     if (offbeat_tracer_file_header() == NULL)
-        return NULL;
+        return 0;
     if (!thread->has_lane)
         acquire_lane(thread, enter_ns);
+    return 1;
+}
+
+/* Gives the lane a page for records. @return 0 if there is no space */
+static int begin_record_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    offbeat_tracer_encoder *encoder = thread->records;
+    if (encoder == NULL)
+        encoder = thread->records = calloc(1, sizeof *encoder);
+    if (encoder == NULL)
+        return 0;
+    if (encoder->page != NULL)
+        offbeat_tracer_page_release(encoder->page);
+    uint64_t sum;
+    encoder->page = offbeat_tracer_page_allocate(OFFBEAT_TRACE_ENCODED, thread->lane, enter_ns, &sum);
+    encoder->room = 0;
+    if (encoder->page != NULL)
+        offbeat_tracer_encoder_begin(encoder, encoder->page, sum);
+    return encoder->page != NULL;
+}
+
+int offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    if (!ensure_lane(thread, enter_ns))
+        return 0;
+    if (thread->records != NULL && offbeat_tracer_encoder_has_room(thread->records))
+        return 1; /* the page of a lane that is used again */
+    if (begin_record_page(thread, enter_ns))
+        return 1;
+    offbeat_tracer_count_lost_record();
+    return 0;
+}
+
+int offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    offbeat_tracer_cursor *cursor = &thread->messages;
+    if (!ensure_lane(thread, enter_ns))
+        return 0;
     if (cursor->next != cursor->end)
-        return cursor->next;
+        return 1;
     thread->poll.message = NULL; /* it may be in the page that is released now */
     if (cursor->page != NULL)
         offbeat_tracer_page_release(cursor->page);
-    cursor->page = offbeat_tracer_page_allocate(kind, thread->lane);
+    cursor->page = offbeat_tracer_page_allocate(OFFBEAT_TRACE_MESSAGES, thread->lane, 0, &cursor->sum);
     if (cursor->page == NULL) {
         cursor->next = cursor->end = NULL;
         offbeat_tracer_count_lost_record();
-        return NULL;
+        return 0;
     }
-    cursor->next = cursor->page + 1;
-    cursor->end = (char *)cursor->next + used_bytes;
-    return cursor->next;
+    cursor->next = (offbeat_trace_message *)(cursor->page + 1);
+    cursor->end = cursor->next + OFFBEAT_TRACE_MESSAGES_A_PAGE;
+    return 1;
 }

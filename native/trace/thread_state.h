@@ -7,7 +7,8 @@
 #ifndef OFFBEAT_TRACE_THREAD_STATE_H
 #define OFFBEAT_TRACE_THREAD_STATE_H
 
-#include "trace/format.h"
+#include "trace/page_checksum.h"
+#include "trace/record_encoder.h"
 #include "trace/timestamp.h"
 
 #include <stdatomic.h>
@@ -37,11 +38,11 @@ typedef struct offbeat_tracer_cached_handle {
     uint16_t id;         /**< in the file; 0: an empty entry */
 } offbeat_tracer_cached_handle;
 
-/** A position in the pages of a lane that hold records, or in those that hold messages. Zero-initialised:
- * there is no page yet. */
+/** A position in the pages of a lane that hold messages. Zero-initialised: there is no page yet. */
 typedef struct offbeat_tracer_cursor {
     offbeat_trace_page *page;
-    void *next, *end; /**< in the page */
+    offbeat_trace_message *next, *end; /**< in the page */
+    uint64_t sum;                      /**< checksum of the page */
 } offbeat_tracer_cursor;
 
 /** The thread's last message, if it is an OFFBEAT_TRACE_POLL that further unsuccessful calls may join. */
@@ -54,8 +55,8 @@ typedef struct offbeat_tracer_poll {
 typedef struct offbeat_tracer_thread {
     int depth; /**< of nested wrappers: only the outermost one records */
     int has_lane;
-    uint32_t lane; /**< format.h */
-    offbeat_tracer_cursor records;
+    uint32_t lane;                   /**< format.h */
+    offbeat_tracer_encoder *records; /**< NULL: not allocated yet */
     offbeat_tracer_timestamps timestamps;
     uint64_t code_start, code_bytes;         /**< a mapping that is in the file, around the last address */
     struct offbeat_tracer_path_cache *paths; /**< NULL: not allocated yet */
@@ -73,71 +74,54 @@ typedef struct offbeat_tracer_thread {
 extern _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread
     __attribute__((tls_model("initial-exec"), visibility("default")));
 
-/**
- * Where the cursor's next record or message goes, if its page is full or it has none.
- * @param used_bytes how much of a page of this kind holds records or messages
- * @param enter_ns   of that record or message
- * @return NULL where there is no space; the record is counted as lost
- */
-void *offbeat_tracer_next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
-                               size_t used_bytes, int64_t enter_ns);
+/** Makes room for a record: begins a page. @return 0 if there is no space; the record is counted as lost */
+int offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns);
 
-/** Writes a record of the calling thread; its function must not be 0. Counts it as lost if there is no space.
- */
-OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *thread,
-                                                       const offbeat_trace_record *record) {
-    offbeat_trace_record *slot = thread->records.next;
-    if (slot == thread->records.end) {
-        slot = offbeat_tracer_next_page(thread, &thread->records, OFFBEAT_TRACE_RECORDS,
-                                        OFFBEAT_TRACE_RECORDS_A_PAGE * sizeof *slot, record->enter_ns);
-        if (slot == NULL)
-            return;
-    }
-    slot->enter_ns = record->enter_ns; /* member by member: most of them are in registers */
-    slot->exit_ns = record->exit_ns;
-    slot->address = record->address;
-    slot->bytes = record->bytes;
-    slot->communicator = record->communicator;
-    slot->sequence = record->sequence;
-    slot->round = record->round;
-    slot->root = record->root;
-    slot->datatype = record->datatype;
-    slot->operation = record->operation;
-    slot->flags = record->flags;
+/** Makes room for a message, as above. */
+int offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns);
+
+/** Writes a record of the calling thread. Counts it as lost if there is no space. */
+static inline void offbeat_tracer_write_record(offbeat_tracer_thread *thread,
+                                               const offbeat_trace_record *record) {
+    thread->poll.message = NULL;
+    if (thread->records != NULL && offbeat_tracer_encode(thread->records, record))
+        return;
+    if (offbeat_tracer_next_record_page(thread, record->enter_ns))
+        offbeat_tracer_encode(thread->records, record);
+}
+
+/** Publishes the messages of the page up to the cursor's position. */
+static inline void offbeat_tracer_publish_messages(offbeat_tracer_cursor *cursor) {
+    const size_t bytes = (size_t)((char *)cursor->next - (char *)(cursor->page + 1));
     atomic_thread_fence(memory_order_release);
-    *(volatile uint16_t *)&slot->function = record->function;
-    thread->records.next = slot + 1;
+    *(volatile uint64_t *)&cursor->page->published = offbeat_trace_published(cursor->sum, bytes / 8, 0);
+}
+
+/** Writes a message of the calling thread. Counts it as lost if there is no space. */
+static inline void offbeat_tracer_write_message(offbeat_tracer_thread *thread,
+                                                const offbeat_trace_message *message) {
+    offbeat_tracer_cursor *cursor = &thread->messages;
+    if (cursor->next == cursor->end && !offbeat_tracer_next_message_page(thread, message->enter_ns))
+        return;
+    const size_t words = (size_t)((char *)cursor->next - (char *)(cursor->page + 1)) / 8;
+    if (message->kind == OFFBEAT_TRACE_POLL)
+        cursor->page->before_poll = cursor->page->published;
+    *cursor->next++ = *message;
+    cursor->sum += offbeat_trace_mix_bytes(message, sizeof *message, words);
+    offbeat_tracer_publish_messages(cursor);
     thread->poll.message = NULL;
 }
 
-/** Writes a message of the calling thread; its function must not be 0. Counts it as lost if there is no
- * space. */
-OFFBEAT_TRACER_INLINE void offbeat_tracer_write_message(offbeat_tracer_thread *thread,
-                                                        const offbeat_trace_message *message) {
-    offbeat_trace_message *slot = thread->messages.next;
-    if (slot == thread->messages.end) {
-        slot = offbeat_tracer_next_page(thread, &thread->messages, OFFBEAT_TRACE_MESSAGES,
-                                        OFFBEAT_TRACE_MESSAGES_A_PAGE * sizeof *slot, message->enter_ns);
-        if (slot == NULL)
-            return;
-    }
-    slot->enter_ns = message->enter_ns; /* member by member, as above */
-    slot->exit_ns = message->exit_ns;
-    slot->address = message->address;
-    slot->bytes = message->bytes;
-    slot->communicator = message->communicator;
-    slot->request = message->request;
-    slot->round = message->round;
-    slot->peer = message->peer;
-    slot->tag = message->tag;
-    slot->partition = message->partition;
-    slot->datatype = message->datatype;
-    slot->kind = message->kind;
-    slot->flags = message->flags;
-    atomic_thread_fence(memory_order_release);
-    *(volatile uint16_t *)&slot->function = message->function;
-    thread->messages.next = slot + 1;
-    thread->poll.message = NULL;
+/** Replaces the last message of the calling thread, an OFFBEAT_TRACE_POLL. */
+static inline void offbeat_tracer_replace_poll(offbeat_tracer_thread *thread,
+                                               const offbeat_trace_message *changed) {
+    offbeat_tracer_cursor *cursor = &thread->messages;
+    offbeat_trace_message *last = cursor->next - 1;
+    const size_t words = (size_t)((char *)last - (char *)(cursor->page + 1)) / 8;
+    cursor->sum += offbeat_trace_mix_bytes(changed, sizeof *changed, words) -
+                   offbeat_trace_mix_bytes(last, sizeof *last, words);
+    *last = *changed;
+    offbeat_tracer_publish_messages(cursor);
 }
 
 /** Index of a handle in a hash table. @param size of the table, a power of two */

@@ -71,9 +71,7 @@ static void raise_error_bound(double error_ns) {
     int64_t observed_ns = (int64_t)ceil(error_ns) + REORDERING_NS, known_ns = atomic_load(&bound_ns);
     while (observed_ns > known_ns && !atomic_compare_exchange_weak(&bound_ns, &known_ns, observed_ns))
         ;
-    offbeat_trace_header *header = offbeat_tracer_file_header();
-    if (header != NULL && header->stamps_wrong_ns < observed_ns)
-        header->stamps_wrong_ns = observed_ns;
+    offbeat_tracer_file_raise_stamp_error(observed_ns);
     if (error_ns > MAX_ERROR_NS)
         atomic_store(&tsc_enabled, 0);
 }

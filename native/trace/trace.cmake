@@ -97,8 +97,8 @@ set_source_files_properties(trace/preload_shim.c PROPERTIES
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 
 set(trace_without_mpi
-    settings/settings.c trace/mapping_guard.c trace/thread_state.c trace/timestamp.c trace/trace_config.c
-    trace/trace_file.c)
+    settings/settings.c trace/mapping_guard.c trace/record_encoder.c trace/thread_state.c trace/timestamp.c
+    trace/trace_config.c trace/trace_file.c)
 trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     inject/delay_plan.c
     inject/inject.c

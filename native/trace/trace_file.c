@@ -3,6 +3,7 @@
 #include "trace/trace_file.h"
 
 #include "trace/mapping_guard.h"
+#include "trace/page_checksum.h"
 #include "trace/trace_config.h"
 
 #include <errno.h>
@@ -17,10 +18,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* An extent is mapped at once: 1 MiB, some 19,000 records. */
+/* An extent is mapped at once: 1 MiB, 130,000 records of a loop. */
 enum { PAGES_PER_EXTENT = 16, EXTENT_BYTES = PAGES_PER_EXTENT * OFFBEAT_TRACE_PAGE_BYTES };
 
-/* A large file grows by 256 KiB, some 4,700 records. An extent is a multiple of this. */
+/* A large file grows by 256 KiB, 32,000 records of a loop. An extent is a multiple of this. */
 enum { GROWTH_PAGES = 4 };
 
 #ifndef MADV_POPULATE_WRITE
@@ -240,11 +241,59 @@ offbeat_trace_header *offbeat_tracer_file_header(void) {
     return header;
 }
 
+/* After each change of the members of the header that change. */
+static void update_state_checksum(void) {
+    header->state_checksum = offbeat_trace_state_checksum(header);
+}
+
+void offbeat_tracer_file_begin(void) {
+    pthread_mutex_lock(&lock);
+    update_state_checksum();
+    /* The magic is written last: a file that has it has a complete header. */
+    offbeat_trace_header complete = *header;
+    memcpy(complete.magic, OFFBEAT_TRACE_MAGIC, sizeof complete.magic);
+    header->checksum = offbeat_trace_header_checksum(&complete);
+    atomic_thread_fence(memory_order_release);
+    memcpy(header->magic, OFFBEAT_TRACE_MAGIC, sizeof header->magic);
+    pthread_mutex_unlock(&lock);
+}
+
+uint32_t offbeat_tracer_file_add_lane(void) {
+    pthread_mutex_lock(&lock);
+    const uint32_t lane = header != NULL ? header->lanes++ : 0;
+    if (header != NULL)
+        update_state_checksum();
+    pthread_mutex_unlock(&lock);
+    return lane;
+}
+
+void offbeat_tracer_file_raise_stamp_error(int64_t observed_ns) {
+    pthread_mutex_lock(&lock);
+    if (header != NULL && header->stamps_wrong_ns < observed_ns) {
+        header->stamps_wrong_ns = observed_ns;
+        update_state_checksum();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void offbeat_tracer_file_end(uint32_t state, int64_t ended_ns) {
+    /* A signal handler may end the process while this thread holds the lock. */
+    const int is_locked = pthread_mutex_trylock(&lock) == 0;
+    if (header != NULL) {
+        header->ended_ns = ended_ns;
+        header->state = state;
+        update_state_checksum();
+    }
+    if (is_locked)
+        pthread_mutex_unlock(&lock);
+}
+
 /* Stops records; the header holds the first reason. */
 static void stop_records(int reason) {
     if (!is_full)
         header->lost_because = reason;
     is_full = 1;
+    update_state_checksum();
 }
 
 static offbeat_trace_page *allocate(uint32_t kind) {
@@ -262,16 +311,22 @@ static offbeat_trace_page *allocate(uint32_t kind) {
         return NULL;
     }
     header->pages++;
+    update_state_checksum();
     return (offbeat_trace_page *)page;
 }
 
-offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane) {
+offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane, int64_t origin_ns,
+                                                 uint64_t *sum) {
     pthread_mutex_lock(&lock);
     offbeat_trace_page *page = allocate(kind);
+    if (page != NULL)
+        *sum = offbeat_trace_empty_sum(header, allocated_pages - 1, kind, lane, origin_ns);
     pthread_mutex_unlock(&lock);
     if (page == NULL)
         return NULL;
     page->lane = lane;
+    page->origin_ns = origin_ns;
+    page->published = offbeat_trace_published(*sum, 0, 0);
     atomic_thread_fence(memory_order_release);
     page->kind = kind;
     return page;
@@ -293,8 +348,10 @@ void offbeat_tracer_page_release(offbeat_trace_page *page) {
 
 void offbeat_tracer_count_lost_record(void) {
     pthread_mutex_lock(&lock);
-    if (header != NULL)
+    if (header != NULL) {
         header->lost++;
+        update_state_checksum();
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -335,6 +392,7 @@ void offbeat_tracer_file_close(void) {
 static pthread_mutex_t definitions_lock = PTHREAD_MUTEX_INITIALIZER;
 static offbeat_trace_page *definitions; /* the page that is being filled */
 static size_t definitions_bytes;        /* used in that page */
+static uint64_t definitions_sum;        /* its checksum */
 
 /* Space in the page, or NULL. */
 static char *reserve(size_t bytes) {
@@ -343,7 +401,7 @@ static char *reserve(size_t bytes) {
         definitions = NULL;
     }
     if (definitions == NULL) {
-        definitions = offbeat_tracer_page_allocate(OFFBEAT_TRACE_DEFINITIONS, 0);
+        definitions = offbeat_tracer_page_allocate(OFFBEAT_TRACE_DEFINITIONS, 0, 0, &definitions_sum);
         definitions_bytes = sizeof *definitions;
     }
     if (definitions == NULL)
@@ -368,8 +426,11 @@ void offbeat_tracer_define(uint16_t kind, void *fixed, size_t fixed_bytes, const
         memcpy(at, fixed, fixed_bytes);
         if (tail_bytes > 0)
             memcpy(at + fixed_bytes, tail, tail_bytes);
-        atomic_thread_fence(memory_order_release);
         ((offbeat_trace_definition *)at)->kind = kind;
+        const size_t end = definitions_bytes / 8 - sizeof *definitions / 8;
+        definitions_sum += offbeat_trace_mix_bytes(at, bytes, end - bytes / 8);
+        atomic_thread_fence(memory_order_release);
+        *(volatile uint64_t *)&definitions->published = offbeat_trace_published(definitions_sum, end, 0);
     }
     pthread_mutex_unlock(&definitions_lock);
 }

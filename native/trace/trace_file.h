@@ -28,12 +28,26 @@ int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes);
 /** The header in the file; NULL before offbeat_tracer_file_create and after offbeat_tracer_file_close. */
 offbeat_trace_header *offbeat_tracer_file_header(void);
 
+/** Completes the header, whose members that do not change are set. Call it before pages are allocated. */
+void offbeat_tracer_file_begin(void);
+
+/** Adds a lane to the file. Thread-safe. @return its number */
+uint32_t offbeat_tracer_file_add_lane(void);
+
+/** Raises `stamps_wrong_ns` of the file to an observed error. Thread-safe. */
+void offbeat_tracer_file_raise_stamp_error(int64_t observed_ns);
+
+/** Writes how and when the process ended. It may be called while other threads write. */
+void offbeat_tracer_file_end(uint32_t state, int64_t ended_ns);
+
 /**
  * Allocates a page, zero-filled after its header. Thread-safe. After the first failure every call fails; the
  * file's header holds the reason. Pages of definitions are not limited.
+ * @param sum receives the checksum of the page, to which the caller adds what it writes
  * @return NULL on failure
  */
-offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane);
+offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane, int64_t origin_ns,
+                                                 uint64_t *sum);
 
 /** Releases a page that no thread writes to any more. Thread-safe. */
 void offbeat_tracer_page_release(offbeat_trace_page *page);

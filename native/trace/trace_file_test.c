@@ -18,7 +18,10 @@
 
 enum {
     THREADS = 3,
-    RECORDS = 3 * OFFBEAT_TRACE_RECORDS_A_PAGE + 7,
+    /* Of two words each, as sizes differ; the first one has a template. Behind them is no room for another
+     * template. */
+    RECORDS_A_PAGE = (OFFBEAT_TRACE_PAGE_WORDS - 2 * OFFBEAT_TRACE_TEMPLATE_WORDS - 8) / 2 + 2,
+    RECORDS = 3 * RECORDS_A_PAGE + 7,
     MESSAGES = 2 * OFFBEAT_TRACE_MESSAGES_A_PAGE + 5
 };
 
@@ -49,18 +52,55 @@ static const offbeat_trace_page *page_of(const mapped_file *file, size_t i) {
     return (const offbeat_trace_page *)(file->bytes + i * OFFBEAT_TRACE_PAGE_BYTES);
 }
 
+/* The checksum of what was written of a page. */
+static uint64_t sum_of(const mapped_file *file, size_t i) {
+    const offbeat_trace_page *page = page_of(file, i);
+    const uint64_t *words = (const uint64_t *)(page + 1);
+    const uint64_t written = page->published & 0x1FFF, templates = page->published >> 13 & 0x7FF;
+    const uint64_t last = OFFBEAT_TRACE_PAGE_WORDS - templates * OFFBEAT_TRACE_TEMPLATE_WORDS;
+    return offbeat_trace_empty_sum((const offbeat_trace_header *)file->bytes, i, page->kind, page->lane,
+                                   page->origin_ns) +
+           offbeat_trace_mix_bytes(words, 8 * written, 0) +
+           offbeat_trace_mix_bytes(words + last, 8 * (OFFBEAT_TRACE_PAGE_WORDS - last), last);
+}
+
+static void check_checksums(const mapped_file *file) {
+    for (size_t i = 1; i < file->pages; i++)
+        test_assert(page_of(file, i)->kind == OFFBEAT_TRACE_NOTHING ||
+                        sum_of(file, i) >> 24 == page_of(file, i)->published >> 24,
+                    "the checksum of page %zu is wrong", i);
+}
+
+/* Counts the records of a page; they must be numbered from `next` on by their size. */
+static uint64_t count_in_page(const offbeat_trace_page *page, uint64_t next) {
+    const uint64_t *words = (const uint64_t *)(page + 1), written = page->published & 0x1FFF;
+    uint64_t count = 0, size = 0;
+    int has_size = 0;
+    for (uint64_t i = 0; i < written; i++) {
+        const uint64_t number = words[i] & 0x3FF;
+        if (number == OFFBEAT_TRACE_SIZE) {
+            size = words[i] >> 10;
+            has_size = 1;
+        } else if (number < OFFBEAT_TRACE_MOST_TEMPLATES) {
+            const offbeat_trace_template *known =
+                (const offbeat_trace_template *)(words + OFFBEAT_TRACE_PAGE_WORDS) - 1 - number;
+            test_assert((has_size ? size : known->bytes) == next && known->function == 5 && known->flags == 3,
+                        "record %llu of lane %u is wrong", (unsigned long long)next, page->lane);
+            has_size = 0;
+            next++;
+            count++;
+        }
+    }
+    return count;
+}
+
 /* Counts the records of a lane; they must be numbered 0, 1, 2, ... */
 static uint64_t count_records(const mapped_file *file, uint32_t lane) {
     uint64_t next = 0;
-    for (size_t i = 1; i < file->pages; i++) {
-        const offbeat_trace_page *page = page_of(file, i);
-        const offbeat_trace_record *records = (const offbeat_trace_record *)(page + 1);
-        if (page->kind != OFFBEAT_TRACE_RECORDS || page->lane != lane)
-            continue;
-        for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE && records[k].function != 0; k++, next++)
-            test_assert(records[k].bytes == next && records[k].function == 5 && records[k].flags == 3,
-                        "record %llu of lane %u is wrong", (unsigned long long)next, lane);
-    }
+    check_checksums(file);
+    for (size_t i = 1; i < file->pages; i++)
+        if (page_of(file, i)->kind == OFFBEAT_TRACE_ENCODED && page_of(file, i)->lane == lane)
+            next += count_in_page(page_of(file, i), next);
     return next;
 }
 
@@ -150,12 +190,12 @@ static void check_complete(const char *how) {
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     uint64_t records = 0;
+    check_checksums(&file);
     for (size_t i = 1; i < file.pages; i++)
-        if (page_of(&file, i)->kind == OFFBEAT_TRACE_RECORDS) {
-            const offbeat_trace_record *first = (const offbeat_trace_record *)(page_of(&file, i) + 1);
-            for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE; k++)
-                records += first[k].function == 5;
-        }
+        for (uint64_t k = 0, words = page_of(&file, i)->published & 0x1FFF; k < words; k++)
+            records +=
+                page_of(&file, i)->kind == OFFBEAT_TRACE_ENCODED &&
+                (((const uint64_t *)(page_of(&file, i) + 1))[k] & 0x3FF) < OFFBEAT_TRACE_MOST_TEMPLATES;
     test_assert(records == (uint64_t)THREADS * RECORDS, "%s: %llu records", how, (unsigned long long)records);
     test_assert(header->lanes >= 1 && header->lanes <= THREADS, "%s: %u lanes", how, header->lanes);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_TRACER_FUNCTION_COUNT - 1,
@@ -191,9 +231,9 @@ static void test_the_limit_stops_records_but_not_definitions(void) {
     test_assert(in_child(write_to_the_limit) == 0, "the writer failed");
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
-    test_assert(count_records(&file, 0) == 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu records were written",
+    test_assert(count_records(&file, 0) == 3 * RECORDS_A_PAGE, "%llu records were written",
                 (unsigned long long)count_records(&file, 0));
-    test_assert(header->lost == RECORDS + 1000 - 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were lost",
+    test_assert(header->lost == RECORDS + 1000 - 3 * RECORDS_A_PAGE, "%llu were lost",
                 (unsigned long long)header->lost);
     test_assert(header->lost_because == -1, "the reason is %d", header->lost_because);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "the note is lost");
@@ -204,7 +244,7 @@ static void write_beyond_rlimit(void) {
     setrlimit(RLIMIT_FSIZE, &small);
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
     offbeat_tracer_define_functions();
-    write_records(UINT64_C(20) * OFFBEAT_TRACE_RECORDS_A_PAGE);
+    write_records(UINT64_C(20) * RECORDS_A_PAGE);
     offbeat_tracer_file_close();
 }
 
@@ -213,9 +253,8 @@ static void test_lost_records_are_counted_without_a_signal(void) {
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     uint64_t written = count_records(&file, 0);
-    test_assert(written == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were written",
-                (unsigned long long)written);
-    test_assert(header->lost == 6 * OFFBEAT_TRACE_RECORDS_A_PAGE && header->lost_because == EFBIG,
+    test_assert(written == 14 * RECORDS_A_PAGE, "%llu were written", (unsigned long long)written);
+    test_assert(header->lost == 6 * RECORDS_A_PAGE && header->lost_because == EFBIG,
                 "%llu were lost for the reason %d", (unsigned long long)header->lost, header->lost_because);
 }
 
@@ -304,16 +343,16 @@ static void test_the_limit_stops_messages_and_records(void) {
 
 static void write_many(void) {
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
-    write_records(UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE);
+    write_records(UINT64_C(100) * RECORDS_A_PAGE);
     offbeat_tracer_file_close();
 }
 
-static void test_a_record_takes_at_most_64_bytes_of_the_file(void) {
+static void test_a_record_takes_at_most_24_bytes_of_the_file(void) {
     test_assert(in_child(write_many) == 0, "the writer failed");
     mapped_file file = map_file();
     size_t bytes = file.pages * OFFBEAT_TRACE_PAGE_BYTES;
-    test_assert(bytes <= UINT64_C(64) * 100 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%zu bytes", bytes);
-    test_assert(count_records(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE, "some are missing");
+    test_assert(bytes <= UINT64_C(24) * 100 * RECORDS_A_PAGE, "%zu bytes", bytes);
+    test_assert(count_records(&file, 0) == UINT64_C(100) * RECORDS_A_PAGE, "some are missing");
 }
 
 /* --- the file and its descriptor in the hands of others --- */
@@ -445,7 +484,7 @@ int main(void) {
     test_the_file_of_a_killed_process_is_complete();
     test_the_limit_stops_records_but_not_definitions();
     test_lost_records_are_counted_without_a_signal();
-    test_a_record_takes_at_most_64_bytes_of_the_file();
+    test_a_record_takes_at_most_24_bytes_of_the_file();
     test_messages_and_records_of_a_lane_are_complete();
     test_the_messages_of_a_lane_do_not_overlap();
     test_the_limit_stops_messages_and_records();

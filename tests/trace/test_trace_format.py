@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from offbeat.trace import decode, page_checksum
 from offbeat.trace import format as form
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -15,6 +16,7 @@ STRUCTURES = {
     "offbeat_trace_header": form.HEADER,
     "offbeat_trace_record": form.RECORD,
     "offbeat_trace_message": form.MESSAGE,
+    "offbeat_trace_template": decode.TEMPLATE,
 }
 BODIES = {
     form.FUNCTION: "offbeat_trace_function",
@@ -37,6 +39,22 @@ CONSTANTS = {
     "MESSAGE_BYTES": form.MESSAGE_BYTES,
     "MESSAGES_A_PAGE": form.MESSAGES_A_PAGE,
     "MESSAGES": form.MESSAGES,
+    "ENCODED": form.ENCODED,
+    "PAGE_WORDS": form.PAGE_WORDS,
+    "MOST_TEMPLATES": form.MOST_TEMPLATES,
+    "TEMPLATE_WORDS": form.TEMPLATE_WORDS,
+    "TEMPLATES_SHIFT": page_checksum.TEMPLATES_SHIFT,
+    "CHECKSUM_SHIFT": page_checksum.CHECKSUM_SHIFT,
+    "KIND_WORD": page_checksum.KIND_WORD,
+    "ORIGIN_WORD": page_checksum.ORIGIN_WORD,
+    "RUN_WORD": page_checksum.RUN_WORD,
+    "PLACE_WORD": page_checksum.PLACE_WORD,
+    "TIMES": decode.TIMES,
+    "SEQUENCE": decode.SEQUENCE,
+    "ROUND": decode.ROUND,
+    "SIZE": decode.SIZE,
+    "LARGEST": decode.LARGEST,
+    "BLOCKS": decode.BLOCKS,
     "SEND": form.SEND,
     "PARTITIONED_RECEIVE": form.PARTITIONED_RECEIVE,
     "ARRIVED": form.ARRIVED,

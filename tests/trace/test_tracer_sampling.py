@@ -67,18 +67,18 @@ def test_a_window_begins_and_ends_in_the_run(some_traced: Traced, program: Path)
 
 def test_the_byte_limit_holds_and_lost_calls_are_counted(some_traced: Traced, program: Path) -> None:
     limit = 4 * PAGE_BYTES
-    ranks = some_traced.trace(program, 2, "5000", variables={"OFFBEAT_TRACE_BYTES": str(limit)})
+    ranks = some_traced.trace(program, 2, "50000", variables={"OFFBEAT_TRACE_BYTES": str(limit)})
     for trace in ranks:
         assert trace.bytes <= limit + PAGE_BYTES  # definitions may take another page
         assert trace.lost > 0
         assert trace.lost_because == -1
-        assert len(trace.records) + trace.lost == 5500
+        assert len(trace.records) + trace.lost == 55000
         assert trace.records["sequence"].tolist() == list(range(len(trace.records)))
         assert any("OFFBEAT_TRACE_BYTES" in note for note in trace.notes)
 
 
 def test_a_file_size_limit_ends_the_trace_and_not_the_program(some_traced: Traced, program: Path) -> None:
-    blocks, calls = 65536, 700_000  # of 512 bytes: 32 MiB, for 38 MiB of records
+    blocks, calls = 2048, 200_000  # of 512 bytes: 1 MiB, for 1.7 MiB of records
     limited = f'ulimit -f {blocks}; exec "$0" "$@"'
     done = some_traced.run(Path("/bin/sh"), 1, "-c", limited, str(program), str(calls))
     assert done.returncode == 0

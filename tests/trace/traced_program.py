@@ -22,8 +22,8 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
 PROGRAMS = Path(__file__).with_name("programs")
-PAGE_BYTES, PAGE_HEADER_BYTES, RECORD_BYTES = 65536, 64, 56
-RECORDS, DEFINITIONS = 1, 2
+PAGE_BYTES, PAGE_HEADER_BYTES = 65536, 64
+DEFINITIONS, ENCODED = 2, 4
 FINALIZED, EXITED, ABORTED = 1, 2, 3
 
 CALL, ISSUE, START, COMPLETION, PHASES = 0, 1, 2, 3, 3
@@ -34,8 +34,11 @@ RECORD = np.dtype(
         *(("enter_ns", "<i8"), ("exit_ns", "<i8"), ("address", "<u8"), ("bytes", "<u8")),
         *(("communicator", "<u4"), ("sequence", "<u4"), ("round", "<u4"), ("root", "<i4")),
         *(("function", "<u2"), ("datatype", "<u2"), ("operation", "<u2"), ("flags", "<u2")),
+        *(("largest_bytes", "<u8"), ("blocks", "<u4"), ("empty_blocks", "<u4")),
     ]
 )
+TEMPLATE = struct.Struct("<QQQIIIiIIHHHH")
+TIMES, SEQUENCE, ROUND, SIZE, LARGEST, BLOCKS = range(1001, 1007)
 
 
 def declares(mpi: Installation, function: str) -> bool:
@@ -154,6 +157,39 @@ class Communicator:
     remote_members: tuple[int, ...] = ()
 
 
+def signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def decoded(page: bytes) -> Iterator[tuple[int, ...]]:
+    """The records of a page, one after another."""
+    (published,) = struct.unpack_from("<Q", page, 8)
+    (enter_ns,) = struct.unpack_from("<q", page, 24)
+    sequences: dict[int, int] = {}
+    values: dict[int, int] = {}
+    for (entry,) in struct.iter_unpack(
+        "<Q", page[PAGE_HEADER_BYTES : PAGE_HEADER_BYTES + 8 * (published & 0x1FFF)]
+    ):
+        number, value = entry & 0x3FF, entry >> 10
+        if number > 1000:
+            values[number] = value
+            continue
+        template = TEMPLATE.unpack_from(page, PAGE_BYTES - 56 * (number + 1))
+        address, size, largest, communicator, advance, turn, root, blocks, empty, *kind = template
+        upper = values.get(TIMES, 0)
+        enter_ns += signed(value & 0xFFFFFFF | (upper & 0x7FFFFFF) << 28, 55)
+        leave_ns = enter_ns + signed(value >> 28 | upper >> 27 << 26, 53)
+        sequence = values.get(SEQUENCE, sequences.get(communicator, 0) + advance)
+        sequences[communicator] = sequence
+        counts = values.get(BLOCKS, blocks | empty << 27)
+        yield (
+            *(enter_ns, leave_ns, address, values.get(SIZE, size)),
+            *(communicator, sequence, values.get(ROUND, turn), root, *kind),
+            *(values.get(LARGEST, largest), counts & 0x7FFFFFF, counts >> 27),
+        )
+        values = {}
+
+
 class RankTrace:
     """The file of a rank."""
 
@@ -162,7 +198,7 @@ class RankTrace:
         assert whole[:8] == b"OFFBEATT", "no header"
         self.bytes = len(whole)
         version, page_bytes, page_header_bytes, record_bytes = struct.unpack_from("<4I", whole, 8)
-        assert (version, page_bytes, page_header_bytes, record_bytes) == (4, 65536, 64, 56)
+        assert (version, page_bytes, page_header_bytes, record_bytes) == (5, 65536, 64, 72)
         self.rank, self.size, self.run = struct.unpack_from("<iiQ", whole, 24)
         (self.began_ns,) = struct.unpack_from("<q", whole, 48)
         self.state, self.lane_count, self.ended_ns = struct.unpack_from("<IIq", whole, 80)
@@ -183,13 +219,9 @@ class RankTrace:
 
     def _read_page(self, page: bytes) -> None:
         kind, lane = struct.unpack_from("<II", page)
-        if kind == RECORDS:
-            count = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
-            records = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
-            written = records[
-                : int(np.argmin(records["function"] != 0)) if (records["function"] == 0).any() else count
-            ]
-            self.lanes[lane] = np.concatenate([self.lanes.get(lane, np.empty(0, RECORD)), written])
+        if kind == ENCODED:
+            rows = np.array(list(decoded(page)), RECORD)
+            self.lanes[lane] = np.concatenate([self.lanes.get(lane, np.empty(0, RECORD)), rows])
         at = PAGE_HEADER_BYTES
         while kind == DEFINITIONS and at + 8 <= PAGE_BYTES:
             length, kind_of_it = struct.unpack_from("<IH", page, at)

@@ -155,7 +155,7 @@ def caller_label(trace: Trace, caller: int) -> str:
 
 
 def _pages(trace: Trace, number: int) -> int:
-    return trace.files[number].record_pages + trace.files[number].message_pages
+    return trace.files[number].most_records + trace.files[number].most_messages
 
 
 def _sequence(trace: Trace, number: int) -> RankCalls:

@@ -57,7 +57,7 @@ def rank_calls(trace: Trace, number: int) -> Iterator[RankCalls]:
             pages,
             read=file.records,
             convert=_Records(trace, number).calls,
-            records_a_page=form.RECORDS_A_PAGE,
+            records_a_page=file.records_a_page,
             part_records=_RECORDS_AT_ONCE,
         )
         for pages in file.lanes.values()

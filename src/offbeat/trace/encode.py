@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
+from offbeat.trace.page_checksum import Place, header_checksums, seal
 
 _BODY_BYTES = form.PAGE_BYTES - form.PAGE_HEADER_BYTES
+
+_SEALED_AT_ONCE = 32
+"""Whose checksums are computed together: they fit into the caches."""
 
 _MEMBERS_AT_ONCE = 8192
 """Ranks in one definition of members: it must fit a page."""
@@ -107,40 +111,45 @@ def call_path(number: int, frames: Sequence[form.PythonFrame]) -> bytes:
 
 def header_page(values: Mapping[str, Any]) -> bytes:
     """Page 0: the members of the header by name; those that are not given are 0."""
-    head = np.zeros((), form.HEADER)
+    page = bytearray(form.PAGE_BYTES)
+    head = np.frombuffer(page, form.HEADER, 1)
     sizes = {"page_bytes": form.PAGE_BYTES, "page_header_bytes": form.PAGE_HEADER_BYTES}
     usual = {"magic": form.MAGIC, "version": form.VERSION, "record_bytes": form.RECORD_BYTES, "every": 1}
     for name, value in (usual | sizes | dict(values)).items():
         head[name] = value.encode() if isinstance(value, str) else value
-    return head.tobytes() + bytes(form.PAGE_BYTES - form.HEADER.itemsize)
+    head["checksum"], head["state_checksum"] = header_checksums(head)
+    return bytes(page)
 
 
-def page_header(kind: int, lane: int = 0) -> bytes:
-    """The beginning of a page."""
-    return struct.pack("<II", kind, lane).ljust(form.PAGE_HEADER_BYTES, b"\0")
-
-
-def definition_pages(definitions: Iterable[bytes]) -> list[bytes]:
-    """Definitions as as few pages as hold them, at least one."""
+def definition_pages(definitions: Iterable[bytes]) -> bytes:
+    """Definitions in as few pages as hold them, at least one."""
     bodies = [b""]
     for one in definitions:
         if len(bodies[-1]) + len(one) > _BODY_BYTES:
             bodies.append(b"")
         bodies[-1] += one
-    return [(page_header(form.DEFINITIONS) + body).ljust(form.PAGE_BYTES, b"\0") for body in bodies]
+    return b"".join(_page(form.DEFINITIONS, 0, body) for body in bodies)
 
 
 def row_pages(rows: NDArray[Any], lane: int = 0) -> bytes:
     """The pages of records or messages, (n,) of one lane; ``rows.dtype`` says which of them they are."""
     kind, per_page = kind_and_rows_per_page(rows.dtype)
-    count = -(-len(rows) // per_page)
-    padded = np.zeros(count * per_page, rows.dtype)
-    padded[: len(rows)] = rows
-    pages = np.zeros((count, form.PAGE_BYTES), np.uint8)
-    pages[:, : form.PAGE_HEADER_BYTES] = np.frombuffer(page_header(kind, lane), np.uint8)
-    body = padded.view(np.uint8).reshape(count, per_page * rows.dtype.itemsize)
-    pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + body.shape[1]] = body
-    return pages.tobytes()
+    parts = (rows[begin : begin + per_page] for begin in range(0, len(rows), per_page))
+    return b"".join(_page(kind, lane, part.tobytes()) for part in parts)
+
+
+def _page(kind: int, lane: int, body: bytes) -> bytes:
+    """A page without its checksum."""
+    header = struct.pack("<IIQ", kind, lane, len(body) // 8).ljust(form.PAGE_HEADER_BYTES, b"\0")
+    return (header + body).ljust(form.PAGE_BYTES, b"\0")
+
+
+def sealed(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
+    """Pages with their checksums; ``first`` is the number of the first one in the file of this rank."""
+    words = np.frombuffer(bytearray(pages), "<u8").reshape(-1, form.PAGE_BYTES // 8)
+    for begin in range(0, len(words), _SEALED_AT_ONCE):
+        seal(words[begin : begin + _SEALED_AT_ONCE], Place(run, rank, first + begin))
+    return words.tobytes()
 
 
 def kind_and_rows_per_page(dtype: np.dtype[Any]) -> tuple[int, int]:

@@ -14,20 +14,25 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 MAGIC = b"OFFBEATT"
-VERSION = 4
-"""Files of versions 1, without call paths, 2, without messages, and 3, without probes, polls and marks, can
-be read as well."""
+VERSION = 5
+"""Files of versions 1, without call paths, 2, without messages, 3, without probes, polls and marks, and 4,
+without checksums, can be read as well."""
+CHECKED_SINCE = 5
+"""The first version with checksums."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
-RECORD_BYTES = 56
+PAGE_WORDS = (PAGE_BYTES - PAGE_HEADER_BYTES) // 8
+RECORD_BYTES = 72
 RECORDS_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
+MOST_TEMPLATES, TEMPLATE_WORDS = 1000, 7
+"""Of a page of encoded records: how many templates it may have, and the size of a template."""
 MESSAGE_BYTES = 64
 MESSAGES_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // MESSAGE_BYTES
 
 RUNNING, FINALIZED, EXITED, ABORTED = range(4)
 """How the process ended: ``state`` of the header."""
 
-NOTHING, RECORDS, DEFINITIONS, MESSAGES = range(4)
+NOTHING, RECORDS, DEFINITIONS, MESSAGES, ENCODED = range(5)
 """Kinds of pages."""
 
 PHASE = 3
@@ -80,21 +85,21 @@ HEADER = np.dtype(
             *("magic", "version", "page_bytes", "page_header_bytes", "record_bytes", "rank", "size", "run"),
             *("pid", "began_ns", "began_unix_ns", "drift_limit", "wander", "state", "lanes", "ended_ns"),
             *("pages", "lost", "lost_because", "every", "bytes_limit", "stamps_wrong_ns"),
-            "has_messages",
+            *("has_messages", "checksum", "state_checksum"),
             *("host", "program", "library", "source", "sampling"),
         ],
         "formats": [
             *("S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<u8"),
             *("<i8", "<i8", "<i8", "<f8", "<f8", "<u4", "<u4", "<i8"),
             *("<u8", "<u8", "<i4", "<u4", "<u8", "<i8"),
-            "<u4",
+            *("<u4", "<u8", "<u8"),
             *("S256", "S1024", "S1024", "S64", "S1408"),
         ],
         "offsets": [
             *(0, 8, 12, 16, 20, 24, 28, 32),
             *(40, 48, 56, 64, 72, 80, 84, 88),
             *(96, 104, 112, 116, 120, 128),
-            136,
+            *(136, 144, 152),
             *(256, 512, 1536, 2560, 2624),
         ],
         "itemsize": 4032,
@@ -117,8 +122,14 @@ RECORD = np.dtype(
         ("datatype", "<u2"),
         ("operation", "<u2"),
         ("flags", "<u2"),
+        ("largest_bytes", "<u8"),
+        ("blocks", "<u4"),
+        ("empty_blocks", "<u4"),
     ]
 )
+
+RECORD_BEFORE_5 = np.dtype([(name, RECORD[name]) for name in (RECORD.names or ())[:-3]])
+"""A record of versions 1 to 4."""
 
 MESSAGE = np.dtype(
     [

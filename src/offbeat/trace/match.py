@@ -68,7 +68,7 @@ class Matcher:
         part = part_records(sum(len(file.lanes) for file in trace.files), most_records)
         for number, file in enumerate(trace.files):
             if trace.clocks.of_file[number] is None:
-                self.counts.without_clock += file.record_pages * form.RECORDS_A_PAGE
+                self.counts.without_clock += file.most_records
                 continue
             self._readers[number] = EventReader(trace, number, self._watermarks.channels)
             self._lanes += [
@@ -77,7 +77,7 @@ class Matcher:
                     pages,
                     read=file.records,
                     convert=partial(self._converted, number),
-                    records_a_page=form.RECORDS_A_PAGE,
+                    records_a_page=file.records_a_page,
                     part_records=part,
                 )
                 for pages in file.lanes.values()

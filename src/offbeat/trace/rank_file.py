@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.reading import map_file, open_regular, read_part
+from offbeat.reading import map_file, read_part
 from offbeat.trace import format as form
+from offbeat.trace.decode import decoded
 from offbeat.trace.format import Definitions, read_page, resolve_collectives
+from offbeat.trace.page_checksum import header_checksums
+from offbeat.trace.pages import Pages, pages_of, words_of
 from offbeat.units import counted
 
 ENDINGS = {
@@ -28,6 +30,13 @@ ENDINGS = {
     form.ABORTED: "ended by MPI_Abort",
 }
 """The fault of a file by the state in its header; a finalised process has none."""
+
+_UNKNOWN_END = "ended in an unknown state"
+
+_RECORD_KINDS = (form.RECORDS, form.ENCODED)
+
+_MOST_NAMED = 6
+"""So many damaged pages are named."""
 
 MOST_RANKS = 2**24
 """Plausible limit; a header with more ranks is damaged."""
@@ -39,6 +48,7 @@ MOST_BYTES = 2**40
 class Header(Struct, frozen=True, kw_only=True):
     """The header of a file; times are on the local clock, records' times within ``stamps_wrong_ns`` of it."""
 
+    version: int
     rank: int
     size: int
     run: int
@@ -49,6 +59,7 @@ class Header(Struct, frozen=True, kw_only=True):
     drift_limit: float
     wander: float
     state: int
+    pages: int
     lost: int
     lost_because: int
     every: int
@@ -59,6 +70,8 @@ class Header(Struct, frozen=True, kw_only=True):
     library: str
     source: str
     sampling: str
+    has_state: bool
+    """Whether what changes while the program runs, from ``ended_ns`` on, is known."""
 
 
 class RankFile(Struct, kw_only=True, eq=False):
@@ -69,6 +82,7 @@ class RankFile(Struct, kw_only=True, eq=False):
     path: Path
     header: Header
     definitions: Definitions
+    pages: Pages
     lanes: dict[int, NDArray[np.int64]]
     message_lanes: dict[int, NDArray[np.int64]]
     faults: list[str]
@@ -89,14 +103,19 @@ class RankFile(Struct, kw_only=True, eq=False):
         return None
 
     @property
-    def message_pages(self) -> int:
-        """How many pages hold messages."""
-        return sum(len(pages) for pages in self.message_lanes.values())
+    def most_records(self) -> int:
+        """Upper limit of the number of records."""
+        return int(self.pages.most_rows(*_RECORD_KINDS).sum())
 
     @property
-    def record_pages(self) -> int:
-        """How many pages hold records."""
-        return sum(len(pages) for pages in self.lanes.values())
+    def most_messages(self) -> int:
+        """Upper limit of the number of messages."""
+        return int(self.pages.most_rows(form.MESSAGES).sum())
+
+    @property
+    def records_a_page(self) -> int:
+        """How many records a page has at most, at least 1."""
+        return max(int(self.pages.most_rows(*_RECORD_KINDS).max(initial=1)), 1)
 
     def records(self, pages: NDArray[np.int64]) -> NDArray[Any]:
         """The written records of some pages, (n,) of :data:`offbeat.trace.format.RECORD`."""
@@ -109,26 +128,38 @@ class RankFile(Struct, kw_only=True, eq=False):
     def _written(self, pages: NDArray[np.int64], kind: np.dtype[Any]) -> NDArray[Any]:
         """The written entries of a kind of some pages, (n,)."""
         breaks = np.flatnonzero(np.diff(pages) != 1) + 1
-        parts = [self._read(int(run[0]), len(run), kind) for run in np.split(pages, breaks) if len(run)]
+        parts = [
+            self._entries(page, int(number), kind)
+            for run in np.split(pages, breaks)
+            if len(run)
+            for number, page in zip(run, self._read(int(run[0]), len(run)), strict=True)
+        ]
         entries = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, kind)])
         is_written = entries["function"] != 0
         return entries if is_written.all() else entries[is_written]
 
-    def _read(self, first: int, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
-        """The entries of consecutive pages; the last page may be truncated."""
-        used = (form.PAGE_BYTES - form.PAGE_HEADER_BYTES) // kind.itemsize * kind.itemsize
+    def _read(self, first: int, count: int) -> NDArray[np.uint64]:
+        """Consecutive pages as words."""
         start = first * form.PAGE_BYTES
         length = min(count * form.PAGE_BYTES, self.size_bytes - start)
-        mapped = np.frombuffer(read_part(self.path, start, length), np.uint8)
-        page_count = length // form.PAGE_BYTES
-        pages = mapped[: page_count * form.PAGE_BYTES].reshape(page_count, form.PAGE_BYTES)
-        body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + used]
-        entries = np.ascontiguousarray(body).reshape(-1).view(kind)
-        last_page = mapped[page_count * form.PAGE_BYTES + form.PAGE_HEADER_BYTES :]
-        if len(last_page) < kind.itemsize:
+        return words_of(np.frombuffer(read_part(self.path, start, length), np.uint8), 0, count)
+
+    def _entries(self, page: NDArray[np.uint64], number: int, kind: np.dtype[Any]) -> NDArray[Any]:
+        """The records or messages of a page."""
+        words, templates = int(self.pages.words[number]), int(self.pages.templates[number])
+        if self.pages.kind[number] == form.ENCODED:
+            return decoded(page, words, templates)
+        stored = kind
+        if kind == form.RECORD and self.header.version < form.CHECKED_SINCE:
+            stored = form.RECORD_BEFORE_5
+        body = page[form.PAGE_HEADER_BYTES // 8 :].view(np.uint8)
+        entries = body[: 8 * words // stored.itemsize * stored.itemsize].view(stored)
+        if stored == kind:
             return entries
-        last_page = last_page[: len(last_page) // kind.itemsize * kind.itemsize]
-        return np.concatenate([entries, np.array(last_page).view(kind)])
+        complete = np.zeros(len(entries), kind)
+        for name in stored.names or ():
+            complete[name] = entries[name]
+        return complete
 
 
 def open_file(path: Path) -> RankFile:
@@ -138,31 +169,23 @@ def open_file(path: Path) -> RankFile:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     header = _header(path, mapped)
-    faults = (
-        [] if header.state == form.FINALIZED else [ENDINGS.get(header.state, "ended in an unknown state")]
-    )
-    kinds, lanes = _pages(path, mapped)
+    faults = [] if header.state == form.FINALIZED else [ENDINGS.get(header.state, _UNKNOWN_END)]
+    pages = pages_of(path, mapped, header.version, header.run, header.rank)
     definitions = Definitions()
-    for page in np.flatnonzero(kinds == form.DEFINITIONS) + 1:
-        start = int(page) * form.PAGE_BYTES
-        read_page(mapped[start + form.PAGE_HEADER_BYTES : start + form.PAGE_BYTES].tobytes(), definitions)
+    for number in np.flatnonzero(pages.kind == form.DEFINITIONS).tolist():
+        start = number * form.PAGE_BYTES + form.PAGE_HEADER_BYTES
+        read_page(mapped[start : start + 8 * int(pages.words[number])].tobytes(), definitions)
     resolve_collectives(definitions)
-    faults += _faults(mapped, kinds, definitions, header)
     return RankFile(
         path=path,
         header=header,
         definitions=definitions,
-        lanes=_by_lane(kinds == form.RECORDS, lanes),
-        message_lanes=_by_lane(kinds == form.MESSAGES, lanes),
-        faults=faults,
+        pages=pages,
+        lanes=pages.of_lanes(*_RECORD_KINDS),
+        message_lanes=pages.of_lanes(form.MESSAGES),
+        faults=faults + _faults(path, mapped, pages, definitions, header),
         size_bytes=len(mapped),
     )
-
-
-def _by_lane(is_selected: NDArray[np.bool_], lanes: NDArray[np.uint32]) -> dict[int, NDArray[np.int64]]:
-    """Lane → the numbers of its selected pages, in order."""
-    places = np.flatnonzero(is_selected)
-    return {int(lane): places[lanes[places] == lane] + 1 for lane in np.unique(lanes[places])}
 
 
 def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
@@ -173,51 +196,31 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
         raise BadInput(f"{path} {problem}")
     if len(mapped) < form.HEADER.itemsize:
         raise BadInput(f"{path} is truncated within its header, after {counted(len(mapped), 'byte')}")
-    raw = mapped[: form.HEADER.itemsize].view(form.HEADER)[0]
+    whole = mapped[: form.HEADER.itemsize].view(form.HEADER)
+    raw = whole[0]
     if not 1 <= raw["version"] <= form.VERSION:
         raise BadInput(
             f"{path} has format version {raw['version']}; this offbeat reads versions up to {form.VERSION}:"
             " read it with the offbeat that recorded it"
         )
+    is_checked = raw["version"] >= form.CHECKED_SINCE
+    if is_checked and header_checksums(whole)[0] != raw["checksum"]:
+        raise BadInput(f"{path} has a damaged header: it does not match its checksum")
     sizes = (int(raw["page_bytes"]), int(raw["page_header_bytes"]), int(raw["record_bytes"]))
-    if sizes != (form.PAGE_BYTES, form.PAGE_HEADER_BYTES, form.RECORD_BYTES):
+    record_bytes = form.RECORD_BYTES if is_checked else form.RECORD_BEFORE_5.itemsize
+    if sizes != (form.PAGE_BYTES, form.PAGE_HEADER_BYTES, record_bytes):
         raise BadInput(f"{path} has a damaged header: pages and records of {sizes} bytes")
     if not 0 <= raw["rank"] < raw["size"] <= MOST_RANKS:
         raise BadInput(f"{path} has a damaged header: rank {raw['rank']} of {raw['size']}")
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {"has_state": True}
     for name in Header.__struct_fields__:
-        value = raw[name].item()
-        values[name] = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+        if name not in values:
+            value = raw[name].item()
+            values[name] = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+    if is_checked and header_checksums(whole)[1] != raw["state_checksum"]:
+        values |= {"has_state": False, "state": form.RUNNING}
+        values |= dict.fromkeys(("lost", "lost_because", "ended_ns", "pages"), 0)
     return Header(**values)
-
-
-def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Kind and lane of every page after the header, including a truncated last page."""
-    pages = len(mapped) // form.PAGE_BYTES
-    starts = mapped[: pages * form.PAGE_BYTES].reshape(pages, form.PAGE_BYTES)[:, :8]
-    page_headers = np.zeros((pages, 2), dtype="<u4")
-    for first, end in _allocated_pages(path, pages):
-        page_headers[first:end] = np.ascontiguousarray(starts[first:end]).view("<u4").reshape(-1, 2)
-    page_headers = page_headers[1:]
-    last_page = mapped[max(pages, 1) * form.PAGE_BYTES :]
-    if len(last_page) > form.PAGE_HEADER_BYTES:
-        page_headers = np.vstack([page_headers, last_page[:8].view("<u4").reshape(1, 2)])
-    return page_headers[:, 0].copy(), page_headers[:, 1].copy()
-
-
-def _allocated_pages(path: Path, pages: int) -> Iterator[tuple[int, int]]:
-    """Ranges of pages, first and end, outside of the holes of a sparse file."""
-    at, size = 0, pages * form.PAGE_BYTES
-    with open_regular(path) as file:
-        while at < size:
-            try:
-                start = os.lseek(file.fileno(), at, os.SEEK_DATA)
-            except OSError as error:
-                if error.errno != errno.ENXIO:  # this file system does not report holes
-                    yield at // form.PAGE_BYTES, pages
-                return
-            at = os.lseek(file.fileno(), start, os.SEEK_HOLE)
-            yield start // form.PAGE_BYTES, min(-(-at // form.PAGE_BYTES), pages)
 
 
 _LOSS_REASONS = {
@@ -228,20 +231,31 @@ _LOSS_REASONS = {
 
 
 def _faults(
-    mapped: NDArray[np.uint8], kinds: NDArray[np.uint32], definitions: Definitions, header: Header
+    path: Path, mapped: NDArray[np.uint8], pages: Pages, definitions: Definitions, header: Header
 ) -> list[str]:
     """The defects of a file, without how its process ended."""
     faults = []
     if len(mapped) % form.PAGE_BYTES:
         faults.append("the file is truncated in the middle of a page")
-    reserved = int(mapped[: form.HEADER.itemsize].view(form.HEADER)[0]["pages"])
-    used = int(np.count_nonzero((kinds != form.NOTHING) & (kinds <= form.MESSAGES))) + 1
-    if header.state != form.RUNNING and used < reserved:
-        verb = "is" if reserved - used == 1 else "are"
-        faults.append(f"{counted(reserved - used, 'page')} of {reserved} {verb} missing or never written")
-    unknown = int(np.count_nonzero(kinds > form.MESSAGES))
-    if unknown:
-        faults.append(f"{counted(unknown, 'page')} of an unknown kind")
+    if not header.has_state:
+        faults.append(
+            f"the part of the header of {path.name} that says how the process ended is damaged, or the"
+            " process was killed while it changed that part"
+        )
+    if (header.state != form.RUNNING or header.version >= form.CHECKED_SINCE) and pages.used < header.pages:
+        missing = header.pages - pages.used
+        faults.append(
+            f"{counted(missing, 'page')} of {header.pages} {'is' if missing == 1 else 'are'} missing or never"
+            " written"
+        )
+    if pages.damaged:
+        places = ", ".join(str(number * form.PAGE_BYTES) for number in pages.damaged[:_MOST_NAMED])
+        more = ", ..." if len(pages.damaged) > _MOST_NAMED else ""
+        faults.append(
+            f"{counted(len(pages.damaged), 'damaged page')} of {path.name} left out, at byte {places}{more}"
+        )
+    if pages.cut:
+        faults.append("the process was killed while it recorded a call, which is left out")
     if definitions.invalid:
         faults.append(f"{counted(definitions.invalid, 'unreadable definition')}")
     if header.lost and not any("found no room" in note for note in definitions.notes):

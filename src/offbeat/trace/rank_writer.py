@@ -20,10 +20,10 @@ from offbeat.trace import format as form
 
 
 class _LastPage(Struct):
-    """The page that is being filled with rows of one kind: its number, and how many rows it has."""
+    """The page that is being filled with rows of one kind: its number, and its rows."""
 
     number: int
-    rows: int
+    rows: NDArray[Any]
 
 
 class RankWriter:
@@ -36,9 +36,9 @@ class RankWriter:
         self.path = folder / f"rank-{rank:06}.trace"
         pages = encode.definition_pages(definitions)
         self._header = dict(header) | {"rank": rank, "lanes": 1, "state": form.RUNNING}
-        self._pages = 1 + len(pages)
+        self._pages = 1 + len(pages) // form.PAGE_BYTES
         self._last: dict[int, _LastPage] = {}
-        self.path.write_bytes(self._head() + b"".join(pages))
+        self.path.write_bytes(self._head() + self._sealed(pages, 1))
 
     def append(self, *parts: NDArray[Any]) -> None:
         """Append messages and records, (n,) of :data:`offbeat.trace.format.MESSAGE` or ``RECORD`` each."""
@@ -48,7 +48,7 @@ class RankWriter:
         try:
             for rows in parts:
                 self._append(descriptor, rows)
-            os.ftruncate(descriptor, self._pages * form.PAGE_BYTES)  # the last page is a whole one
+            _write(descriptor, self._head(), 0)
         finally:
             os.close(descriptor)
 
@@ -64,22 +64,25 @@ class RankWriter:
     def _append(self, descriptor: int, rows: NDArray[Any]) -> None:
         """First fill the last page of this kind of rows, then add pages."""
         kind, per_page = encode.kind_and_rows_per_page(rows.dtype)
-        last = self._last.setdefault(kind, _LastPage(0, per_page))
-        room = per_page - last.rows
-        if room and len(rows):
-            begin = last.number * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + last.rows * rows.dtype.itemsize
-            _write(descriptor, rows[:room].tobytes(), begin)
-            last.rows += min(room, len(rows))
+        last = self._last.get(kind)
+        if last is not None and len(rows):
+            room = per_page - len(last.rows)
+            last.rows = np.concatenate([last.rows, rows[:room]])
+            self._write_pages(descriptor, last.rows, last.number)
             rows = rows[room:]
         if not len(rows):
             return
-        pages = encode.row_pages(rows)
-        count = len(pages) // form.PAGE_BYTES
-        in_last = len(rows) - (count - 1) * per_page
-        used = (count - 1) * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + in_last * rows.dtype.itemsize
-        _write(descriptor, pages[:used], self._pages * form.PAGE_BYTES)
-        self._pages += count
-        last.number, last.rows = self._pages - 1, in_last
+        first = self._pages
+        self._pages += -(-len(rows) // per_page)
+        self._write_pages(descriptor, rows, first)
+        in_last = len(rows) - (self._pages - 1 - first) * per_page
+        self._last[kind] = _LastPage(self._pages - 1, rows[len(rows) - in_last :].copy())
+
+    def _write_pages(self, descriptor: int, rows: NDArray[Any], first: int) -> None:
+        _write(descriptor, self._sealed(encode.row_pages(rows), first), first * form.PAGE_BYTES)
+
+    def _sealed(self, pages: bytes, first: int) -> bytes:
+        return encode.sealed(pages, int(self._header.get("run", 0)), int(self._header["rank"]), first)
 
 
 def _write(descriptor: int, data: bytes, position: int) -> None:
@@ -91,7 +94,7 @@ def _write(descriptor: int, data: bytes, position: int) -> None:
 
 def file_bytes(definitions: Iterable[bytes], messages: int, records: int) -> int:
     """How large the file of a rank becomes."""
-    pages = 1 + len(encode.definition_pages(definitions))
+    pages = 1 + len(encode.definition_pages(definitions)) // form.PAGE_BYTES
     for count, dtype in ((messages, form.MESSAGE), (records, form.RECORD)):
         pages += -(-count // encode.kind_and_rows_per_page(np.dtype(dtype))[1])
     return pages * form.PAGE_BYTES

@@ -69,12 +69,12 @@ class Trace:
     @property
     def most_records(self) -> int:
         """Upper limit of the number of records, for progress."""
-        return sum(file.record_pages for file in self.files) * form.RECORDS_A_PAGE
+        return sum(file.most_records for file in self.files)
 
     @property
     def most_messages(self) -> int:
         """Upper limit of the number of messages, for progress."""
-        return sum(file.message_pages for file in self.files) * form.MESSAGES_A_PAGE
+        return sum(file.most_messages for file in self.files)
 
     @property
     def has_messages(self) -> bool:

@@ -119,7 +119,7 @@ COMPLETED_BY = (
     *("", "wait", "waitall", "waitany", "waitsome"),
     *("test", "testall", "testany", "testsome", "request_free"),
 )
-PAGES_AT_ONCE = 32
+RECORDS_AT_ONCE = 32_768
 
 
 def origin_ns(trace: Trace) -> int:
@@ -138,7 +138,7 @@ def pieces(
     """Frames with COLUMNS, by rank, then lane, then in the order of exits; ``ranks`` selects some."""
     done = 0
     for of_rank in _ranks(trace, ranks):
-        for lane, pages in _parts(of_rank.file.lanes):
+        for lane, pages in _parts(of_rank.file.lanes, of_rank.file.records_a_page):
             records = of_rank.file.records(pages)
             yield of_rank.frame(lane, records)
             done += len(records)
@@ -153,7 +153,7 @@ def message_pieces(
     done = 0
     for of_rank in _ranks(trace, ranks):
         calls: dict[int, CallTimes] = {}
-        for lane, pages in _parts(of_rank.file.message_lanes):
+        for lane, pages in _parts(of_rank.file.message_lanes, form.MESSAGES_A_PAGE):
             messages = of_rank.file.messages(pages)
             yield of_rank.message_frame(lane, messages, calls.setdefault(lane, CallTimes()))
             done += len(messages)
@@ -178,13 +178,15 @@ def rows_in_order(
 
 
 def _record_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
-    for _, pages in _parts({lane: of_rank.file.lanes.get(lane, np.empty(0, np.int64))}):
+    lanes = {lane: of_rank.file.lanes.get(lane, np.empty(0, np.int64))}
+    for _, pages in _parts(lanes, of_rank.file.records_a_page):
         yield from of_rank.frame(lane, of_rank.file.records(pages)).iter_rows(named=True)
 
 
 def _message_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
     calls = CallTimes()
-    for _, pages in _parts({lane: of_rank.file.message_lanes.get(lane, np.empty(0, np.int64))}):
+    lanes = {lane: of_rank.file.message_lanes.get(lane, np.empty(0, np.int64))}
+    for _, pages in _parts(lanes, form.MESSAGES_A_PAGE):
         messages = of_rank.file.messages(pages)
         yield from of_rank.message_frame(lane, messages, calls).iter_rows(named=True)
 
@@ -197,11 +199,12 @@ def _ranks(trace: Trace, ranks: Sequence[int] | None) -> Iterator[_OfRank]:
             yield _OfRank(trace, number, whole)
 
 
-def _parts(lanes: dict[int, NDArray[np.int64]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _parts(lanes: dict[int, NDArray[np.int64]], rows_a_page: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Each lane with a few of its pages at a time."""
+    at_once = max(RECORDS_AT_ONCE // rows_a_page, 1)
     for lane, pages in sorted(lanes.items()):
-        for begin in range(0, len(pages), PAGES_AT_ONCE):
-            yield lane, pages[begin : begin + PAGES_AT_ONCE]
+        for begin in range(0, len(pages), at_once):
+            yield lane, pages[begin : begin + at_once]
 
 
 class _Whole:
