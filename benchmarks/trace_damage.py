@@ -84,6 +84,8 @@ def _make_irregular(rng: np.random.Generator, rows: np.ndarray) -> None:
         is_other = rng.random(len(rows)) < float(rng.choice([0, 0, 0.01, 0.5, 1]))
         values = rng.integers(0, min(most, int(rng.choice([3, 10**6, 2**62]))), len(rows), dtype=np.int64)
         rows[name][is_other] = values[is_other]
+    for name in ("largest_bytes", "empty_blocks"):
+        rows[name][rows["blocks"] == 0] = 0
 
 
 def drawn_messages(rng: np.random.Generator, thread: int, count: int) -> np.ndarray:

@@ -11,7 +11,6 @@ void offbeat_tracer_encoder_begin(offbeat_tracer_encoder *encoder, offbeat_trace
     memset(encoder, 0, sizeof *encoder);
     encoder->page = page;
     encoder->sum = sum;
-    encoder->room = OFFBEAT_TRACE_PAGE_WORDS;
     encoder->enter_ns = page->origin_ns;
 }
 
@@ -59,7 +58,7 @@ static void add_template(offbeat_tracer_encoder *encoder, const offbeat_trace_re
                                           .flags = record->flags};
     memcpy((uint64_t *)(encoder->page + 1) + first, &added, sizeof added);
     encoder->sum += offbeat_trace_mix_bytes(&added, sizeof added, first);
-    encoder->room -= OFFBEAT_TRACE_TEMPLATE_WORDS;
+    encoder->end = (uint32_t)first - OFFBEAT_TRACE_TEMPLATE_WORDS - 7;
     encoder->next[number] = (uint16_t)number;
 }
 

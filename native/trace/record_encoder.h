@@ -10,12 +10,14 @@
 #define OFFBEAT_TRACE_RECORD_ENCODER_H
 
 #include "trace/page_checksum.h"
+#include "trace/timestamp.h"
 
 #include <stdatomic.h>
 
 enum {
     OFFBEAT_TRACER_TEMPLATE_SLOTS = 2048, /**< a power of two, at most half of which are used */
-    OFFBEAT_TRACER_SEQUENCE_SLOTS = 16    /**< a power of two */
+    OFFBEAT_TRACER_SEQUENCE_SLOTS = 16,   /**< a power of two */
+    OFFBEAT_TRACER_PREFETCHED_WORDS = 16  /**< two lines of the caches ahead */
 };
 
 /** The last record of a communicator in the page. */
@@ -27,7 +29,8 @@ typedef struct offbeat_tracer_last_sequence {
 typedef struct offbeat_tracer_encoder {
     offbeat_trace_page *page;
     uint64_t sum;
-    uint32_t words, templates, room; /**< written words and templates; words that are unused */
+    uint32_t words, templates; /**< that were written */
+    uint32_t end; /**< a record of one word may be written before this word; 0: there is no template */
     uint32_t number, last; /**< the template that the next record probably has, and that of the last one */
     int64_t enter_ns, exit_ns; /**< of the last record */
     offbeat_tracer_last_sequence sequences[OFFBEAT_TRACER_SEQUENCE_SLOTS];
@@ -45,27 +48,29 @@ int offbeat_tracer_encode_any(offbeat_tracer_encoder *encoder, const offbeat_tra
 
 /** Whether the page has room for any record: a template, an entry for each value, and the record. */
 static inline int offbeat_tracer_encoder_has_room(const offbeat_tracer_encoder *encoder) {
-    return encoder->room >= OFFBEAT_TRACE_TEMPLATE_WORDS + 7U &&
+    const uint32_t used = encoder->words + encoder->templates * OFFBEAT_TRACE_TEMPLATE_WORDS;
+    return encoder->page != NULL && used + OFFBEAT_TRACE_TEMPLATE_WORDS + 7 <= OFFBEAT_TRACE_PAGE_WORDS &&
            encoder->templates < OFFBEAT_TRACE_MOST_TEMPLATES;
 }
 
-static inline const offbeat_trace_template *offbeat_tracer_template(const offbeat_tracer_encoder *encoder,
-                                                                    uint32_t number) {
+OFFBEAT_TRACER_INLINE const offbeat_trace_template *
+offbeat_tracer_template(const offbeat_tracer_encoder *encoder, uint32_t number) {
     const uint64_t *end = (const uint64_t *)(encoder->page + 1) + OFFBEAT_TRACE_PAGE_WORDS;
     return (const offbeat_trace_template *)end - 1 - number;
 }
 
-static inline void offbeat_tracer_put(offbeat_tracer_encoder *encoder, uint64_t number, uint64_t value) {
+OFFBEAT_TRACER_INLINE void offbeat_tracer_put(offbeat_tracer_encoder *encoder, uint64_t number,
+                                              uint64_t value) {
     const uint64_t entry = number | value << OFFBEAT_TRACE_NUMBER_BITS;
     ((uint64_t *)(encoder->page + 1))[encoder->words] = entry;
     encoder->sum += offbeat_trace_mix(entry, encoder->words);
     encoder->words++;
-    encoder->room--;
 }
 
 /** Publishes what was written. @param number of the record's template */
-static inline void offbeat_tracer_encoder_publish(offbeat_tracer_encoder *encoder,
-                                                  const offbeat_trace_record *record, uint32_t number) {
+OFFBEAT_TRACER_INLINE void offbeat_tracer_encoder_publish(offbeat_tracer_encoder *encoder,
+                                                          const offbeat_trace_record *record,
+                                                          uint32_t number) {
     encoder->enter_ns = record->enter_ns;
     encoder->exit_ns = record->exit_ns;
     encoder->last = number;
@@ -76,36 +81,51 @@ static inline void offbeat_tracer_encoder_publish(offbeat_tracer_encoder *encode
 }
 
 /** Whether a record has the members of a template, and this advance of the sequence. */
-static inline int offbeat_tracer_is_of_template(const offbeat_trace_record *record, uint32_t advance,
-                                                const offbeat_trace_template *known) {
-    const uint64_t wide = (known->address ^ record->address) | (known->bytes ^ record->bytes) |
-                          (known->largest_bytes ^ record->largest_bytes);
+OFFBEAT_TRACER_INLINE int offbeat_tracer_is_of_template(const offbeat_trace_record *record, uint32_t advance,
+                                                        const offbeat_trace_template *known) {
+    const uint64_t wide = (known->address ^ record->address) | (known->bytes ^ record->bytes);
     const uint32_t narrow = (known->communicator ^ record->communicator) | (known->advance ^ advance) |
                             (known->round ^ record->round) | (uint32_t)(known->root ^ record->root) |
-                            (known->blocks ^ record->blocks) | (known->empty_blocks ^ record->empty_blocks);
+                            (known->blocks ^ record->blocks);
     const int kind = (known->function ^ record->function) | (known->datatype ^ record->datatype) |
                      (known->operation ^ record->operation) | (known->flags ^ record->flags);
-    return (wide | narrow | (uint64_t)kind) == 0;
+    /* Without blocks, there is no largest one. */
+    return (wide | narrow | (uint64_t)kind) == 0 &&
+           (record->blocks == 0 || ((known->largest_bytes ^ record->largest_bytes) |
+                                    (known->empty_blocks ^ record->empty_blocks)) == 0);
 }
 
-/** Writes a record. It is inlined where most members are constant or in registers: the usual record is one
- * word, as it has the template that is expected. @return 0 if the page has no room for it, or there is no
- * page */
-static inline int offbeat_tracer_encode(offbeat_tracer_encoder *encoder, const offbeat_trace_record *record) {
-    if (encoder->number >= encoder->templates || encoder->room <= OFFBEAT_TRACE_TEMPLATE_WORDS + 7)
-        return offbeat_tracer_encode_any(encoder, record);
-    const uint32_t number = encoder->number;
-    offbeat_tracer_last_sequence *last =
+/** Whether the record is one word: it has the template that is expected, and the page has room. */
+OFFBEAT_TRACER_INLINE int offbeat_tracer_is_one_word(const offbeat_tracer_encoder *encoder,
+                                                     const offbeat_trace_record *record) {
+    const offbeat_tracer_last_sequence *last =
         &encoder->sequences[record->communicator & (OFFBEAT_TRACER_SEQUENCE_SLOTS - 1)];
     const uint64_t gap_ns = (uint64_t)record->enter_ns - (uint64_t)encoder->enter_ns,
                    duration_ns = (uint64_t)record->exit_ns - (uint64_t)record->enter_ns;
-    if (last->communicator != record->communicator ||
-        !offbeat_tracer_is_of_template(record, record->sequence - last->sequence,
-                                       offbeat_tracer_template(encoder, number)) ||
-        (gap_ns >> OFFBEAT_TRACE_ENTER_BITS | duration_ns >> OFFBEAT_TRACE_DURATION_BITS) != 0)
-        return offbeat_tracer_encode_any(encoder, record);
-    last->sequence = record->sequence;
-    offbeat_tracer_put(encoder, number, gap_ns | duration_ns << OFFBEAT_TRACE_ENTER_BITS);
+    return encoder->words < encoder->end && last->communicator == record->communicator &&
+           offbeat_tracer_is_of_template(record, record->sequence - last->sequence,
+                                         offbeat_tracer_template(encoder, encoder->number)) &&
+           (gap_ns >> OFFBEAT_TRACE_ENTER_BITS | duration_ns >> OFFBEAT_TRACE_DURATION_BITS) == 0;
+}
+
+/** Writes a record, which most often is one word. It is inlined where most members are constant or in
+ * registers. @return 0 if the page has no room for it, or there is no page */
+OFFBEAT_TRACER_INLINE int offbeat_tracer_encode(offbeat_tracer_encoder *encoder,
+                                                const offbeat_trace_record *record) {
+    if (!offbeat_tracer_is_one_word(encoder, record)) {
+        const offbeat_trace_record copy = *record; /* so that `record` itself needs no memory */
+        return offbeat_tracer_encode_any(encoder, &copy);
+    }
+    const uint32_t number = encoder->number;
+    /* A store that misses the caches would delay the next message of the program, as stores are in order. */
+    __builtin_prefetch(
+        (const uint64_t *)(encoder->page + 1) + encoder->words + OFFBEAT_TRACER_PREFETCHED_WORDS, 1);
+    encoder->sequences[record->communicator & (OFFBEAT_TRACER_SEQUENCE_SLOTS - 1)].sequence =
+        record->sequence;
+    offbeat_tracer_put(encoder, number,
+                       ((uint64_t)record->enter_ns - (uint64_t)encoder->enter_ns) |
+                           ((uint64_t)record->exit_ns - (uint64_t)record->enter_ns)
+                               << OFFBEAT_TRACE_ENTER_BITS);
     offbeat_tracer_encoder_publish(encoder, record, number);
     return 1;
 }

@@ -89,7 +89,7 @@ static int begin_record_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
         offbeat_tracer_page_release(encoder->page);
     uint64_t sum;
     encoder->page = offbeat_tracer_page_allocate(OFFBEAT_TRACE_ENCODED, thread->lane, enter_ns, &sum);
-    encoder->room = 0;
+    encoder->end = 0;
     if (encoder->page != NULL)
         offbeat_tracer_encoder_begin(encoder, encoder->page, sum);
     return encoder->page != NULL;

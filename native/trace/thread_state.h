@@ -81,13 +81,15 @@ int offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter
 int offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns);
 
 /** Writes a record of the calling thread. Counts it as lost if there is no space. */
-static inline void offbeat_tracer_write_record(offbeat_tracer_thread *thread,
-                                               const offbeat_trace_record *record) {
+OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *thread,
+                                                       const offbeat_trace_record *record) {
     thread->poll.message = NULL;
     if (thread->records != NULL && offbeat_tracer_encode(thread->records, record))
         return;
-    if (offbeat_tracer_next_record_page(thread, record->enter_ns))
-        offbeat_tracer_encode(thread->records, record);
+    if (offbeat_tracer_next_record_page(thread, record->enter_ns)) {
+        const offbeat_trace_record copy = *record;
+        offbeat_tracer_encode_any(thread->records, &copy);
+    }
 }
 
 /** Publishes the messages of the page up to the cursor's position. */

@@ -43,6 +43,7 @@ __all__ = [
     "note",
     "pattern_trace",
     "point",
+    "summarise",
     "write",
 ]
 

@@ -29,6 +29,7 @@ from offbeat.trace.recommendation import (
     mean_over_calls,
     with_arrivals,
 )
+from offbeat.trace.sparsity import sparsity_text
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
@@ -84,7 +85,7 @@ class Selected(Struct, frozen=True, kw_only=True, eq=False):
 
     ``tunable_share`` is the share of the run time that ranks spend in blocking collectives after the last
     arrival, ``covered`` the part of it in ``calls``; ``waiting_share`` is the share of waiting for late
-    ranks. ``notes`` are sentences on calls that are left out.
+    ranks. ``notes`` are sentences on calls that are left out, or that the study cannot represent.
     """
 
     calls: list[SelectedCalls]
@@ -112,6 +113,11 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
             notes.append(f"not measured: {number} of {one.calls.name}, because {why_not}")
             continue
         covered_s += one.calls.changeable_s
+        if text := sparsity_text(one.calls.rows):
+            notes.append(
+                f"{one.calls.name}: {text} in the program, while the study measures equal blocks of the"
+                " mean size"
+            )
         calls.append(selected)
     return Selected(
         calls=calls,

@@ -32,6 +32,7 @@ BINS = 1 + BINS_PER_OCTAVE * _OCTAVES
 _INTEGERS = (
     *("calls", "run_calls", "whole", "timed", "failed", "in_place", "all_bytes"),
     *("least_bytes", "most_bytes", "spent_ns", "waited_ns"),
+    *("blocks", "empty_blocks", "largest_block_bytes"),
 )
 _FLOATS = ("skew_ns", "total_ns", "last_ns", "centred_square", "bound_ns")
 _COUNTS = np.dtype([*((name, "<i8") for name in _INTEGERS), *((name, "<f8") for name in _FLOATS)])
@@ -81,10 +82,13 @@ class CallAggregates:
             ("all_bytes", calls.all_bytes),
             ("spent_ns", calls.spent_ns),
             ("waited_ns", calls.waited_ns),
+            ("blocks", calls.blocks),
+            ("empty_blocks", calls.empty_blocks),
         ):
             np.add.at(counts[name], aggregate, values)
         np.minimum.at(counts["least_bytes"], aggregate, calls.bytes)
         np.maximum.at(counts["most_bytes"], aggregate, calls.bytes)
+        np.maximum.at(counts["largest_block_bytes"], aggregate, calls.largest_block_bytes)
         np.maximum.at(counts["bound_ns"], aggregate, calls.bound_ns)
         self._add_times(calls, aggregate)
         self._add_patterns(calls, aggregate)
@@ -189,7 +193,8 @@ class CallAggregates:
 
     def summed(self, numbers: Sequence[int]) -> dict[str, Any]:
         """The combined counts of some aggregates: sums, minima and maxima."""
-        reductions = {"least_bytes": np.min, "most_bytes": np.max, "bound_ns": np.max}
+        reductions = {"least_bytes": np.min}
+        reductions |= dict.fromkeys(("most_bytes", "bound_ns", "largest_block_bytes"), np.max)
         counts = self.counts[numbers]
         return {name: reductions.get(name, np.sum)(counts[name]).item() for name in _COUNTS.fields or ()}
 

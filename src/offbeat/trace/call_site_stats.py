@@ -69,6 +69,9 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where unknown.
     - ``bound_s``: largest error of a time; ``key``: of the (first) aggregate.
     - ``histograms``: of skew, total and last delay (:mod:`offbeat.trace.call_aggregates`).
+    - ``blocks``, ``empty_blocks``: how many blocks the calls with counts for each process have, summed over
+      calls and ranks, and how many of them have no bytes; ``largest_block_bytes``: the largest one. 0 where
+      no counts were recorded.
     - ``layout``: how all processes are divided into the communicators of these calls; None if the processes
       are not divided evenly.
     - ``is_compared``: false where only one of several ranks is traced; times and delays are then unknown.
@@ -111,6 +114,9 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     run_calls: int = 0
     run_calls_at_least: int = 0
     layout: CommunicatorLayout | None = None
+    blocks: int = 0
+    empty_blocks: int = 0
+    largest_block_bytes: int = 0
 
     @property
     def operation_s(self) -> float:
@@ -121,7 +127,10 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
 _ByRank = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 """For each rank: the sum of its delays in ns, how often it was last, the calls that it counts in."""
 
-_COUNTED = ("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes")
+_COUNTED = (
+    *("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes"),
+    *("blocks", "empty_blocks", "largest_block_bytes"),
+)
 
 
 class StatsBuilder:

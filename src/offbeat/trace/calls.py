@@ -30,6 +30,7 @@ class Calls(Struct, kw_only=True, eq=False):
     ``is_complete``: every traced rank of the communicator arrived. ``has_end``: the exits of all of
     them were recorded. ``site`` and ``function`` are those of the lowest rank that arrived. ``sequence`` is
     the number on the communicator from 0 on; of starts of persistent ones, the round. ``bytes`` is the
+    largest of any rank. ``blocks`` and ``empty_blocks`` are summed over ranks, ``largest_block_bytes`` is the
     largest of any rank.
     """
 
@@ -51,6 +52,9 @@ class Calls(Struct, kw_only=True, eq=False):
     failed: NDArray[np.bool_]
     in_place: NDArray[np.bool_]
     bound_ns: NDArray[np.float64]
+    blocks: NDArray[np.int64]
+    empty_blocks: NDArray[np.int64]
+    largest_block_bytes: NDArray[np.int64]
     arrival_call: NDArray[np.int64]
     arrival_rank: NDArray[np.int64]
     arrival_delay_ns: NDArray[np.int64]
@@ -142,10 +146,21 @@ def _analysed(matched: MatchedCalls) -> Calls:
         failed=(flags & form.FAILED) != 0,
         in_place=(flags & form.IN_PLACE) != 0,
         bound_ns=np.maximum.reduceat(events.bound_ns, starts).astype(np.float64),
+        blocks=_block_sum(events.blocks, is_arrival, starts),
+        empty_blocks=_block_sum(events.empty_blocks, is_arrival, starts),
+        largest_block_bytes=np.maximum.reduceat(events.largest_block_bytes, starts),
         arrival_call=call_of if is_arrival is None else call_of[is_arrival],
         arrival_rank=(events.caller if is_arrival is None else events.caller[is_arrival]) >> PLACE_BITS,
         arrival_delay_ns=delay if is_arrival is None else delay[is_arrival],
     )
+
+
+def _block_sum(
+    blocks: NDArray[np.uint32], is_arrival: NDArray[np.bool_] | None, starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The sum over the arrivals (None: all events) of each call: a completion repeats the counts."""
+    counted = blocks if is_arrival is None else np.where(is_arrival, blocks, 0)
+    return np.asarray(np.add.reduceat(counted, starts, dtype=np.int64))
 
 
 def _minimum(

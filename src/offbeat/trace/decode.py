@@ -41,7 +41,7 @@ def decoded(page: NDArray[np.uint64], words: int, templates: int) -> NDArray[Any
     for name in TEMPLATE.names or ():
         if name in form.RECORD.fields:  # type: ignore[operator]
             records[name] = of_record[name]
-    record_of_entry = np.cumsum(is_record) - is_record
+    record_of_entry: NDArray[np.int64] = np.cumsum(is_record) - is_record
     others = _Values(numbers, values, record_of_entry)
     _set_times(records, values[is_record], others, int(page[3].view(np.int64)))
     _set_sequences(records, of_record["advance"].astype(np.int64), others)

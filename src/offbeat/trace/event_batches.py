@@ -31,7 +31,8 @@ class EventBatch(Columns, eq=False):
     completions last. A channel is a communicator, or one persistent collective of a communicator. ``caller``
     is the rank in the communicator << 37 | call site << 13 | function, so that the minimum over a call is the
     entry of its lowest rank. ``spent_ns`` is the time in the MPI function; a function that completes several
-    requests is divided among their completions.
+    requests is divided among their completions. ``blocks``, ``empty_blocks`` and ``largest_block_bytes`` are
+    those of calls with counts for each process, else 0.
     """
 
     key: NDArray[np.int64] = _NO_NUMBERS
@@ -42,6 +43,9 @@ class EventBatch(Columns, eq=False):
     bytes: NDArray[np.int64] = _NO_NUMBERS
     flags: NDArray[np.uint16] = np.empty(0, np.uint16)
     bound_ns: NDArray[np.float32] = np.empty(0, np.float32)
+    blocks: NDArray[np.uint32] = np.empty(0, np.uint32)
+    empty_blocks: NDArray[np.uint32] = np.empty(0, np.uint32)
+    largest_block_bytes: NDArray[np.int64] = _NO_NUMBERS
 
 
 class EventReader:
@@ -89,6 +93,9 @@ class EventReader:
             bytes=self._sizes.sizes(records),
             flags=flags,
             bound_ns=self._clock.bound_ns(enter).astype(np.float32),
+            blocks=np.ascontiguousarray(records["blocks"]),
+            empty_blocks=np.ascontiguousarray(records["empty_blocks"]),
+            largest_block_bytes=records["largest_bytes"].astype(np.int64),
         )
 
     def _keys(

@@ -50,6 +50,13 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
         " reduce_scatter_block, the sum of the counts of alltoallv, alltoallw and reduce_scatter; else as"
         " bytes",
     ),
+    "blocks": (
+        pl.Int64,
+        "of calls with counts for each process: the number of blocks; of gatherv and scatterv at the root"
+        " only; else 0",
+    ),
+    "empty_blocks": (pl.Int64, "how many of these blocks have no bytes"),
+    "largest_block_bytes": (pl.Int64, "the largest of these blocks"),
     "datatype": (pl.String, "element type; empty if there is none"),
     "operation": (pl.String, "of reductions: the operation; empty for one of the program's own"),
     "commutes": (pl.Boolean, "the operation commutes"),
@@ -248,6 +255,9 @@ class _OfRank:
             "collective": _texts(records["function"], collectives),
             "bytes": self._sizes.sizes(records),
             "sent_bytes": self._sizes.sent(records),
+            "blocks": records["blocks"],
+            "empty_blocks": records["empty_blocks"],
+            "largest_block_bytes": np.minimum(records["largest_bytes"], 2**63 - 1),
             "operation": _texts(records["operation"], definitions.operations),
             "commutes": (flags & form.COMMUTES) != 0,
             "in_place": (flags & form.IN_PLACE) != 0,

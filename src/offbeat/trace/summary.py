@@ -28,6 +28,7 @@ from offbeat.trace.message_stats import MessageStats, MessageSums
 from offbeat.trace.message_tables import message_head, message_notes, message_table
 from offbeat.trace.read import Progress, ProgressOfBoth, ReadProgress, Trace
 from offbeat.trace.recorded_time import recorded_time
+from offbeat.trace.sparsity import empty_share, sparsity_notes
 from offbeat.units import counted, format_time, rounded_size
 
 
@@ -218,6 +219,8 @@ def _plain_row(row: CallSiteStats) -> dict[str, Any]:
     plain: dict[str, Any] = {
         name: getattr(row, name) for name in CallSiteStats.__struct_fields__ if name not in left_out
     }
+    share = empty_share([row])
+    plain["empty_share"] = None if math.isnan(share) else share
     plain["operation_s"] = row.operation_s
     plain["delays_s"] = [None if math.isnan(delay) else delay for delay in row.delays_s.tolist()]
     return plain
@@ -249,6 +252,7 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
         " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
     )
+    notes += sparsity_notes(shown)
     if omitted:
         notes.append(
             f"{counted(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
