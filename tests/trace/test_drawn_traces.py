@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import drawn_traces as drawn
 import numpy as np
 import pytest
-import trace_damage as drawn
 
 from offbeat.trace import format as form
 from offbeat.trace.rank_file import open_file

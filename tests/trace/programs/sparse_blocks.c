@@ -1,4 +1,5 @@
-/* The collectives that have counts for each process, with drawn counts of which many are 0: sparse_blocks SEED. */
+/* The collectives that have counts for each process, with drawn counts of which many are 0: sparse_blocks
+ * SEED. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -61,7 +62,8 @@ int main(int argc, char **argv) {
     dimensions[0] = size;
     MPI_Cart_create(MPI_COMM_WORLD, 1, dimensions, periods, 0, &ring);
     /* In a ring, what goes to the left neighbour arrives from the right one. */
-    const unsigned left = (unsigned)(rank + size - 1) % (unsigned)size, right = (unsigned)(rank + 1) % (unsigned)size;
+    const unsigned left = (unsigned)(rank + size - 1) % (unsigned)size,
+                   right = (unsigned)(rank + 1) % (unsigned)size;
     const unsigned me = (unsigned)rank;
     int to[2] = {drawn(6, me, left), drawn(6, me, right + MOST)};
     int from[2] = {drawn(6, left, me + MOST), drawn(6, right, me)};

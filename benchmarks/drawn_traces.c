@@ -1,9 +1,9 @@
 /*
  * Writes drawn records and messages through the tracer's encoder, without MPI.
  *
- * Usage: write_records TRACE DRAWN BYTES_LIMIT close|kill. DRAWN has for each thread the number of its records and
- * of its messages as two uint64_t, then an offbeat_trace_record each and an offbeat_trace_message each. Threads
- * write at the same time; a message follows each record while there are both.
+ * Usage: drawn_traces TRACE DRAWN BYTES_LIMIT close|kill. DRAWN has for each thread the number of its records
+ * and of its messages as two uint64_t, then an offbeat_trace_record each and an offbeat_trace_message each.
+ * Threads write at the same time; a message follows each record while there are both.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace/thread_state.h"
