@@ -20,6 +20,7 @@ import program_file
 import python_api
 import results
 import study
+import wrong_collectives
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = "docs/reference"
@@ -35,6 +36,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python.md": python_api.page,
     "environment.md": environment.page,
     "driver.md": driver.page,
+    "wrong-collectives.md": wrong_collectives.page,
 }
 """File name in docs/reference → the function that returns the page."""
 

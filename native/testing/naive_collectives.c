@@ -2,7 +2,7 @@
 /**
  * @file naive_collectives.c
  * A library to preload: collectives made of point-to-point messages in the simplest way, which are right for
- * every legal call, or wrong in the way that the variable OFFBEAT_TEST_FAULT names.
+ * every legal call, or wrong in the way that the variable NAIVE_FAULT names.
  *
  *   raw-bcast       the root's data are received as bytes without gaps, whatever the datatype
  *   reversed        reductions evaluate the ranks in descending order
@@ -19,7 +19,7 @@
 enum { TAG = 31999 };
 
 static int has_fault(const char *name) {
-    const char *fault = getenv("OFFBEAT_TEST_FAULT");
+    const char *fault = getenv("NAIVE_FAULT");
     return fault && strcmp(fault, name) == 0;
 }
 

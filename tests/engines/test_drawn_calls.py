@@ -52,7 +52,7 @@ def trial(library: Installation, own_cache: Path, naive: Path, tmp_path: Path) -
     driver = build.build_native(library)
 
     def try_drawn(collectives: Sequence[str], number: int, fault: str = "") -> list[Failure]:
-        section = MpiSection(environment={"LD_PRELOAD": str(naive), "OFFBEAT_TEST_FAULT": fault})
+        section = MpiSection(environment={"LD_PRELOAD": str(naive), "NAIVE_FAULT": fault})
         launches = Launches(library, driver, section, tmp_path, logs=tmp_path / "logs", scratch=tmp_path)
         drawn = [call for name in collectives for call in islice(drawn_calls(name, 4, [64, 4096], 1), number)]
         calls = list(filter(is_right_in_library, drawn))
