@@ -66,8 +66,8 @@ def _programs() -> str:
         f"| `examples/legal_calls/{path.name}` | {_comment(path)} |" for path in sorted(PROGRAMS.glob("*.c"))
     ]
     head = (
-        "## Programs\n\nEach of these programs makes one such call, prints how much of the result is wrong, and"
-        " ends with status 1 if anything is. Compile one with `mpicc` and run it on four processes.\n\n"
+        "## Programs\n\nEach of these programs makes one such call, prints how much of the result is wrong,"
+        " and ends with status 1 if anything is. Compile one with `mpicc` and run it on four processes.\n\n"
         "| program | call |\n| --- | --- |"
     )
     return "\n".join([head, *rows])
