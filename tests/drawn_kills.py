@@ -10,7 +10,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,10 +50,18 @@ class Ended:
     has_killed: bool
 
 
-def killed(argv: Sequence[str], folder: Path, kill: Kill, has_begun: Callable[[], bool]) -> Ended:
+def killed(
+    argv: Sequence[str],
+    folder: Path,
+    kill: Kill,
+    has_begun: Callable[[], bool],
+    environment: Mapping[str, str] = os.environ,
+) -> Ended:
     """Run a command, and send the signal of a kill after its phase has begun."""
     with (folder / "output.txt").open("w+b") as output:
-        process = subprocess.Popen(argv, cwd=folder, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            argv, cwd=folder, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+        )
         give_up = time.monotonic() + PATIENCE_S
         while process.poll() is None and not has_begun():
             assert time.monotonic() < give_up

@@ -323,7 +323,20 @@ def test_a_lost_launch_is_replaced_and_the_next_algorithm_proved(make):
     verdicts = prove(engine, case())
     assert verdicts["linear", 4, 8].status == "quarantined"
     assert verdicts["chain", 4, 8].status == "proved"
-    assert len(proving_launches(engine)) == 2
+    assert len(proving_launches(engine)) == 3  # the lost one is repeated once
+
+
+def test_a_launch_that_is_lost_once_is_repeated_and_its_algorithm_proved(make):
+    lost = []
+
+    def answer(where, forced, verb, values):
+        if number_of(forced) == "1" and verb == "check" and not lost:
+            lost.append(forced)
+            return fake_launches.driver_lost()
+        return observed("ompi_coll_base_reduce_intra_chain") if verb == "observe" else SOUND
+
+    verdicts = prove(make("openmpi", answer), case())
+    assert lost and "quarantined" not in {verdict.status for verdict in verdicts.values()}
 
 
 def test_a_refused_setting_is_the_algorithms_refusal(make):

@@ -83,7 +83,7 @@ def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path)
     verdicts = {verdict.algorithm: verdict for verdict in read_study(binomial).verdicts}
     assert "noncommutative" in {call.kind for call in verdicts["binomial"].wrong_calls}
     assert not verdicts["linear"].wrong_calls and verdicts["linear"].legal_calls >= DRAWS
-    selected = offbeat("select", binomial)
+    selected = offbeat("select", binomial, "--notes")
     assert "binomial is wrong for operations that are not commutative" in selected.stdout
     exported = offbeat("export", binomial)
     assert exported.returncode == 0, exported.stderr

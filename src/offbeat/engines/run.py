@@ -47,7 +47,7 @@ def run(
     prove(loaded, store, engine, listener)
     planned = plan(loaded, store, engine)
     store.set_plan(planned)
-    if not planned:
+    if not any(_was_proved(store, case) for case in planned):
         raise RunFailed("no algorithm could be measured; 'offbeat status' shows the verdict on each")
     done = len(store.done.intersection(case.id for case in planned))
     blocks = sum(map(store.block_count, planned))
@@ -265,6 +265,12 @@ def _is_planned(store: Store, group: Group, name: str, engine: Engine) -> bool:
     verdict = store.verdict(group.collective, name, group.p, group.bytes)
     was_lost = verdict is not None and verdict.status == "quarantined" and not isinstance(engine, BatchEngine)
     return verdict is not None and (was_lost or verdict.status in MEASURED)
+
+
+def _was_proved(store: Store, case: Case) -> bool:
+    """Whether the algorithm of a planned case may be measured, so that it was not lost in its proof."""
+    verdict = store.verdict(case.collective, case.algorithm, case.p, case.bytes)
+    return verdict is not None and verdict.status in MEASURED
 
 
 def schedule(
