@@ -25,7 +25,7 @@ typedef struct transfer {
     int64_t messages, repetitions, warmups;
     int64_t delay_ns;               /**< of the receiver, in late */
     int is_reduction;               /**< in local */
-    int is_cold;                    /**< in stream: messages are in no cache */
+    int is_cold;                    /**< in pingpong and stream: messages are in no cache */
     MPI_Request *requests;          /**< in stream */
     unsigned char *sent, *received; /**< buffers of bytes * messages */
     int64_t *taken_ns;              /**< one per repetition */
@@ -119,26 +119,51 @@ static void receive_from(const transfer *t, int from, MPI_Comm comm) {
     MPI_Recv(t->received, t->bytes, MPI_BYTE, from, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
 }
 
-/* Runs the round trips of a repetition; the time of the process that begins them counts. */
+/* Reads what was received and writes what is sent next, as programs do: data that was just written is in the
+ * caches of its writer alone, and a library that copies it takes longer than for a buffer that never changes.
+ */
+static void use_buffers(offbeat_session *session, const transfer *t) {
+    unsigned char sum = 1;
+    for (int64_t i = 0; i < t->bytes; i++)
+        sum = (unsigned char)(sum + t->received[i]);
+    memset(t->sent, sum, (size_t)t->bytes);
+    if (t->is_cold)
+        offbeat_work_evict(session->work);
+}
+
+/* Runs the round trips of a repetition, each when both processes are ready for it. @return on the process
+ * that begins them the sum of their durations */
 static int64_t round_trips(offbeat_session *session, const transfer *t) {
-    int64_t start_ns = offbeat_clock_local_ns(session->clock);
+    MPI_Comm comm = session->control_comm;
+    int64_t taken_ns = 0;
     for (int64_t i = 0; i < t->messages; i++) {
+        use_buffers(session, t);
         if (session->rank == t->from) {
-            send_to(t, t->to, session->control_comm);
-            receive_from(t, t->to, session->control_comm);
+            MPI_Recv(NULL, 0, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
+            int64_t start_ns = offbeat_clock_local_ns(session->clock);
+            send_to(t, t->to, comm);
+            receive_from(t, t->to, comm);
+            taken_ns += offbeat_clock_local_ns(session->clock) - start_ns;
         } else {
-            receive_from(t, t->from, session->control_comm);
-            send_to(t, t->from, session->control_comm);
+            MPI_Send(NULL, 0, MPI_BYTE, t->from, OFFBEAT_TAG_TRANSFER, comm);
+            receive_from(t, t->from, comm);
+            send_to(t, t->from, comm);
         }
     }
-    return offbeat_clock_local_ns(session->clock) - start_ns;
+    return taken_ns;
 }
 
 void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) {
+    const int is_cold = offbeat_command_number(command, "cold") != 0;
+    const int takes_part = session->rank == (int)offbeat_command_number(command, "from") ||
+                           session->rank == (int)offbeat_command_number(command, "to");
     transfer t;
+    if (is_cold && offbeat_session_prepare_work(session, takes_part) != 0)
+        return;
     if (prepare_pair(session, command, &t) != 0)
         return;
-    repeat(session, &t, session->rank == t.from || session->rank == t.to, round_trips);
+    t.is_cold = is_cold;
+    repeat(session, &t, takes_part, round_trips);
     answer_transfer(session, &t, t.from);
 }
 
@@ -146,6 +171,7 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
  */
 static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t) {
     offbeat_start start;
+    use_buffers(session, t);
     offbeat_session_start(session, session->rank == t->to ? t->delay_ns : 0, &start);
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     if (session->rank == t->from)
@@ -205,6 +231,7 @@ static int64_t run_stream(offbeat_session *session, const transfer *t) {
     for (int i = 0; t->from >= 0 && i < messages; i++)
         MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
                   OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[count++]);
+    memset(t->sent, 2, (size_t)t->bytes * (size_t)t->messages); /* as a program that has computed the data */
     if (t->is_cold && (t->from >= 0 || t->to >= 0))
         offbeat_work_evict(session->work);
     offbeat_session_start(session, 0, &start);

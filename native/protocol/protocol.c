@@ -57,6 +57,9 @@
     REPETITIONS, WARMUPS
 #define PAIR NUMBER("from", 0, INT_MAX, "0", "the rank that sends, or begins"), \
     NUMBER("to", 0, INT_MAX, "1", "the rank that receives, or answers"), TRANSFER
+#define COLD(WHICH) NUMBER("cold", 0, 1, "0", \
+                    "1: before each " WHICH ", every sender and receiver works through arrays that are larger" \
+                    " than its caches, so that no message is in a cache")
 #define CLOCK TEXT("source", NULL, "the library's", "time source of the clocks, such as `MPI_Wtime`"), \
     NUMBER("exchanges", 0, INT_MAX, "0", \
            "maximum number of ping-pongs of a process with its reference process in a synchronisation; 0: the" \
@@ -173,9 +176,10 @@ const offbeat_verb offbeat_verbs[] = {
           DELAY_NS("5000000", "minimum delay of the delayed process, in nanoseconds"), CALL, LAYOUT),
      ANSWERS({"late", OFFBEAT_ROWS, 0})},
     {OFFBEAT_DRIVER, "pingpong",
-     "`pingpong from=A to=B bytes=N messages=K`: each repetition is K round trips between two processes. Answers"
-     " the duration of each repetition.",
-     KEYS(PAIR), ANSWERS(A_NUMBERS("taken_ns"))},
+     "`pingpong from=A to=B bytes=N messages=K`: each repetition is K round trips between two processes. Before each"
+     " round trip, both write what they send and read what they received. Answers the duration of the round trips"
+     " of each repetition.",
+     KEYS(COLD("round trip"), PAIR), ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "late",
      "`late from=A to=B bytes=N delay_ns=D`: each repetition is one message whose receive is posted D after the"
      " send. Answers the durations of both calls: a send that takes less than D did not wait for the receiver.",
@@ -188,10 +192,7 @@ const offbeat_verb offbeat_verbs[] = {
      KEYS(NUMBERS("senders", INT_MAX, NULL, NULL, "the ranks that send, separated by commas"),
           NUMBERS("receivers", INT_MAX, NULL, NULL,
                   "the ranks that receive, one for each sender, separated by commas"),
-          NUMBER("cold", 0, 1, "0",
-                 "1: before each repetition, every sender and receiver works through arrays that are larger than its"
-                 " caches, so that no message is in a cache"),
-          TRANSFER),
+          COLD("repetition"), TRANSFER),
      ANSWERS(A_NUMBERS("taken_ns"))},
     {OFFBEAT_DRIVER, "local",
      "`local work=reduce bytes=N messages=K`: each repetition is K reductions (sums of doubles) or copies of N"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from offbeat.calibrate.driver_probe import DriverProbe, launched, placement
 from offbeat.calibrate.fit import Residual, describe_residuals, fit, residuals
@@ -25,12 +25,16 @@ MAX_LARGEST_BYTES = 2**30
 
 
 class CalibrationSettings(Struct, frozen=True, kw_only=True):
-    """Where to measure (0: this machine or batch job), and the largest message in bytes."""
+    """Where to measure (0: this machine or batch job), and the largest message in bytes.
+
+    ``is_cold``: no message is in a cache; otherwise its sender has just written it.
+    """
 
     nodes: int = 0
     ppn: int = 0
     hostfile: Path | None = None
     largest: int = LARGEST
+    is_cold: bool = False
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
@@ -74,7 +78,9 @@ def measure_here(installation: Installation, settings: CalibrationSettings, repo
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
     with launched(installation, nodes, ppn, hostfile=settings.hostfile, report=report) as (driver, machine):
-        return measure(DriverProbe(driver), machine, report, settings.largest)
+        probe = DriverProbe(driver, is_cold=settings.is_cold)
+        measured = measure(probe, machine, report, settings.largest)
+    return structs.replace(measured, is_cold=settings.is_cold)
 
 
 def calibrate(measured: Measurements, base: Platform | None = None) -> Calibration:
@@ -114,12 +120,14 @@ FROM_BASE = (
 
 NO_INSIDE = "No two processes were on one node: messages inside a node cost what they cost between two."
 
+COLD = "The messages were in no cache when they were sent (--cold)."
+
 ALL_EAGER = "No sender waited for its receiver at any size that was tried."
 
 
 def notes(measured: Measurements, base: str) -> list[str]:
     """Notes for readers of the file; ``base`` is the name of the platform whose values were taken, if any."""
-    sentences = list(measured.warnings)
+    sentences = [*measured.warnings, *([COLD] if measured.is_cold else [])]
     if measured.between is None:
         sentences.append(FROM_BASE.format(base) if base else ONE_NODE)
     if measured.inside is None and not base:

@@ -95,7 +95,10 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 class Measurements(Struct, frozen=True, kw_only=True):
-    """All measurements of a machine. ``between`` is missing if there was only one node."""
+    """All measurements of a machine. ``between`` is missing if there was only one node.
+
+    ``is_cold``: the messages of round trips were in no cache.
+    """
 
     library: str
     hosts: list[str]
@@ -106,6 +109,7 @@ class Measurements(Struct, frozen=True, kw_only=True):
     copy: list[Point] = []
     memory: Memory | None = None
     warnings: list[str] = []
+    is_cold: bool = False
 
 
 def point(size_bytes: int, times_s: ArrayLike) -> Point:

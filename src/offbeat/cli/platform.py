@@ -134,6 +134,14 @@ def calibrate_platform(
     largest: Annotated[
         str, typer.Option("--largest", help="The largest message: bytes, or a size such as '8 MiB'.")
     ] = "8 MiB",
+    cold: Annotated[
+        bool,
+        typer.Option(
+            "--cold",
+            help="Send messages that are in no cache. By default, the sender has just written each message,"
+            " and the receiver has read the last one.",
+        ),
+    ] = False,
     base: Annotated[
         str,
         typer.Option(
@@ -171,7 +179,9 @@ def calibrate_platform(
     like = machine.load(base) if base else None
     if refit is None:
         largest_bytes = parse_largest(largest)
-        settings = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=largest_bytes)
+        settings = CalibrationSettings(
+            nodes=nodes, ppn=ppn, hostfile=hostfile, largest=largest_bytes, is_cold=cold
+        )
         measured = measure_here(choose(mpi), settings, echo)
     else:
         measured = read_measurements(refit)

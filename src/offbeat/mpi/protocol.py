@@ -401,6 +401,7 @@ class PingPong(Transfer, Command[Timed], frozen=True, kw_only=True, tag="pingpon
 
     sender: int | UnsetType = field(default=UNSET, name="from")
     receiver: int | UnsetType = field(default=UNSET, name="to")
+    cold: int | UnsetType = UNSET
 
 
 class LateReceiver(Transfer, Command[LateTimed], frozen=True, kw_only=True, tag="late"):
