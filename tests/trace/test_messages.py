@@ -389,7 +389,6 @@ int main(int argc, char **argv) {
     if (argc < 2 || offbeat_tracer_file_create(argv[1], 0) != 0)
         return 1;
     offbeat_trace_header *header = offbeat_tracer_file_header();
-    memcpy(header->magic, OFFBEAT_TRACE_MAGIC, sizeof header->magic);
     header->version = OFFBEAT_TRACE_VERSION;
     header->page_bytes = OFFBEAT_TRACE_PAGE_BYTES;
     header->page_header_bytes = OFFBEAT_TRACE_PAGE_HEADER_BYTES;
@@ -397,6 +396,7 @@ int main(int argc, char **argv) {
     header->size = 1;
     header->began_ns = 1;
     header->state = OFFBEAT_TRACE_FINALIZED;
+    offbeat_tracer_file_begin();
     define_function(1, "MPI_Barrier");
     define_function(2, "MPI_Psend_init");
     offbeat_trace_communicator world = {.id = 1, .size = 1};
@@ -418,8 +418,8 @@ def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
     (tmp_path / "writer.c").write_text(WRITER)
     program, folder = tmp_path / "writer", tmp_path / "t"
     folder.mkdir()
-    sources = [NATIVE / "trace" / f"{name}.c" for name in ("thread_state", "trace_config", "trace_file")]
-    sources.append(NATIVE / "settings" / "settings.c")
+    names = ("mapping_guard", "record_encoder", "thread_state", "trace_config", "trace_file")
+    sources = [*(NATIVE / "trace" / f"{name}.c" for name in names), NATIVE / "settings" / "settings.c"]
     line = ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", f"-I{NATIVE}", tmp_path / "writer.c", *sources]
     subprocess.run([*line, "-pthread", "-o", program], check=True)
     subprocess.run([program, folder / "rank-000000.trace"], check=True)
@@ -448,7 +448,7 @@ def test_messages_of_the_tracers_writer_are_read(tmp_path: Path) -> None:
 def test_messages_of_earlier_versions_are_read(tmp_path: Path, version: int) -> None:
     ranks = factory.files(2)
     for one in ranks:
-        one.header["version"] = version
+        one.header |= {"version": version, "record_bytes": form.RECORD_BEFORE_5.itemsize}
     ranks[0].message(10, 20, peer=1)
     ranks[1].message(5, 25, peer=0, kind=form.RECEIVE, function="MPI_Recv")
     trace = open_trace(factory.write(tmp_path / "t", ranks))
