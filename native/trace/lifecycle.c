@@ -14,6 +14,7 @@
 #include "trace/python_frames.h"
 #include "trace/timestamp.h"
 #include "trace/trace_file.h"
+#include "trace/traced_call.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -51,27 +52,28 @@ static uint64_t new_run_id(void) {
            (uint64_t)getpid();
 }
 
-/* Creates a folder and its parents. @return 0, or an errno value */
-static int create_folders(const char *folder) {
+/* Creates the folder of a file, and its parents. @return 0, or an errno value */
+static int create_folder_of(const char *file) {
     char part[sizeof path];
-    snprintf(part, sizeof part, "%s", folder);
+    int error = 0;
+    snprintf(part, sizeof part, "%s", file);
     for (char *at = part + 1; *at != '\0'; at++)
         if (*at == '/') {
             *at = '\0';
-            mkdir(part, 0777); /* a failure shows at the last mkdir */
+            error = mkdir(part, 0777) == 0 || errno == EEXIST ? 0 : errno; /* the last one counts */
             *at = '/';
         }
-    return mkdir(part, 0777) == 0 || errno == EEXIST ? 0 : errno;
+    return error;
 }
 
-/* Sets `path`. Spawned processes have an MPI_COMM_WORLD of their own, with ranks from 0. @return 0, or an
- * errno value */
+/* Sets `path`. Processes that MPI spawned have an MPI_COMM_WORLD of their own, with ranks from 0: their trace
+ * is in a folder of its own inside that of the program. @return 0, or an errno value */
 static int set_path(uint64_t run_id) {
     MPI_Comm parent = MPI_COMM_NULL;
     char spawned[48] = "";
     PMPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
-        snprintf(spawned, sizeof spawned, "spawned-%016llx-", (unsigned long long)run_id);
+        snprintf(spawned, sizeof spawned, "spawned-%016llx/", (unsigned long long)run_id);
     int bytes = snprintf(path, sizeof path, "%s/%srank-%06d.trace", offbeat_tracer_state.config.folder,
                          spawned, offbeat_tracer_state.rank);
     return bytes < (int)sizeof path ? 0 : ENAMETOOLONG;
@@ -128,9 +130,9 @@ static void write_header(offbeat_trace_header *header, uint64_t run_id) {
 
 /* Creates this process's file and starts recording. */
 static void open_file(const run_info *run) {
-    int error = create_folders(offbeat_tracer_state.config.folder);
+    int error = set_path(run->id);
     if (error == 0)
-        error = set_path(run->id);
+        error = create_folder_of(path);
     if (error == 0)
         error = offbeat_tracer_file_create(path, offbeat_tracer_state.config.max_file_bytes);
     if (error != 0) {
@@ -189,7 +191,7 @@ static const char *name_of_function(int function) {
     return offbeat_tracer_functions[function].name;
 }
 
-void offbeat_tracer_begin(void) {
+static void begin(void) {
     static atomic_flag has_begun = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&has_begun))
         return;
@@ -245,7 +247,7 @@ static void synchronise(void) {
     offbeat_tracer_resync(header != NULL ? header->began_ns : 0);
 }
 
-void offbeat_tracer_finalize(void) {
+static void end(void) {
     static atomic_flag has_ended = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&has_ended))
         return;
@@ -264,12 +266,37 @@ void offbeat_tracer_finalize(void) {
     offbeat_clock_free(&offbeat_tracer_state.clock);
 }
 
-void offbeat_tracer_abort(void) {
+static void mark_abort(void) {
     offbeat_trace_header *header = offbeat_tracer_file_header();
     has_aborted = 1;
     if (header == NULL || header->pid != getpid())
         return;
     offbeat_tracer_file_end(OFFBEAT_TRACE_ABORTED, offbeat_tracer_now_ns());
+}
+
+/* --- what the wrappers call --- */
+
+void offbeat_tracer_init_enter(void) {
+    offbeat_tracer_unrecorded_enter();
+}
+
+void offbeat_tracer_init_leave(int code) {
+    if (offbeat_tracer_unrecorded_leave() && code == MPI_SUCCESS)
+        begin();
+}
+
+void offbeat_tracer_finalize_enter(void) {
+    if (offbeat_tracer_unrecorded_enter())
+        end();
+}
+
+void offbeat_tracer_abort_enter(void) {
+    if (offbeat_tracer_unrecorded_enter())
+        mark_abort();
+}
+
+void offbeat_tracer_end_leave(void) {
+    offbeat_tracer_unrecorded_leave();
 }
 
 static void control(int level) {

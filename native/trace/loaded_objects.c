@@ -53,11 +53,11 @@ static const struct link_map *object_of(const void *address) {
 /* Where the program's MPI library is: in the global scope after this library, or in the local scope of the
  * caller, as with Python modules. NULL if there is no MPI library. */
 static void *find_mpi_scope(const void *caller) {
-    if (dlsym(RTLD_NEXT, "PMPI_Init") != NULL)
+    if (offbeat_tracer_dlsym(RTLD_NEXT, "PMPI_Init") != NULL)
         return RTLD_NEXT;
     const struct link_map *object = object_of(caller);
     void *handle = object != NULL ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    return handle != NULL && dlsym(handle, "PMPI_Init") != NULL ? handle : NULL;
+    return handle != NULL && offbeat_tracer_dlsym(handle, "PMPI_Init") != NULL ? handle : NULL;
 }
 
 /* Whether the tracer was built for the MPI library in this scope; assumed if the build could not determine
@@ -68,7 +68,8 @@ static int is_built_for(void *scope) {
     void *expected = dlopen(OFFBEAT_TRACE_MPI, RTLD_LAZY | RTLD_NOLOAD);
     if (expected == NULL)
         return 0;
-    const int is_same = dlsym(expected, "PMPI_Init") == dlsym(scope, "PMPI_Init");
+    const int is_same =
+        offbeat_tracer_dlsym(expected, "PMPI_Init") == offbeat_tracer_dlsym(scope, "PMPI_Init");
     dlclose(expected);
     return is_same;
 }
@@ -77,7 +78,8 @@ static int is_built_for(void *scope) {
 static void get_version(void *scope, char *name, size_t bytes) {
     static char version[65536]; /* larger than any MPI_MAX_LIBRARY_VERSION_STRING */
     int length = 0;
-    int (*get)(char *, int *) = (int (*)(char *, int *))dlsym(scope, "PMPI_Get_library_version");
+    int (*get)(char *, int *) =
+        (int (*)(char *, int *))offbeat_tracer_dlsym(scope, "PMPI_Get_library_version");
     if (get == NULL || get(version, &length) != 0)
         strcpy(version, "another MPI library");
     version[strcspn(version, ",\n")] = '\0';
@@ -92,7 +94,7 @@ static void get_version(void *scope, char *name, size_t bytes) {
 
 static void print_other_library(void *scope) {
     char version[128];
-    const struct link_map *library = object_of(dlsym(scope, "PMPI_Init"));
+    const struct link_map *library = object_of(offbeat_tracer_dlsym(scope, "PMPI_Init"));
     get_version(scope, version, sizeof version);
     print_once(
         "%s uses %s (%s), and the tracer was built for %s: the program continues untraced; start it with the "
@@ -113,18 +115,33 @@ static void load_tracer(void) {
                dlerror());
 }
 
+static void init_in_scope(void *scope) {
+    if (is_built_for(scope))
+        load_tracer();
+    else
+        print_other_library(scope);
+    atomic_store(&mpi_scope, scope);
+}
+
 int offbeat_tracer_resolver_init(const void *caller) {
     if (atomic_load(&mpi_scope) != NULL)
         return 1;
     void *scope = find_mpi_scope(caller);
     if (scope == NULL)
         return 0;
-    if (is_built_for(scope))
-        load_tracer();
-    else
-        print_other_library(scope);
-    atomic_store(&mpi_scope, scope);
+    init_in_scope(scope);
     return 1;
+}
+
+int offbeat_tracer_is_library_function(const void *function, const char *pmpi_name) {
+    const struct link_map *object = object_of(function);
+    void *handle = object != NULL ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    const void *pmpi = handle != NULL ? offbeat_tracer_dlsym(handle, pmpi_name) : NULL;
+    if (pmpi == NULL || object_of(pmpi) != object) /* tools do not define PMPI names */
+        return 0;
+    if (atomic_load(&mpi_scope) == NULL && offbeat_tracer_dlsym(handle, "PMPI_Init") != NULL)
+        init_in_scope(handle); /* the handle stays open, as the library is used from now on */
+    return offbeat_tracer_next_symbol(pmpi_name) == pmpi;
 }
 
 int offbeat_tracer_is_loaded(const void *caller) {
@@ -133,7 +150,7 @@ int offbeat_tracer_is_loaded(const void *caller) {
 
 void *offbeat_tracer_next_symbol(const char *name) {
     void *scope = atomic_load(&mpi_scope);
-    void *function = dlsym(scope != NULL ? scope : RTLD_NEXT, name);
+    void *function = offbeat_tracer_dlsym(scope != NULL ? scope : RTLD_NEXT, name);
     /* dlsym(RTLD_NEXT) depends on its caller, which must be this library: prevents a tail call. */
     atomic_signal_fence(memory_order_seq_cst);
     return function;
@@ -141,13 +158,12 @@ void *offbeat_tracer_next_symbol(const char *name) {
 
 void *offbeat_tracer_resolve(const char *name) {
     void *wrappers = atomic_load(&tracer);
-    return wrappers != NULL ? dlsym(wrappers, name) : offbeat_tracer_next_symbol(name);
+    return wrappers != NULL ? offbeat_tracer_dlsym(wrappers, name) : offbeat_tracer_next_symbol(name);
 }
 
 /* --- whose code is it? --- */
 
-/* Prefixes of the file names of MPI libraries and of the tracer: they have nothing else in common. Some tools
- * have such names, too; their calls beside the program's are not to be recorded either. */
+/* Prefixes of the file names of MPI libraries and of the tracer: they have nothing else in common. */
 static const char *const mpi_prefixes[] = {"libmpi",      "libpmpi", "liboshmem", "libompi",    "libopen-",
                                            "libopen_mpi", "libucc",  "libhcoll",  "libfabric",  "mca_",
                                            "libmpl",      "libopa",  "libromio",  "liboffbeat-"};
@@ -157,7 +173,7 @@ _Atomic int offbeat_tracer_code_range_count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int is_mpi_file(const char *path) {
+static int has_mpi_name(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     for (size_t i = 0; i < sizeof mpi_prefixes / sizeof *mpi_prefixes; i++)
         if (strncmp(name, mpi_prefixes[i], strlen(mpi_prefixes[i])) == 0)
@@ -165,32 +181,74 @@ static int is_mpi_file(const char *path) {
     return 0;
 }
 
-static void add_range(uintptr_t start, uintptr_t end, int is_program) {
-    const int count = atomic_load(&offbeat_tracer_code_range_count);
-    if (count == OFFBEAT_TRACER_MAX_CODE_RANGES || offbeat_tracer_is_program_code((const void *)start) >= 0)
-        return;
-    offbeat_tracer_code_ranges[count] = (offbeat_tracer_code_range){start, end, is_program};
-    atomic_store(&offbeat_tracer_code_range_count, count + 1);
+/* Code that was not known before, and, if its file is named like an MPI library, the path of the file. */
+typedef struct new_code {
+    uintptr_t start, end;
+    char *path;
+    struct new_code *next;
+} new_code;
+
+static int defines(void *handle, const char *name, const new_code *code) {
+    const uintptr_t function = (uintptr_t)offbeat_tracer_dlsym(handle, name);
+    return function >= code->start && function < code->end;
 }
 
-/* A callback of dl_iterate_phdr, which begins with the executable. */
-static int add_code(struct dl_phdr_info *object, size_t bytes, void *unused) {
-    (void)bytes, (void)unused;
+/* Whether a file is a tool, such as libmpiP.so: tools define MPI functions, and no PMPI functions. */
+static int is_tool(const new_code *code) {
+    int has_mpi = 0, has_pmpi = 0;
+    const char *name;
+    void *handle = dlopen(code->path, RTLD_LAZY | RTLD_NOLOAD);
+    for (size_t i = 0; handle != NULL && !has_pmpi && (name = offbeat_tracer_wrapped_name(i)) != NULL; i++)
+        *(name[0] == 'P' || name[0] == 'p' ? &has_pmpi : &has_mpi) |= defines(handle, name, code);
+    if (handle != NULL)
+        dlclose(handle);
+    return has_mpi && !has_pmpi;
+}
+
+/* A callback of dl_iterate_phdr, which begins with the executable: adds code to a list. */
+static int list_code(struct dl_phdr_info *object, size_t bytes, void *list) {
+    (void)bytes;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const uintptr_t start = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-        if (object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X)
-            add_range(start, start + object->dlpi_phdr[i].p_memsz, !is_mpi_file(object->dlpi_name));
+        const int is_code = object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X;
+        new_code *code = is_code && offbeat_tracer_is_program_code((const void *)start) < 0
+                             ? calloc(1, sizeof *code)
+                             : NULL;
+        if (code == NULL)
+            continue;
+        *code = (new_code){.start = start,
+                           .end = start + object->dlpi_phdr[i].p_memsz,
+                           .path = has_mpi_name(object->dlpi_name) ? strdup(object->dlpi_name) : NULL,
+                           .next = *(new_code **)list};
+        *(new_code **)list = code;
     }
     return 0;
 }
 
-void offbeat_tracer_scan_code(int is_traced) {
+static void add_range(uintptr_t start, uintptr_t end, int is_program) {
     pthread_mutex_lock(&lock);
+    const int count = atomic_load(&offbeat_tracer_code_range_count);
+    if (count < OFFBEAT_TRACER_MAX_CODE_RANGES && offbeat_tracer_is_program_code((const void *)start) < 0) {
+        offbeat_tracer_code_ranges[count] = (offbeat_tracer_code_range){start, end, is_program};
+        atomic_store(&offbeat_tracer_code_range_count, count + 1);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Without the lock, as the dynamic linker has locks of its own. */
+void offbeat_tracer_scan_code(int is_traced) {
+    new_code *list = NULL;
     if (is_traced)
-        dl_iterate_phdr(add_code, NULL);
+        dl_iterate_phdr(list_code, &list);
     else
         add_range(0, UINTPTR_MAX, 0);
-    pthread_mutex_unlock(&lock);
+    while (list != NULL) {
+        new_code *code = list;
+        add_range(code->start, code->end, code->path == NULL || is_tool(code));
+        list = code->next;
+        free(code->path);
+        free(code);
+    }
 }
 
 /* --- missing symbols: the relocations of each object are processed as the dynamic linker does --- */

@@ -10,6 +10,7 @@
 #define OFFBEAT_TRACE_LOADED_OBJECTS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* --- whose MPI library is it? --- */
@@ -29,8 +30,29 @@ int offbeat_tracer_is_loaded(const void *caller);
  * none. Call it after offbeat_tracer_resolver_init. */
 void *offbeat_tracer_resolve(const char *name);
 
+/**
+ * As offbeat_tracer_resolver_init, for a program that looks up a function by dlsym.
+ * @param function  what dlsym found, by a MPI or PMPI name
+ * @param pmpi_name its name with the prefix P or p
+ * @return whether it is a function of the program's MPI library: a tool's function, or one of a second MPI
+ * library, is not
+ */
+int offbeat_tracer_is_library_function(const void *function, const char *pmpi_name);
+
 /** The function that the program would call without the tracer; NULL if there is none. */
 __attribute__((visibility("default"))) void *offbeat_tracer_next_symbol(const char *name);
+
+/** The dynamic linker's dlsym, which symbol_lookup.c replaces. A search by RTLD_NEXT depends on the caller.
+ */
+void *offbeat_tracer_dlsym(void *handle, const char *name);
+
+/* --- the functions of the preload library: preload_shim.c --- */
+
+/** Their names, by index; NULL after the last one. */
+const char *offbeat_tracer_wrapped_name(size_t i);
+
+/** The function of a name; NULL if there is none. */
+void *offbeat_tracer_exported(const char *name);
 
 /* --- whose code is it? --- */
 
@@ -39,8 +61,8 @@ enum { OFFBEAT_TRACER_MAX_CODE_RANGES = 256 };
 /** Code of one file. */
 typedef struct offbeat_tracer_code_range {
     uintptr_t start, end;
-    int is_program; /**< of the program or its libraries; 0: of the MPI library and its plugins (which
-                       implement I/O, for example, by collectives), of tools, or of the tracer */
+    int is_program; /**< of the program, its libraries or a tool; 0: of the MPI library and its plugins (which
+                       implement I/O, for example, by collectives), or of the tracer */
 } offbeat_tracer_code_range;
 
 /** Entries below the count are constant. */

@@ -18,10 +18,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
 
 /* The compiler does not take the model of the declaration. With another model each access is a call, around
  * which the trampolines would save their arguments. */
 _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread __attribute__((tls_model("initial-exec")));
+EXPORTED _Thread_local int offbeat_tracer_has_pmpi_name __attribute__((tls_model("initial-exec")));
 
 typedef uintptr_t word;
 
@@ -38,6 +42,7 @@ typedef word function(PARAMETERS);
 typedef struct trampoline {
     const char *name;
     _Atomic(function *) target;
+    function *exported; /* jumps to the target, or to that of another name */
 } trampoline;
 
 extern trampoline __start_offbeat_trampolines[], __stop_offbeat_trampolines[]; // NOLINT: names of the linker
@@ -58,6 +63,18 @@ static void resolve_all(void) {
     }
     if (!has_all)
         offbeat_tracer_clear_missing_symbols();
+}
+
+const char *offbeat_tracer_wrapped_name(size_t i) {
+    const size_t count = (size_t)(__stop_offbeat_trampolines - __start_offbeat_trampolines);
+    return i < count ? __start_offbeat_trampolines[i].name : NULL;
+}
+
+void *offbeat_tracer_exported(const char *name) {
+    for (const trampoline *one = __start_offbeat_trampolines; one != __stop_offbeat_trampolines; one++)
+        if (strcmp(one->name, name) == 0)
+            return (void *)one->exported;
+    return NULL;
 }
 
 /* The target of a trampoline that has not been resolved. */
@@ -85,32 +102,31 @@ static int is_program_call(const void *caller) {
  * caller may have passed fewer, and have other data there. */
 #define TRAMPOLINE(symbol)                                                                                   \
     static function first_##symbol;                                                                          \
-    static trampoline trampoline_##symbol                                                                    \
-        __attribute__((section("offbeat_trampolines"), aligned(sizeof(void *)), used)) = {#symbol,           \
-                                                                                          first_##symbol};   \
+    static trampoline trampoline_##symbol __attribute__((                                                    \
+        section("offbeat_trampolines"), aligned(sizeof(void *)), used)) = {#symbol, first_##symbol, symbol}; \
     static word first_##symbol(PARAMETERS) {                                                                 \
         word result = resolve_first_call(&trampoline_##symbol, __builtin_return_address(0))(ARGUMENTS);      \
         atomic_signal_fence(memory_order_seq_cst);                                                           \
         return result;                                                                                       \
     }
 #define TARGET(symbol) atomic_load_explicit(&trampoline_##symbol.target, memory_order_relaxed)
-#define EXPORTED __attribute__((visibility("default")))
-
-/* A program with MPI wrappers of its own calls the functions by their PMPI names; the tracer records these
- * calls as if they had been made by the MPI names. Calls from inside a traced call, from the MPI library and
- * from tools bypass the tracer. Code that was not scanned yet needs a frame of its own, as the first call
+/* A program or a tool with MPI wrappers of its own calls the functions by their PMPI names. The tracer
+ * records these calls, and its wrappers then call the MPI library's functions, not those of the next tool
+ * (offbeat_tracer_has_pmpi_name). Calls from inside a traced call and from the MPI library bypass the tracer.
+ * Code that was not scanned yet needs a frame of its own, as the first call
  * does; readers of the trace remove that frame from the call path. */
 #define TRAMPOLINES_OF(symbol, pmpi)                                                                         \
+    EXPORTED function symbol, pmpi;                                                                          \
     TRAMPOLINE(symbol)                                                                                       \
     TRAMPOLINE(pmpi)                                                                                         \
     static word scan_##pmpi(PARAMETERS) {                                                                    \
         const void *caller = __builtin_return_address(0);                                                    \
-        function *target = is_program_call(caller) ? TARGET(symbol) : TARGET(pmpi);                          \
+        offbeat_tracer_has_pmpi_name = is_program_call(caller);                                              \
+        function *target = offbeat_tracer_has_pmpi_name ? TARGET(symbol) : TARGET(pmpi);                     \
         word result = target(ARGUMENTS);                                                                     \
         atomic_signal_fence(memory_order_seq_cst);                                                           \
         return result;                                                                                       \
     }                                                                                                        \
-    EXPORTED function symbol, pmpi;                                                                          \
     word symbol(PARAMETERS) {                                                                                \
         return TARGET(symbol)(ARGUMENTS);                                                                    \
     }                                                                                                        \
@@ -118,6 +134,7 @@ static int is_program_call(const void *caller) {
         const int is_program = offbeat_tracer_is_program_code(__builtin_return_address(0));                  \
         if (offbeat_tracer_this_thread.depth > 0 || is_program == 0)                                         \
             return TARGET(pmpi)(ARGUMENTS);                                                                  \
+        offbeat_tracer_has_pmpi_name = is_program > 0;                                                       \
         return (is_program > 0 ? TARGET(symbol) : scan_##pmpi)(ARGUMENTS);                                   \
     }
 

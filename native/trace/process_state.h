@@ -65,16 +65,23 @@ void offbeat_tracer_write_clock_point(void);
  */
 int offbeat_tracer_resync(int64_t began_ns);
 
-/* --- begin and end: lifecycle.c --- */
+/* --- begin and end: lifecycle.c. Calls of MPI from inside these functions, by tools or by the MPI library,
+ * are not recorded. --- */
 
-/** Begins the trace, or injected delays, or both, after MPI_Init or MPI_Init_thread. Collective over
+/** Enters MPI_Init or MPI_Init_thread. */
+void offbeat_tracer_init_enter(void);
+
+/** Leaves MPI_Init or MPI_Init_thread: begins the trace, or injected delays, or both. Collective over
  * MPI_COMM_WORLD; only the first call has an effect. */
-void offbeat_tracer_begin(void);
+void offbeat_tracer_init_leave(int code);
 
-/** Ends the trace, before MPI_Finalize. Collective over MPI_COMM_WORLD; only the first call has an effect. */
-void offbeat_tracer_finalize(void);
+/** Enters MPI_Finalize: ends the trace. Collective over MPI_COMM_WORLD; only the first call has an effect. */
+void offbeat_tracer_finalize_enter(void);
 
-/** Marks the trace as aborted, before MPI_Abort. */
-void offbeat_tracer_abort(void);
+/** Enters MPI_Abort: marks the trace as aborted. */
+void offbeat_tracer_abort_enter(void);
+
+/** Leaves MPI_Finalize or MPI_Abort. */
+void offbeat_tracer_end_leave(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "trace/process_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 
@@ -38,6 +39,42 @@ int offbeat_tracer_completion_reserve(offbeat_tracer_completion *completion, int
     }
     completion->handles = thread->scratch;
     return thread->scratch != NULL;
+}
+
+static int is_receive(uintptr_t handle) {
+    const offbeat_tracer_request *request = offbeat_tracer_request_find(table, handle);
+    return request != NULL && request->is_message && request->is_active &&
+           request->message.kind == OFFBEAT_TRACE_RECEIVE;
+}
+
+/* Queries the status of a request. @return whether it is complete */
+static int query(uintptr_t handle, MPI_Status *status) {
+    int is_complete = 0;
+    if (PMPI_Request_get_status((MPI_Request)handle, &is_complete, status) == MPI_SUCCESS && is_complete)
+        return 1;
+    status->MPI_ERROR = MPI_ERR_PENDING;
+    return 0;
+}
+
+void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_Status *statuses) {
+    int has_failed = 0, is_waiting = 0;
+    for (int i = 0; i < completion->count; i++) {
+        memset(&statuses[i], 0, sizeof statuses[i]);
+        statuses[i].MPI_SOURCE = MPI_PROC_NULL; /* states nothing */
+        statuses[i].MPI_ERROR = is_receive(completion->handles[i]) ? MPI_ERR_PENDING : MPI_SUCCESS;
+    }
+    do {
+        is_waiting = 0;
+        for (int i = 0; i < completion->count; i++) {
+            if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+                continue;
+            if (query(completion->handles[i], &statuses[i]))
+                has_failed |= statuses[i].MPI_ERROR != MPI_SUCCESS;
+            else
+                is_waiting = 1;
+        }
+    } while (is_waiting && !has_failed);
+    completion->queried = statuses;
 }
 
 /* The call itself, for those that wrote nothing else. */
@@ -147,9 +184,10 @@ static void define_newcomm(const offbeat_tracer_request *request) {
 }
 
 /* The error class of one of several requests. */
-OFFBEAT_TRACER_INLINE int class_of(int code, const MPI_Status *status) {
+OFFBEAT_TRACER_INLINE int class_of(const offbeat_tracer_completion *completion, int code,
+                                   const MPI_Status *status) {
     int class = code;
-    if (code == MPI_ERR_IN_STATUS && status != NULL)
+    if ((code == MPI_ERR_IN_STATUS || completion->queried != NULL) && status != NULL)
         PMPI_Error_class(status->MPI_ERROR, &class);
     return class;
 }
@@ -189,7 +227,7 @@ OFFBEAT_TRACER_INLINE void finish(offbeat_tracer_completion *completion, offbeat
 
 OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintptr_t handle,
                                     const MPI_Status *status, int code) {
-    const int class = class_of(code, status);
+    const int class = class_of(completion, code, status);
     if ((MPI_Request)handle == MPI_REQUEST_NULL || class == MPI_ERR_PENDING)
         return;
     offbeat_tracer_request copy,
@@ -202,7 +240,7 @@ OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintp
 OFFBEAT_TRACER_INLINE const MPI_Status *status_at(const offbeat_tracer_completion *completion,
                                                   const void *statuses, int i, MPI_Status *converted) {
     const MPI_Status *status = statuses;
-    if (status == NULL || !completion->is_fortran)
+    if (status == NULL || !completion->is_fortran || status == completion->queried)
         return status == NULL ? NULL : &status[i];
     return PMPI_Status_f2c((const MPI_Fint *)&status[i], converted) == MPI_SUCCESS ? converted : NULL;
 }

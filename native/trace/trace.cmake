@@ -81,9 +81,10 @@ function(trace_library target output_name global local)
 endfunction()
 
 set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
-set(trace_internal "    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
-trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n${trace_internal}" "${trace_hidden}"
-    trace/loaded_objects.c trace/preload_shim.c)
+set(trace_internal
+    "    offbeat_tracer_has_pmpi_name;\n    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
+trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n    dlsym;\n${trace_internal}"
+    "${trace_hidden}" trace/loaded_objects.c trace/preload_shim.c trace/symbol_lookup.c)
 # Only this file depends on the MPI library: with a compiler cache the trampolines are compiled once for all libraries.
 set_source_files_properties(trace/loaded_objects.c PROPERTIES
     COMPILE_DEFINITIONS "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")

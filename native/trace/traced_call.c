@@ -13,7 +13,8 @@
 
 /* --- MPI's functions --- */
 
-void *offbeat_tracer_look_up_next(offbeat_tracer_next_function *next, const char *name) {
+void *offbeat_tracer_look_up_next(offbeat_tracer_next_functions *next, int is_pmpi, const char *pmpi_name) {
+    const char *name = is_pmpi ? pmpi_name : pmpi_name + 1;
     void *function = offbeat_tracer_next_symbol(name);
     if (function == NULL) {
         fprintf(stderr,
@@ -23,7 +24,7 @@ void *offbeat_tracer_look_up_next(offbeat_tracer_next_function *next, const char
         PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         abort();
     }
-    atomic_store_explicit(next, function, memory_order_relaxed);
+    atomic_store_explicit(&next->by_name[is_pmpi], function, memory_order_relaxed);
     return function;
 }
 

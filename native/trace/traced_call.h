@@ -28,16 +28,32 @@ typedef struct offbeat_tracer_call {
 
 /* --- MPI's functions --- */
 
-/** A wrapper's cache of the function that it calls. */
-typedef _Atomic(void *) offbeat_tracer_next_function;
+/** Whether the wrapper that this thread enters now was called by its PMPI name. The trampolines set it. */
+extern _Thread_local int offbeat_tracer_has_pmpi_name
+    __attribute__((tls_model("initial-exec"), visibility("default")));
 
-/** Looks up the next function of this name after the wrappers: the MPI library's or another tool's. Aborts
- * with a message if the MPI library does not have it. */
-void *offbeat_tracer_look_up_next(offbeat_tracer_next_function *next, const char *name);
+/** A wrapper's cache of the functions that it calls: of a call by the MPI name, the next function of this
+ * name after the tracer's, which is the MPI library's or another tool's; of a call by the PMPI name, the MPI
+ * library's, as the caller bypasses all tools. */
+typedef struct offbeat_tracer_next_functions {
+    _Atomic(void *) by_name[2]; /**< MPI, PMPI */
+} offbeat_tracer_next_functions;
 
-static inline void *offbeat_tracer_next(offbeat_tracer_next_function *next, const char *name) {
-    void *function = atomic_load_explicit(next, memory_order_relaxed);
-    return function != NULL ? function : offbeat_tracer_look_up_next(next, name);
+/** Whether the wrapper was called by its PMPI name; call it as the first step of a wrapper. */
+OFFBEAT_TRACER_INLINE int offbeat_tracer_take_name(void) {
+    const int is_pmpi = offbeat_tracer_has_pmpi_name;
+    offbeat_tracer_has_pmpi_name = 0;
+    return is_pmpi;
+}
+
+/** Looks up a function for offbeat_tracer_next. Aborts with a message if the MPI library does not have it. */
+void *offbeat_tracer_look_up_next(offbeat_tracer_next_functions *next, int is_pmpi, const char *pmpi_name);
+
+/** The function that a wrapper calls. @param pmpi_name its name with the prefix P or p */
+OFFBEAT_TRACER_INLINE void *offbeat_tracer_next(offbeat_tracer_next_functions *next, int is_pmpi,
+                                                const char *pmpi_name) {
+    void *function = atomic_load_explicit(&next->by_name[is_pmpi], memory_order_relaxed);
+    return function != NULL ? function : offbeat_tracer_look_up_next(next, is_pmpi, pmpi_name);
 }
 
 /** Whether a buffer is MPI_IN_PLACE of mpif.h, or of a module whose buffers are addresses. */
@@ -67,6 +83,18 @@ OFFBEAT_TRACER_INLINE int64_t offbeat_tracer_delay(int function) {
 OFFBEAT_TRACER_INLINE void offbeat_tracer_delay_after(int64_t delay_ns) {
     if (delay_ns > 0)
         offbeat_inject_wait(delay_ns);
+}
+
+/* --- calls that are not recorded, nor are calls from inside them --- */
+
+/** Enters a call. @return whether this is the outermost wrapper */
+static inline int offbeat_tracer_unrecorded_enter(void) {
+    return offbeat_tracer_this_thread.depth++ == 0;
+}
+
+/** Leaves a call. @return whether this is the outermost wrapper */
+static inline int offbeat_tracer_unrecorded_leave(void) {
+    return --offbeat_tracer_this_thread.depth == 0;
 }
 
 /* --- collectives --- */

@@ -29,16 +29,17 @@
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/* A wrapper, which calls the MPI library's function, or that of the next tool.
+/* A wrapper, which calls the MPI library's function, or that of the next tool (offbeat_tracer_next).
  * @param function whose calls may be delayed; OFFBEAT_NO_FUNCTION: none
  * @param enter    what is done before the call; what is done after it is the last argument */
 #define WRAPPER(symbol, function, parameters, names, enter, ...)                                             \
     EXPORTED int symbol parameters;                                                                          \
     int symbol parameters {                                                                                  \
-        static offbeat_tracer_next_function next;                                                            \
+        static offbeat_tracer_next_functions next;                                                           \
+        const int is_pmpi = offbeat_tracer_take_name();                                                      \
         const int64_t delay_ns = offbeat_tracer_delay(function);                                             \
         enter;                                                                                               \
-        int code = ((int(*) parameters)offbeat_tracer_next(&next, #symbol))names;                            \
+        int code = ((int(*) parameters)offbeat_tracer_next(&next, is_pmpi, "P" #symbol))names;               \
         __VA_ARGS__;                                                                                         \
         offbeat_tracer_delay_after(delay_ns);                                                                \
         return code;                                                                                         \

@@ -35,8 +35,9 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/* Calls the MPI library's subroutine, or that of the next tool; it sets *code. */
-#define NEXT(symbol, parameters, names) ((void(*) parameters)offbeat_tracer_next(&next, #symbol)) names
+/* Calls the MPI library's subroutine, or that of the next tool (offbeat_tracer_next); it sets *code. */
+#define NEXT(symbol, parameters, names)                                                                      \
+    ((void(*) parameters)offbeat_tracer_next(&next, is_pmpi, "p" #symbol)) names
 
 /* A wrapper. mpi_f08 may pass NULL for the error code, which is optional there.
  * @param function whose calls may be delayed; OFFBEAT_NO_FUNCTION: none
@@ -44,7 +45,8 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
 #define WRAPPER(symbol, function, parameters, names, enter, ...)                                             \
     EXPORTED void symbol parameters;                                                                         \
     void symbol parameters {                                                                                 \
-        static offbeat_tracer_next_function next;                                                            \
+        static offbeat_tracer_next_functions next;                                                           \
+        const int is_pmpi = offbeat_tracer_take_name();                                                      \
         const int64_t delay_ns = offbeat_tracer_delay(function);                                             \
         MPI_Fint unused_code = MPI_SUCCESS;                                                                  \
         if (code == NULL)                                                                                    \

@@ -56,8 +56,8 @@ static MPI_Status *own_statuses(offbeat_tracer_completion *completion, MPI_Statu
     return own != NULL ? own : ignored;
 }
 
-static const MPI_Status *readable(const MPI_Status *statuses) {
-    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
+static const MPI_Status *readable(const offbeat_tracer_completion *completion, const MPI_Status *statuses) {
+    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE ? completion->queried : statuses;
 }
 
 #define STATUS(status)                                                                                       \
@@ -66,7 +66,7 @@ static const MPI_Status *readable(const MPI_Status *statuses) {
 #define STATUSES(statuses)                                                                                   \
     if (statuses == MPI_STATUSES_IGNORE)                                                                     \
     statuses = own_statuses(&completion, statuses)
-#define READABLE(statuses) readable(statuses)
+#define READABLE(statuses) readable(&completion, statuses)
 
 #define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
                                  names)                                                                      \
@@ -79,18 +79,48 @@ static const MPI_Status *readable(const MPI_Status *statuses) {
 
 /* --- begin and end --- */
 
-#define BEGIN                                                                                                \
-    if (code == MPI_SUCCESS)                                                                                 \
-    offbeat_tracer_begin()
-
-WRAPPER(MPI_Init, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv), (argc, argv), , BEGIN)
+WRAPPER(MPI_Init, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv), (argc, argv), offbeat_tracer_init_enter(),
+        offbeat_tracer_init_leave(code))
 WRAPPER(MPI_Init_thread, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv, int required, int *provided),
-        (argc, argv, required, provided), , BEGIN)
-WRAPPER(MPI_Finalize, OFFBEAT_NO_FUNCTION, (void), (), offbeat_tracer_finalize(), )
-WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, status), offbeat_tracer_abort(), )
-/* The arguments after the level cannot be passed on: their types are unknown. */
-WRAPPER(MPI_Pcontrol, OFFBEAT_MARK(level), (const int level, ...), (level),
-        offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER),
-        offbeat_tracer_pcontrol_leave())
+        (argc, argv, required, provided), offbeat_tracer_init_enter(), offbeat_tracer_init_leave(code))
+WRAPPER(MPI_Finalize, OFFBEAT_NO_FUNCTION, (void), (), offbeat_tracer_finalize_enter(),
+        offbeat_tracer_end_leave())
+WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, status),
+        offbeat_tracer_abort_enter(), offbeat_tracer_end_leave())
+
+/* The types of the arguments after the level are known to the program and its tools only. The wrapper takes
+ * all registers in which arguments may be passed, and words of the caller's stack, and passes them on: in the
+ * order of these parameters, the calling convention puts all of them where they were. It can read more words
+ * of the stack than there are arguments. */
+#if defined(__x86_64__)
+#define INTEGER_REGISTERS(kind) kind(a), kind(b), kind(c), kind(d), kind(e)
+#define FLOATING_REGISTERS(kind)                                                                             \
+    kind(f0), kind(f1), kind(f2), kind(f3), kind(f4), kind(f5), kind(f6), kind(f7),
+#elif defined(__aarch64__)
+#define INTEGER_REGISTERS(kind) kind(a), kind(b), kind(c), kind(d), kind(e), kind(f), kind(g)
+#define FLOATING_REGISTERS(kind)                                                                             \
+    kind(f0), kind(f1), kind(f2), kind(f3), kind(f4), kind(f5), kind(f6), kind(f7),
+#else /* floating-point numbers are not passed on */
+#define INTEGER_REGISTERS(kind) kind(a), kind(b), kind(c), kind(d), kind(e), kind(f), kind(g)
+#define FLOATING_REGISTERS(kind)
+#endif
+#define STACK(kind) kind(s0), kind(s1), kind(s2), kind(s3), kind(s4), kind(s5)
+#define WORD(name) uintptr_t name
+#define NUMBER(name) double name
+#define NAME(name) name
+
+EXPORTED int pcontrol(int level, INTEGER_REGISTERS(WORD),
+                      FLOATING_REGISTERS(NUMBER) STACK(WORD)) __asm__("MPI_Pcontrol");
+int pcontrol(int level, INTEGER_REGISTERS(WORD), FLOATING_REGISTERS(NUMBER) STACK(WORD)) {
+    static offbeat_tracer_next_functions next;
+    const int is_pmpi = offbeat_tracer_take_name();
+    const int64_t delay_ns = offbeat_tracer_delay(OFFBEAT_MARK(level));
+    offbeat_tracer_pcontrol_enter(level, LANGUAGE, OFFBEAT_TRACER_CALLER);
+    int code = ((int (*)(int, ...))offbeat_tracer_next(&next, is_pmpi, "PMPI_Pcontrol"))(
+        level, INTEGER_REGISTERS(NAME), FLOATING_REGISTERS(NAME) STACK(NAME));
+    offbeat_tracer_pcontrol_leave();
+    offbeat_tracer_delay_after(delay_ns);
+    return code;
+}
 
 // NOLINTEND(bugprone-macro-parentheses)

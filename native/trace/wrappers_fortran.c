@@ -82,7 +82,8 @@ static int first_in_f08 = FIRST;
 
 /* Determines the index of a single request that is complete. MPI_UNDEFINED is the same as in C. */
 static void detect_first_in_f08(void) {
-    static offbeat_tracer_next_function next;
+    static offbeat_tracer_next_functions next;
+    enum { is_pmpi = 1 };
     MPI_Request request;
     MPI_Fint index = FIRST, code = MPI_SUCCESS;
     const MPI_Fint count = 1;
@@ -111,7 +112,7 @@ static void *own_statuses(offbeat_tracer_completion *completion, void *statuses)
 
 #define STATUS(status) status = own_statuses(&completion, status)
 #define STATUSES STATUS
-#define READABLE(statuses) (offbeat_tracer_is_status_ignored(statuses) ? NULL : (statuses))
+#define READABLE(statuses) (offbeat_tracer_is_status_ignored(statuses) ? completion.queried : (statuses))
 
 #define REQUEST_FUNCTION(symbol, function, completed_by, count, requests, statuses, result, names,           \
                          is_in_f08)                                                                          \
@@ -133,20 +134,20 @@ static void *own_statuses(offbeat_tracer_completion *completion, void *statuses)
 #define BOTH(name, parameters, names, enter, ...)                                                            \
     WRAPPER(mpi_##name##_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)                       \
     WRAPPER(mpi_##name##_f08_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)
-#define BEGIN                                                                                                \
-    if (CODE == MPI_SUCCESS)                                                                                 \
-    offbeat_tracer_begin()
 
-BOTH(init, (void *code), (code), , BEGIN)
-BOTH(init_thread, (void *required, void *provided, void *code), (required, provided, code), , BEGIN)
-BOTH(finalize, (void *code), (code), offbeat_tracer_finalize(), )
-BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbeat_tracer_abort(), )
+BOTH(init, (void *code), (code), offbeat_tracer_init_enter(), offbeat_tracer_init_leave(CODE))
+BOTH(init_thread, (void *required, void *provided, void *code), (required, provided, code),
+     offbeat_tracer_init_enter(), offbeat_tracer_init_leave(CODE))
+BOTH(finalize, (void *code), (code), offbeat_tracer_finalize_enter(), offbeat_tracer_end_leave())
+BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbeat_tracer_abort_enter(),
+     offbeat_tracer_end_leave())
 
 /* MPI_Pcontrol has no error code. */
 #define PCONTROL(symbol)                                                                                     \
     EXPORTED void symbol(void *level);                                                                       \
     void symbol(void *level) {                                                                               \
-        static offbeat_tracer_next_function next;                                                            \
+        static offbeat_tracer_next_functions next;                                                           \
+        const int is_pmpi = offbeat_tracer_take_name();                                                      \
         const int64_t delay_ns = offbeat_tracer_delay(OFFBEAT_MARK(INTEGER_AT(level)));                      \
         offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                   \
         NEXT(symbol, (void *), (level));                                                                     \

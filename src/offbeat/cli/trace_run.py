@@ -123,9 +123,10 @@ def _why_none(status: int, library: str, ranks: str) -> str:
         )
     processes = f"none of the selected ranks ({ranks})" if ranks else "no process"
     return (
-        f"the command succeeded, but {processes} called MPI_Init of {library}. If the program uses another"
-        " library, give it with --mpi; a program that is linked statically, or that overwrites LD_PRELOAD,"
-        " is not recorded"
+        f"the command succeeded, and {processes} called MPI_Init of {library} where the tracer could see it."
+        " Possible reasons: the program does not use MPI; it uses another MPI library (give it with --mpi);"
+        " it uses MPI sessions only, which are not recorded; it is linked statically; LD_PRELOAD was removed"
+        " on the way to the program"
     )
 
 

@@ -22,6 +22,9 @@ from offbeat.trace.format import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
 from offbeat.units import counted
 
+SPAWNED = "spawned-"
+"""Beginning of the names of folders with traces of processes that MPI spawned; of files in early traces."""
+
 Progress = Callable[[int, int], None]
 """Called with the number of records processed so far and the upper limit of their number."""
 
@@ -117,12 +120,24 @@ def open_trace(directory: Path) -> Trace:
         more = f" (and {counted(len(faults) - 1, 'file')} more)" if len(faults) > 1 else ""
         raise BadInput(f"no file of the trace {directory} can be read: {faults[0]}{more}")
     files, others = _of_one_run(files)
-    return Trace(Path(directory), files, [*faults, *others, *_missing(files), *_damages(files)])
+    notes = [*faults, *others, *_spawned(Path(directory)), *_missing(files), *_damages(files)]
+    return Trace(Path(directory), files, notes)
+
+
+def _spawned(directory: Path) -> list[str]:
+    """The processes that MPI spawned, whose traces are in folders of their own."""
+    folders = [path.parent for path in sorted(directory.glob(f"{SPAWNED}*/*{SUFFIX}"))]
+    ranks = {folder: folders.count(folder) for folder in folders}
+    return [
+        f"{counted(count, 'rank')} that MPI_Comm_spawn started: a trace of its own, {folder}"
+        for folder, count in ranks.items()
+    ]
 
 
 def _paths(directory: Path) -> list[Path]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
+        paths = [path for path in paths if not path.name.startswith(SPAWNED)] or paths
     except OSError as error:
         problem = "is not a folder" if error.errno == errno.ENOTDIR else f"cannot be read: {error.strerror}"
         raise BadInput(
