@@ -237,8 +237,10 @@ static void set_state(offbeat_clock *clock, const clock_settings *settings) {
 /* Sets the clock up once it has its own communicator. */
 static int set_up(offbeat_clock *clock, const offbeat_clock_options *options) {
     clock_settings settings = {.method = offbeat_clock_methods};
-    int world_rank;
-    int rc = PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    int world_rank, has_world = 0; /* a program with sessions only has no MPI_COMM_WORLD */
+    int rc = PMPI_Initialized(&has_world);
+    if (rc == MPI_SUCCESS)
+        rc = PMPI_Comm_rank(has_world ? MPI_COMM_WORLD : clock->tree.comm, &world_rank);
     if (rc == MPI_SUCCESS)
         rc = read_settings(options, world_rank, &settings);
     rc = agree(clock, &settings, rc);

@@ -17,7 +17,7 @@ typedef struct member_list {
 } member_list;
 
 static void translate(MPI_Group group, int count, int *ranks) {
-    const int rc = offbeat_clock_ranks_of_group(group, count, MPI_COMM_WORLD, ranks);
+    const int rc = offbeat_clock_ranks_of_group(group, count, offbeat_tracer_state.world, ranks);
     for (int i = 0; i < count; i++)
         if (rc != MPI_SUCCESS || ranks[i] == MPI_UNDEFINED)
             ranks[i] = -1;
@@ -255,6 +255,10 @@ void offbeat_tracer_communicator_created(MPI_Comm newcomm, uint32_t parent, uint
 int offbeat_tracer_communicators_init(void) {
     if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &key, NULL) != MPI_SUCCESS)
         return -1;
+    if (offbeat_tracer_state.has_sessions_only) {
+        atomic_store(&last_id, 2); /* 1 and 2 are those that the program does not have */
+        return 0;
+    }
     attach(MPI_COMM_WORLD, 0, 0);
     attach(MPI_COMM_SELF, 0, 0);
     return 0;

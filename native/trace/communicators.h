@@ -68,8 +68,8 @@ void offbeat_tracer_communicator_created(MPI_Comm newcomm, uint32_t parent, uint
 /** Writes the present name of a communicator, if it has one. */
 void offbeat_tracer_communicator_define_name(const offbeat_tracer_communicator *communicator);
 
-/** Defines MPI_COMM_WORLD and MPI_COMM_SELF, in this order. Call it before every other function of this
- * header.
+/** Defines MPI_COMM_WORLD and MPI_COMM_SELF, in this order, if the program has them. Call it before every
+ * other function of this header.
  * @return 0, or -1 if MPI cannot create an attribute */
 int offbeat_tracer_communicators_init(void);
 

@@ -12,6 +12,7 @@
 #include "trace/communicators.h"
 #include "trace/message_call.h"
 #include "trace/python_frames.h"
+#include "trace/sessions.h"
 #include "trace/timestamp.h"
 #include "trace/trace_file.h"
 #include "trace/traced_call.h"
@@ -66,13 +67,19 @@ static int create_folder_of(const char *file) {
     return error;
 }
 
+/* Whether MPI spawned this process. */
+static int is_spawned(void) {
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (!offbeat_tracer_state.has_sessions_only)
+        PMPI_Comm_get_parent(&parent);
+    return parent != MPI_COMM_NULL;
+}
+
 /* Sets `path`. Processes that MPI spawned have an MPI_COMM_WORLD of their own, with ranks from 0: their trace
  * is in a folder of its own inside that of the program. @return 0, or an errno value */
 static int set_path(uint64_t run_id) {
-    MPI_Comm parent = MPI_COMM_NULL;
     char spawned[48] = "";
-    PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL)
+    if (is_spawned())
         snprintf(spawned, sizeof spawned, "spawned-%016llx/", (unsigned long long)run_id);
     int bytes = snprintf(path, sizeof path, "%s/%srank-%06d.trace", offbeat_tracer_state.config.folder,
                          spawned, offbeat_tracer_state.rank);
@@ -81,9 +88,7 @@ static int set_path(uint64_t run_id) {
 
 /* Whether another run's file has the name of this process's file, and a message about it. */
 static int is_path_taken(char *error, size_t bytes) {
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL || set_path(0) != 0 || access(path, F_OK) != 0)
+    if (is_spawned() || set_path(0) != 0 || access(path, F_OK) != 0)
         return 0;
     snprintf(error, bytes,
              "%.300s exists already and is not overwritten; OFFBEAT_TRACE_DIR should name a new folder for "
@@ -147,8 +152,9 @@ static void open_file(const run_info *run) {
     offbeat_tracer_python_detect();
     offbeat_tracer_write_clock_point();
     offbeat_tracer_set_window(run->start_ns);
-    int thread_level = MPI_THREAD_SINGLE;
-    PMPI_Query_thread(&thread_level);
+    int thread_level = MPI_THREAD_MULTIPLE; /* sessions may have different levels */
+    if (!offbeat_tracer_state.has_sessions_only)
+        PMPI_Query_thread(&thread_level);
     offbeat_tracer_requests_share(thread_level == MPI_THREAD_MULTIPLE);
     if (offbeat_tracer_communicators_init() == 0)
         atomic_store(&offbeat_tracer_is_tracing, 1);
@@ -162,7 +168,7 @@ static int agree_to_trace(void) {
     int can_trace = offbeat_tracer_config_read(&offbeat_tracer_state.config, error, sizeof error) == 0 &&
                     !is_path_taken(error, sizeof error);
     int failed_rank = can_trace ? INT_MAX : offbeat_tracer_state.rank, lowest;
-    PMPI_Allreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    PMPI_Allreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, offbeat_tracer_state.world);
     if (lowest == offbeat_tracer_state.rank)
         print("%s; the program continues untraced (rank %d)", error, lowest);
     return lowest == INT_MAX;
@@ -191,15 +197,13 @@ static const char *name_of_function(int function) {
     return offbeat_tracer_functions[function].name;
 }
 
-static void begin(void) {
-    static atomic_flag has_begun = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&has_begun))
-        return;
-    offbeat_inject_begin(name_of_function, OFFBEAT_TRACER_FUNCTION_COUNT);
-    if (offbeat_inject_is_requested() && offbeat_settings_value("OFFBEAT_TRACE_DIR") == NULL)
-        return; /* delays alone */
-    PMPI_Comm_rank(MPI_COMM_WORLD, &offbeat_tracer_state.rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &offbeat_tracer_state.size);
+static atomic_flag has_begun = ATOMIC_FLAG_INIT;
+
+/* Collective over a communicator of all processes. */
+static void begin_on(MPI_Comm world) {
+    offbeat_tracer_state.world = world;
+    PMPI_Comm_rank(world, &offbeat_tracer_state.rank);
+    PMPI_Comm_size(world, &offbeat_tracer_state.size);
     if (!agree_to_trace())
         return;
     if (offbeat_tracer_create_clock() != 0) {
@@ -207,11 +211,20 @@ static void begin(void) {
         return;
     }
     run_info run = {.id = new_run_id(), .start_ns = offbeat_clock_now(offbeat_tracer_state.clock).global_ns};
-    PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, MPI_COMM_WORLD);
+    PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, offbeat_tracer_state.world);
     if (!offbeat_ranges_contain(&offbeat_tracer_state.config.ranks, offbeat_tracer_state.rank))
         return;
     open_file(&run);
     atexit(mark_exit);
+}
+
+static void begin(void) {
+    if (atomic_flag_test_and_set(&has_begun))
+        return;
+    offbeat_inject_begin(name_of_function, OFFBEAT_TRACER_FUNCTION_COUNT);
+    if (offbeat_inject_is_requested() && offbeat_settings_value("OFFBEAT_TRACE_DIR") == NULL)
+        return; /* delays alone */
+    begin_on(MPI_COMM_WORLD);
 }
 
 /* Reports records that were lost, in the file and, unless the user limited the file, on stderr. */
@@ -288,6 +301,34 @@ void offbeat_tracer_init_leave(int code) {
 void offbeat_tracer_finalize_enter(void) {
     if (offbeat_tracer_unrecorded_enter())
         end();
+}
+
+void offbeat_tracer_session_init_leave(int code) {
+    if (offbeat_tracer_unrecorded_leave() && code == MPI_SUCCESS)
+        offbeat_tracer_session_add();
+}
+
+void offbeat_tracer_created_from_groups(MPI_Comm newcomm) {
+    int has_world = 0;
+    PMPI_Initialized(&has_world);
+    if (has_world || offbeat_inject_is_requested() || atomic_flag_test_and_set(&has_begun))
+        return;
+    const MPI_Comm world = offbeat_tracer_session_world(newcomm);
+    if (world == MPI_COMM_NULL) {
+        atomic_flag_clear(&has_begun);
+        return;
+    }
+    offbeat_tracer_state.has_sessions_only = 1;
+    begin_on(world);
+}
+
+void offbeat_tracer_session_finalize_enter(void) {
+    if (!offbeat_tracer_unrecorded_enter() || !offbeat_tracer_session_remove())
+        return;
+    if (offbeat_tracer_state.has_sessions_only)
+        end();
+    offbeat_tracer_session_free(offbeat_tracer_state.has_sessions_only ? offbeat_tracer_state.world
+                                                                       : MPI_COMM_NULL);
 }
 
 void offbeat_tracer_abort_enter(void) {

@@ -139,8 +139,10 @@ int offbeat_tracer_is_library_function(const void *function, const char *pmpi_na
     const void *pmpi = handle != NULL ? offbeat_tracer_dlsym(handle, pmpi_name) : NULL;
     if (pmpi == NULL || object_of(pmpi) != object) /* tools do not define PMPI names */
         return 0;
+    /* In the global scope there may be tools before the library. The handle stays open, as the library is
+     * used from now on. */
     if (atomic_load(&mpi_scope) == NULL && offbeat_tracer_dlsym(handle, "PMPI_Init") != NULL)
-        init_in_scope(handle); /* the handle stays open, as the library is used from now on */
+        init_in_scope(offbeat_tracer_dlsym(RTLD_NEXT, "PMPI_Init") != NULL ? RTLD_NEXT : handle);
     return offbeat_tracer_next_symbol(pmpi_name) == pmpi;
 }
 
@@ -173,10 +175,14 @@ _Atomic int offbeat_tracer_code_range_count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int has_mpi_name(const char *path) {
+static int has_prefix(const char *path, const char *prefix) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static int has_mpi_name(const char *path) {
     for (size_t i = 0; i < sizeof mpi_prefixes / sizeof *mpi_prefixes; i++)
-        if (strncmp(name, mpi_prefixes[i], strlen(mpi_prefixes[i])) == 0)
+        if (has_prefix(path, mpi_prefixes[i]))
             return 1;
     return 0;
 }
@@ -193,8 +199,11 @@ static int defines(void *handle, const char *name, const new_code *code) {
     return function >= code->start && function < code->end;
 }
 
-/* Whether a file is a tool, such as libmpiP.so: tools define MPI functions, and no PMPI functions. */
+/* Whether a file is a tool, such as libmpiP.so: tools define MPI functions, and no PMPI functions. So does
+ * the tracer. */
 static int is_tool(const new_code *code) {
+    if (has_prefix(code->path, "liboffbeat-"))
+        return 0;
     int has_mpi = 0, has_pmpi = 0;
     const char *name;
     void *handle = dlopen(code->path, RTLD_LAZY | RTLD_NOLOAD);

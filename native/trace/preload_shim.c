@@ -148,6 +148,8 @@ TRAMPOLINES(Init_thread, init_thread)
 TRAMPOLINES(Finalize, finalize)
 TRAMPOLINES(Abort, abort)
 TRAMPOLINES(Pcontrol, pcontrol)
+TRAMPOLINES(Session_init, session_init)
+TRAMPOLINES(Session_finalize, session_finalize)
 
 /* One variant of a function with a buffer, with all its bindings. */
 #define TRAMPOLINES_OF_VARIANT(name, lower)                                                                  \

@@ -15,7 +15,7 @@ _Atomic int offbeat_tracer_is_tracing;
 _Atomic int offbeat_tracer_is_paused;
 
 int offbeat_tracer_create_clock(void) {
-    if (offbeat_clock_create(MPI_COMM_WORLD, &offbeat_tracer_state.clock) != MPI_SUCCESS)
+    if (offbeat_clock_create(offbeat_tracer_state.world, &offbeat_tracer_state.clock) != MPI_SUCCESS)
         return -1;
     const char *source = offbeat_clock_source(offbeat_tracer_state.clock);
     offbeat_tracer_state.is_monotonic = strcmp(source, "CLOCK_MONOTONIC") == 0;

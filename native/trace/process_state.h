@@ -14,7 +14,9 @@
 #include <time.h>
 
 typedef struct offbeat_tracer_process_state {
-    int rank, size;       /**< in MPI_COMM_WORLD */
+    MPI_Comm world; /**< MPI_COMM_WORLD; of a program with sessions only, one of all processes */
+    int has_sessions_only;
+    int rank, size;       /**< in `world` */
     offbeat_clock *clock; /**< synchronised across all processes, including those that write no file */
     int is_monotonic;     /**< the source of the clock is CLOCK_MONOTONIC, which is then read directly */
     offbeat_tracer_config config;
@@ -81,7 +83,18 @@ void offbeat_tracer_finalize_enter(void);
 /** Enters MPI_Abort: marks the trace as aborted. */
 void offbeat_tracer_abort_enter(void);
 
-/** Leaves MPI_Finalize or MPI_Abort. */
+/** Leaves MPI_Session_init. */
+void offbeat_tracer_session_init_leave(int code);
+
+/** A communicator was created from groups: begins the trace of a program with sessions only (sessions.h).
+ * Collective over the communicator. */
+void offbeat_tracer_created_from_groups(MPI_Comm newcomm);
+
+/** Enters MPI_Session_finalize: ends the trace of a program with sessions only before its last session ends.
+ * Collective over all processes. */
+void offbeat_tracer_session_finalize_enter(void);
+
+/** Leaves MPI_Finalize, MPI_Abort or MPI_Session_finalize. */
 void offbeat_tracer_end_leave(void);
 
 #endif

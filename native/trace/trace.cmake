@@ -54,6 +54,7 @@ if(trace_library_symbols MATCHES " MPI_Allreduce[@\n]")
             list(APPEND trace_names ${name}_c)
         endif()
     endforeach()
+    list(APPEND trace_names MPI_Session_init MPI_Session_finalize)
     foreach(name IN LISTS trace_names)
         if(NOT trace_library_symbols MATCHES " ${name}[@\n]")
             string(APPEND trace_hidden "    ${name};\n    P${name};\n")
@@ -112,6 +113,7 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/record_arguments.c
     trace/request_table.c
     trace/requests.c
+    trace/sessions.c
     trace/skipped_messages.c
     trace/traced_call.c
     trace/wrappers_c.c

@@ -103,11 +103,17 @@ void offbeat_tracer_group_constructor_enter(offbeat_tracer_call *call, uint16_t 
         .address = (uint64_t)(uintptr_t)caller.address, .root = -1, .function = function, .flags = flags};
     call->stack_pointer = caller.stack_pointer;
     call->record.enter_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
+    call->is_recorded = 1; /* unless the new communicator is not */
 }
 
 void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm newcomm) {
-    int is_outermost = --call->thread->depth == 0 && atomic_load(&offbeat_tracer_is_tracing);
-    if (!is_outermost || newcomm == MPI_COMM_NULL)
+    if (--call->thread->depth > 0 || newcomm == MPI_COMM_NULL)
+        return;
+    if (!call->is_recorded) {
+        offbeat_tracer_created_from_groups(newcomm);
+        return;
+    }
+    if (!atomic_load(&offbeat_tracer_is_tracing))
         return;
     call->record.exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
     offbeat_tracer_communicator_created(newcomm, 0, call->record.function);

@@ -88,6 +88,23 @@ WRAPPER(MPI_Finalize, OFFBEAT_NO_FUNCTION, (void), (), offbeat_tracer_finalize_e
 WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, status),
         offbeat_tracer_abort_enter(), offbeat_tracer_end_leave())
 
+/* Their parameters are pointers or handles; some libraries do not have the type of a session. */
+#define SESSION_WRAPPER(function, symbol, parameters, names, enter, leave)                                   \
+    EXPORTED int function parameters __asm__(symbol);                                                        \
+    int function parameters {                                                                                \
+        static offbeat_tracer_next_functions next;                                                           \
+        const int is_pmpi = offbeat_tracer_take_name();                                                      \
+        enter;                                                                                               \
+        int code = ((int(*) parameters)offbeat_tracer_next(&next, is_pmpi, "P" symbol))names;                \
+        leave;                                                                                               \
+        return code;                                                                                         \
+    }
+SESSION_WRAPPER(session_init, "MPI_Session_init", (MPI_Info info, MPI_Errhandler handler, void *session),
+                (info, handler, session), offbeat_tracer_init_enter(),
+                offbeat_tracer_session_init_leave(code))
+SESSION_WRAPPER(session_finalize, "MPI_Session_finalize", (void *session), (session),
+                offbeat_tracer_session_finalize_enter(), offbeat_tracer_end_leave())
+
 /* The types of the arguments after the level are known to the program and its tools only. The wrapper takes
  * all registers in which arguments may be passed, and words of the caller's stack, and passes them on: in the
  * order of these parameters, the calling convention puts all of them where they were. It can read more words

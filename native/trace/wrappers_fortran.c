@@ -142,6 +142,11 @@ BOTH(finalize, (void *code), (code), offbeat_tracer_finalize_enter(), offbeat_tr
 BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbeat_tracer_abort_enter(),
      offbeat_tracer_end_leave())
 
+BOTH(session_init, (void *info, void *handler, void *session, void *code), (info, handler, session, code),
+     offbeat_tracer_init_enter(), offbeat_tracer_session_init_leave(CODE))
+BOTH(session_finalize, (void *session, void *code), (session, code), offbeat_tracer_session_finalize_enter(),
+     offbeat_tracer_end_leave())
+
 /* MPI_Pcontrol has no error code. */
 #define PCONTROL(symbol)                                                                                     \
     EXPORTED void symbol(void *level);                                                                       \

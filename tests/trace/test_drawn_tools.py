@@ -9,14 +9,16 @@ from drawn_tools import Case, Tool, Workshop, differing
 from traced_program import Traced
 
 ENDS = (("MPI_Finalize", "jump"), ("MPI_Init", "call"), ("MPI_Init_thread", "call"))
+BARRIER = (("MPI_Barrier", "jump"),)
 CORPUS = [
     (Tool("before", ENDS),),
     (Tool("after", ENDS),),
     (Tool("inside", ENDS),),
     (Tool("before", (("MPI_Abort", "call"),)), Tool("after", (("MPI_Abort", "jump"),))),
     (Tool("before", (("MPI_Pcontrol", "next"),)), Tool("after", (("MPI_Pcontrol", "call"),))),
-    (Tool("before", (("MPI_Barrier", "jump"),)), Tool("after", (("MPI_Barrier", "jump"),))),
+    (Tool("before", BARRIER), Tool("after", BARRIER)),
     (Tool("after", (("MPI_Isend", "looked up"),)),),
+    (Tool("before", (("MPI_Init", "looked up"), ("MPI_Init_thread", "looked up"))), Tool("after", BARRIER)),
 ]
 """Tools with which programs once ended or printed otherwise, or calls were not recorded once."""
 

@@ -32,7 +32,7 @@ RETURNS_COMMUNICATOR = re.compile(
 NO_CONSTRUCTORS = {"MPI_Comm_get_parent", "MPI_Comm_f2c", "MPI_Comm_group"}
 """Functions that return an existing communicator."""
 
-OTHERS = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol")
+OTHERS = ("Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init", "Session_finalize")
 """Functions that are wrapped beside those in wrapped_functions.h."""
 
 SHARED_BY_BOTH_LIBRARIES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from test_trace_run import run_traced
 from traced_program import Traced, read
 
 from offbeat.trace.read import open_trace
@@ -15,9 +16,9 @@ def test_spawned_processes_have_a_trace_of_their_own(traced: Traced) -> None:
     alone = traced.run(program, 1, "1", traced=False)
     if alone.returncode != 0:
         pytest.skip("this library's launcher cannot spawn processes here")
-    done = traced.run(program, 1, "1")
+    done = run_traced(traced, 1, [str(program), "1"])
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, sorted(alone.stdout.splitlines()))
-    folder = traced.folder / "trace"
+    folder = traced.folder / "t"
     (spawned,) = folder.glob("spawned-*")
     (first,), (second,) = read(folder), read(spawned)
     assert (first.names.count("MPI_Barrier"), second.names.count("MPI_Barrier")) == (5, 9)

@@ -125,8 +125,8 @@ def _why_none(status: int, library: str, ranks: str) -> str:
     return (
         f"the command succeeded, and {processes} called MPI_Init of {library} where the tracer could see it."
         " Possible reasons: the program does not use MPI; it uses another MPI library (give it with --mpi);"
-        " it uses MPI sessions only, which are not recorded; it is linked statically; LD_PRELOAD was removed"
-        " on the way to the program"
+        " it uses MPI sessions only, and no communicator of all its processes; it is linked statically;"
+        " LD_PRELOAD was removed on the way to the program"
     )
 
 
