@@ -49,11 +49,14 @@ static int is_receive(uintptr_t handle) {
 
 /* Queries the status of a request. @return whether it is complete */
 static int query(uintptr_t handle, MPI_Status *status) {
+    const offbeat_tracer_request *request = offbeat_tracer_request_find(table, handle);
     int is_complete = 0;
-    if (PMPI_Request_get_status((MPI_Request)handle, &is_complete, status) == MPI_SUCCESS && is_complete)
-        return 1;
-    status->MPI_ERROR = MPI_ERR_PENDING;
-    return 0;
+    status->MPI_ERROR = MPI_SUCCESS;
+    if (PMPI_Request_get_status((MPI_Request)handle, &is_complete, status) != MPI_SUCCESS || !is_complete)
+        status->MPI_ERROR = MPI_ERR_PENDING;
+    else if (request != NULL && request->other != NULL) /* MPI_Isendrecv does not set it */
+        status->MPI_ERROR = MPI_SUCCESS;
+    return is_complete;
 }
 
 void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_Status *statuses) {
@@ -187,7 +190,8 @@ static void define_newcomm(const offbeat_tracer_request *request) {
 OFFBEAT_TRACER_INLINE int class_of(const offbeat_tracer_completion *completion, int code,
                                    const MPI_Status *status) {
     int class = code;
-    if ((code == MPI_ERR_IN_STATUS || completion->queried != NULL) && status != NULL)
+    const int is_pending = status != NULL && status->MPI_ERROR == MPI_ERR_PENDING;
+    if (status != NULL && (code == MPI_ERR_IN_STATUS || (completion->queried != NULL && !is_pending)))
         PMPI_Error_class(status->MPI_ERROR, &class);
     return class;
 }

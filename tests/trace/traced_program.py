@@ -5,6 +5,7 @@ The files are read here without ``offbeat.trace``: after ``native/trace/format.h
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -44,7 +45,8 @@ TIMES, SEQUENCE, ROUND, SIZE, LARGEST, BLOCKS = range(1001, 1007)
 def declares(mpi: Installation, function: str) -> bool:
     """Whether a library's headers have a function: MPICH's mpi.h includes its prototypes."""
     headers = mpi.include.glob("mpi*.h")
-    return any(f"{function}(" in file.read_text(encoding="utf-8", errors="replace") for file in headers)
+    declaration = re.compile(rf"\b{function} ?\(")
+    return any(declaration.search(file.read_text(encoding="utf-8", errors="replace")) for file in headers)
 
 
 class Traced(Struct, frozen=True):
