@@ -60,6 +60,12 @@ def test_small_messages_lose_and_large_messages_with_delays_gain() -> None:
     assert 3.5 < large["gain"] <= 4
 
 
+def test_without_a_platform_the_machine_is_that_of_the_paper() -> None:
+    """Section 4.3: four threads with 100 µs/MB gain 2.67 in theory, where latencies do not matter."""
+    (row,) = predictions("--threads", 4, "--partitions", 1, "--size", "1 GiB", "--delay-rate", 100)
+    assert row["gain"] == pytest.approx(2.67, abs=0.01)
+
+
 def test_a_message_cost_below_the_latency_makes_many_messages_cheaper() -> None:
     arguments = ("--size", "1 KiB", "--partitions", 1)
     (dear,), (cheap,) = predictions(*arguments), predictions(*arguments, "--message-cost", "100 ns")

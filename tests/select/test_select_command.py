@@ -66,17 +66,17 @@ def test_json_goes_to_a_file_beside_the_tables_or_alone_to_the_output(ft, tmp_pa
     alone = run(ft, "--json", "-")
     assert alone.exit_code == 0
     assert json.loads(alone.output) == json.loads(target.read_text())
-    assert json.loads(alone.output)["cells"][0]["choice"]["algorithm"] == "Pair"
+    assert json.loads(alone.output)["configurations"][0]["choice"]["algorithm"] == "Pair"
 
 
 def test_scenarios_can_be_included(ft):
     document = json.loads(run(ft, "--include-scenarios", "--json", "-").output)
-    assert f"{document['cells'][0]['choice']['scores']['Lin']:.3f}" == "1.967"
+    assert f"{document['configurations'][0]['choice']['scores']['Lin']:.3f}" == "1.967"
 
 
 def test_the_share_that_counts_as_good_is_an_option(ft):
     document = json.loads(run(ft, "--within", "1%", "--json", "-").output)
-    assert document["cells"][0]["choice"]["good"]["no_delay"] == ["Lin", "L-Sync"]
+    assert document["configurations"][0]["choice"]["good"]["no_delay"] == ["Lin", "L-Sync"]
 
 
 def test_collectives_can_be_selected(micro):

@@ -217,12 +217,12 @@ def test_the_json_document_holds_the_whole_selection_and_reads_back(large):
     plain = json.loads(raw)
     assert plain["schema_version"] == document.SCHEMA_VERSION
     assert (plain["rule"], plain["within"], plain["seed"], plain["bootstrap"]) == ("average", 0.05, 1, 20)
-    assert [configuration["choice"]["algorithm"] for configuration in plain["cells"]] == [
+    assert [configuration["choice"]["algorithm"] for configuration in plain["configurations"]] == [
         c.algorithm for c in large.choices
     ]
-    row = plain["cells"][0]["patterns"][0]
+    row = plain["configurations"][0]["patterns"][0]
     assert (row["pattern"], row["kind"], len(row["delays"])) == ("no_delay", "shape", 40)
-    assert row["winner"] == plain["cells"][0]["choice"]["no_delay_winner"]
+    assert row["winner"] == plain["configurations"][0]["choice"]["no_delay_winner"]
     assert set(row["delays"][0]) == {
         "algorithm",
         "candidate",
@@ -240,9 +240,9 @@ def test_the_json_document_holds_the_whole_selection_and_reads_back(large):
 def test_numbers_that_do_not_exist_are_null_in_json():
     rows = [*matrix({"random": {"a": 1.0, "b": 2.0}}), case("b", "ascending", 1.0)]
     plain = json.loads(document.encoded(select(results(rows))))
-    choice = plain["cells"][0]["choice"]
+    choice = plain["configurations"][0]["choice"]
     assert (choice["certainty"], choice["cost_of_default"], choice["no_delay_winner"]) == (None, None, None)
-    gap = plain["cells"][0]["patterns"][0]["delays"][0]
+    gap = plain["configurations"][0]["patterns"][0]["delays"][0]
     assert (gap["last_delay_s"], gap["normalised"], gap["robustness"], gap["good"]) == (
         None,
         None,

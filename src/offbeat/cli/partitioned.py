@@ -11,7 +11,6 @@ from offbeat.cli import partitioned_check
 from offbeat.cli import run as runs
 from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
-from offbeat.platform import presets
 from offbeat.units import US_PER_MB, parse_size, parse_time
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ app = typer.Typer(
 SIZES = ("1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB")
 PER_THREAD = (1, 4)
 COMPARED_PER_THREAD = (1, 2, 4, 8, 16)
+PAPER_PLATFORM = "meluxina"
+"""The cluster of the paper."""
+
 PAPER_GHZ = 3.5
 """With this frequency, equation 6 gives the delay rates of the paper, which does not state it."""
 
@@ -222,7 +224,7 @@ def recommend(
 def show_model(
     platform: Annotated[
         str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.DEFAULT_PRESET,
+    ] = PAPER_PLATFORM,
     threads: Annotated[
         int, typer.Option(min=1, max=65536, help="Threads that compute partitions at the same time.")
     ] = 8,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Delay(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class SelectionDocument(Struct, frozen=True, kw_only=True):
     within: float
     bootstrap: int
     seed: int
-    configurations: list[ConfigurationSelection] = field(name="cells")
+    configurations: list[ConfigurationSelection]
     left_out: list[LeftOut]
     notes: list[str] = []
 
