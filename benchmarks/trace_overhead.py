@@ -19,8 +19,8 @@ otherwise the measurement is invalid. Printed is for each the median over batche
 times, with its 95% interval from resampled batches. Between two ranks the ratio includes the overhead of
 both.
 
-Also printed are the nanoseconds per record, from calls on one process alone, and its bytes. The aim is a median
-overhead within 0.03 of the limit, and at most 24 bytes.
+Also printed are the nanoseconds per record, from calls on one process alone, and its bytes. The aim is a
+median overhead within 0.03 of the limit, and at most 24 bytes.
 """
 
 from __future__ import annotations
