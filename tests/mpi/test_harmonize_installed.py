@@ -91,7 +91,7 @@ def test_unusable_fortran_bindings_are_left_out_with_a_reason(
 ) -> None:
     """As with Intel MPI from PyPI, whose wrapper names folders of modules that are not in the package."""
     real = fortran_wrapper(plain_install.mpi)
-    shown = f'-show*) printf "%s -I{tmp_path}/gone\\n" "$({real} "$@")";;'
+    shown = f'-show*|-compile*) text=$({real} "$@") || exit 1; echo "$text -I{tmp_path}/gone";;'
     wrapper = script(tmp_path / "mpifort", f'case "$1" in {shown} *) exec {real} "$@";; esac\n')
     options = [f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}", f"-DMPI_Fortran_COMPILER={wrapper}"]
     words = ["cmake", "-S", SOURCES, "-B", tmp_path / "build", *options]
