@@ -12,6 +12,7 @@ from plan_factory import algorithms, choice
 from offbeat.select.choose import Choice
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
 from offbeat.tuning.plan import TuningPlan, plan
+from offbeat.tuning.write import faults_of_default
 
 
 def wrong(kind: str = "in-place", p: int = 4, algorithm: str = "way1", at: int = 4) -> Verdict:
@@ -120,3 +121,11 @@ def test_an_algorithm_that_is_kept_to_the_measured_processes_is_judged_on_those_
     bad = wrong("communicators", p=3, algorithm="two_proc", at=16)
     known = [*algorithms("openmpi", "reduce"), two]
     assert rules(planned(choices, bad, known=known)) == ["two_proc", "way1"]
+
+
+def test_faults_of_the_library_itself_are_named_and_leave_out_no_choice() -> None:
+    faulty = wrong("pair-types", algorithm=DEFAULT)
+    (note,) = faults_of_default([faulty, faulty, wrong("roots")])
+    assert "wrong in reduce for datatypes of pairs" in note and "other roots" not in note
+    assert "3 elements are wrong" in note
+    assert rules(planned([chosen()], faulty)) == ["way1"]

@@ -24,7 +24,7 @@ from offbeat.mpi.libraries import LIBRARIES, title_of
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND
-from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
@@ -87,7 +87,8 @@ def plan_of(
         keep_slower=keep_slower,
     )
     _refuse_empty(results, tuning_plan)
-    return msgspec.structs.replace(tuning_plan, notes=[*tuning_plan.notes, *_untested(results, tuning_plan)])
+    notes = [*tuning_plan.notes, *_untested(results, tuning_plan), *faults_of_default(results.verdicts)]
+    return msgspec.structs.replace(tuning_plan, notes=notes)
 
 
 def _refuse_partitioned(results: Results) -> None:
@@ -97,6 +98,20 @@ def _refuse_partitioned(results: Results) -> None:
             f"the results hold {counted(count, 'case')} of {PARTITIONED_SEND}, and tuning files are for"
             " collectives only; 'offbeat select' shows the best approach of each message"
         )
+
+
+def faults_of_default(verdicts: Iterable[Verdict]) -> list[str]:
+    """A sentence for each collective of which the library's own choice gets legal calls wrong."""
+    faults: dict[str, dict[str, WrongCall]] = {}
+    for verdict in verdicts:
+        for call in verdict.wrong_calls if verdict.algorithm == DEFAULT else []:
+            faults.setdefault(verdict.collective, {}).setdefault(call.kind, call)
+    return [
+        f"The library itself, without a tuning file, is wrong in {collective} for {in_words(kinds_of(calls))}"
+        f" ({calls[0]}). No algorithm was judged by such a call."
+        for collective, by_kind in faults.items()
+        for calls in [list(by_kind.values())]
+    ]
 
 
 def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
