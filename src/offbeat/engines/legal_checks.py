@@ -185,15 +185,14 @@ def failures(
             break
         suspect = left[place]
         left = left[place + 1 :]
+        known = next((one for one in found if _resembles(suspect, one, setup.spec.p)), None)
+        if known:  # only without a reference; no new launch confirms what is known
+            found.append(Failure(call=suspect, kind=known.kind, simplest=suspect, outcome=known.outcome))
+            continue
         outcome = trial.outcome(suspect)
         if not outcome or (by_default and by_default.outcome(suspect)):
             continue
-        known = next((one for one in found if _resembles(suspect, one, setup.spec.p)), None)
-        failure = (
-            Failure(call=suspect, kind=known.kind, simplest=suspect, outcome=outcome)
-            if known
-            else trial.explained(suspect, outcome, by_default)
-        )
+        failure = trial.explained(suspect, outcome, by_default)
         found.append(failure)
         if reference:
             left = [call for call in left if not _resembles(call, failure, setup.spec.p)]
