@@ -1,7 +1,7 @@
 """Draws the picture of the README, which shows what a user gains: docs/images/alltoall-gain.png.
 
 The times are published measurements of alltoall on 1,024 processes of the cluster Hydra (Salimi Beni,
-Cosenza, Hunold; ``tests/reference/hydra-ft-scenario.csv``). In each pair of bars, one algorithm is the fastest
+Cosenza, Hunold; ``tests/reference/hydra-ft-scenario.csv``). In each pair of bars, one algorithm is fastest
 without delays, and the rule ``average`` selects the other algorithm.
 """
 
