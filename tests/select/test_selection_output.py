@@ -14,6 +14,7 @@ from offbeat.select import document
 from offbeat.select.choose import select
 from offbeat.select.details import Matrix
 from offbeat.select.document import SelectionDocument
+from offbeat.select.outcome import outcome
 from offbeat.select.render import headline, rendered, selection_tables
 
 
@@ -193,11 +194,21 @@ def test_at_most_five_lines_are_below_the_table(notes, width):
     ]
     selection = select(measured)
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(headline(selection), *selection_tables(selection, console), sep="\n")
+    console.print(
+        outcome(selection.choices), headline(selection), *selection_tables(selection, console), sep="\n"
+    )
     above = console.file.getvalue().splitlines()
     lines = printed(selection, width, all_notes=False).splitlines()
     assert 1 <= len(lines) - len(above) <= 5
     assert lines[-1].endswith("--notes")
+
+
+def test_the_answer_is_the_first_sentence():
+    measured = results(matrix({"no_delay": {"a": 1.0, "b": 1.1}, "random": {"a": 3.0, "b": 1.0}}))
+    assert words(printed(select(measured))).startswith(
+        "In the only configuration the algorithm that is fastest without delays is not the one that stays"
+        " good when processes arrive apart. There a scores 90% worse than b."
+    )
 
 
 def test_records_excluded_when_reading_are_reported():

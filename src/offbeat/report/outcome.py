@@ -15,14 +15,12 @@ from offbeat.report.figures import Penalty
 from offbeat.report.tuning_status import TuningStatus
 from offbeat.results.read import Results
 from offbeat.select import reliability, wording
+from offbeat.select.outcome import NEGLIGIBLE_SHARE, outcome
 from offbeat.select.reliability import Evidence, Notice, notices
 from offbeat.select.restrictions import unfinished
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
 from offbeat.units import counted
-
-NEGLIGIBLE = 1e-9
-"""Slowdowns below this share count as zero."""
 
 
 def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[ConfigurationView]) -> str:
@@ -34,30 +32,10 @@ def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[Configura
             "Nothing can be selected: in no configuration was an algorithm both proved to run and measured"
             " under every pattern that the rule uses."
         )
-    sentences = [_outcome(selected)]
+    sentences = [outcome([view.choice for view in selected if view.choice])]
     if missing := len(all_views) - len(selected):
         sentences.append(f"In {counted(missing, 'further configuration')} nothing can be selected.")
     return " ".join(sentences)
-
-
-def _outcome(selected: Sequence[ConfigurationView]) -> str:
-    compared = [view for view in selected if slowdown(view) is not None]
-    differing = [view for view in compared if (slowdown(view) or 0.0) > NEGLIGIBLE]
-    configurations = counted(len(compared), "configuration")
-    if not compared:
-        return "No configuration has a no_delay measurement to compare the choices with."
-    if not differing:
-        where = "the only configuration" if len(compared) == 1 else f"all {configurations}"
-        return f"In {where} the algorithm that is fastest without delays is also good under arrival patterns."
-    worst = max(differing, key=lambda view: slowdown(view) or 0.0)
-    there = "There" if len(compared) == 1 else f"It matters most in {worst.title}: there"
-    rival, winner = (worst.choice.no_delay_winner, worst.choice.algorithm) if worst.choice else ("", "")
-    share = wording.percent(slowdown(worst) or 0.0)
-    where = "the only configuration" if len(compared) == 1 else f"{len(differing)} of {configurations}"
-    return (
-        f"In {where} the algorithm that is fastest without delays is not the one that stays good when"
-        f" processes arrive apart. {there} {rival} scores {share} worse than {winner}."
-    )
 
 
 def slowdown(view: ConfigurationView) -> float | None:
@@ -79,7 +57,9 @@ def penalties(selected: Sequence[ConfigurationView]) -> dict[str, list[Penalty]]
             )
             by_collective.setdefault(view.configuration.collective, []).append(line)
     return {
-        name: lines for name, lines in by_collective.items() if any(line.share > NEGLIGIBLE for line in lines)
+        name: lines
+        for name, lines in by_collective.items()
+        if any(line.share > NEGLIGIBLE_SHARE for line in lines)
     }
 
 

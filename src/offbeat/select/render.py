@@ -12,6 +12,7 @@ from rich.text import Text
 from offbeat.select import wording
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
+from offbeat.select.outcome import outcome
 from offbeat.select.table import Configuration
 from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.table import FittedTable, wrap_text
@@ -64,7 +65,11 @@ def rendered(
                 Text(),
             ]
     if selection.choices:
-        parts += [Text(headline(selection)), *selection_tables(selection, console)]
+        parts += [
+            Text(outcome(selection.choices)),
+            Text(headline(selection)),
+            *selection_tables(selection, console),
+        ]
     warnings = [notice.sentence for notice in selection.reliability]
     notes = [*_notes(selection), *more_notes]
     if not all_notes:
