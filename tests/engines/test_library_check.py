@@ -51,7 +51,7 @@ def test_the_command_ends_with_status_1_if_a_call_is_wrong(
     printed = capsys.readouterr().out
     assert ended.value.code == (1 if is_wrong else 0)
     assert ("call collective=reduce" in printed) == is_wrong
-    assert ("40 legal calls tried on 4 processes, seed 1: none wrong." in printed) == (not is_wrong)
+    assert ("legal calls tried on 4 processes, seed 1: none wrong." in printed) == (not is_wrong)
     assert bool(json.loads(document.read_text(encoding="utf-8"))["wrong"]) == is_wrong
 
 
