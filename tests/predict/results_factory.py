@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from case_verdicts import case_verdicts
 
 from offbeat.results.schema import CASES
 from offbeat.results.store import Store
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
 
@@ -105,15 +106,6 @@ def results(
     provenance = {"library": LIBRARY if library is None else library} | facts
     with Store.create(directory, study_toml=TEMPLATE, provenance=provenance) as store:
         store.add_algorithms(known)
-        store.add_verdicts(
-            Verdict(
-                collective=one["collective"],
-                algorithm=one["algorithm"],
-                p=one["p"],
-                bytes=one["bytes"],
-                status=one["proof"],
-            )
-            for one in cases
-        )
+        store.add_verdicts(case_verdicts(cases))
         store.append_rows(cases, b"")
     return directory

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from case_verdicts import case_verdicts
+
 from offbeat.results.store import Store
 from offbeat.site.collect import collect
 from offbeat.site.entry import Entry
@@ -91,19 +93,9 @@ def study(
     facts = {"library": library(), "host": "login1", "time": "2026-11-01T10:00:00+00:00"} | provenance
     with Store.create(directory, study_toml=text, provenance=facts) as store:
         store.add_algorithms(algorithms())
-        store.add_verdicts([*proofs(cases), *(verdicts or [])])  # the last one of an algorithm counts
+        store.add_verdicts([*case_verdicts(cases), *(verdicts or [])])  # the last one of an algorithm counts
         store.append_rows(cases, b"")
     return directory
-
-
-def proofs(cases: list[dict[str, Any]]) -> list[Verdict]:
-    """A verdict for each algorithm of the cases: it ran."""
-    names = ("collective", "algorithm", "p", "bytes")
-    proved = {tuple(case[name] for name in names): case for case in cases}
-    return [
-        Verdict(**{name: case[name] for name in names}, status="proved", evidence="its function")
-        for case in proved.values()
-    ]
 
 
 def entry(folder: Path, name: str, delays: Delays, weight: float = 1.0, **other: Any) -> Entry:

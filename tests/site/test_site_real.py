@@ -84,4 +84,4 @@ def test_two_studies_become_one_file_that_the_library_obeys(library: Installatio
     ]
     out = offbeat(tmp_path, "verify", folder)
     assert "3 of 3 rules verified" in out
-    assert "legal calls are right with the files" in out
+    assert "broken by the files." in out

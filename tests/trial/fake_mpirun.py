@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-for _room in ("predict", "tuning", "trace"):
-    sys.path.append(str(Path(__file__).parents[1] / _room))
+_TESTS = Path(__file__).parents[1]
+sys.path += [str(_TESTS), *(str(_TESTS / room) for room in ("predict", "tuning", "trace"))]
 
 import results_factory  # noqa: E402
 from plan_factory import installation  # noqa: E402

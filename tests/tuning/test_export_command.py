@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import trace_factory as factory
+from case_verdicts import case_verdicts
 from plan_factory import algorithms, installation
 
 from offbeat.cli import app
@@ -79,6 +80,7 @@ def study(directory: Path, rows: list[dict[str, Any]], known: list[Algorithm] | 
     }
     with Store.create(directory, study_toml=TEMPLATE, provenance={"library": library}) as store:
         store.add_algorithms(known or algorithms("openmpi", "reduce"))
+        store.add_verdicts(case_verdicts(rows))
         store.append_rows(rows, b"")
     return directory
 
@@ -242,7 +244,7 @@ def test_partitioned_sends_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     send = row("many", 64, 1e-6) | {"collective": PARTITIONED_SEND, "partitions": 4, "op": ""}
-    directory = study(tmp_path / "results", [send])
+    directory = study(tmp_path / "results", [send], [Algorithm(collective=PARTITIONED_SEND, name="many")])
     assert export(directory, monkeypatch=monkeypatch) == 2
     assert "the results hold 1 case of partitioned_send" in " ".join(capsys.readouterr().err.split())
     assert not (directory / "tuning").exists()
