@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat import _simulator
@@ -130,13 +130,8 @@ def draws(count: int, messages: int, chance: random.Random) -> Iterator[Draw]:
             arrivals_seed=chance.randrange(2**31),
         )
         limit = int(messages ** chance.random())
-        yield Draw(
-            **{**_fields(draw), "copies": max(1, min(limit // max(1, _messages(draw, algorithm)), 400))}
-        )
-
-
-def _fields(draw: Draw) -> dict[str, object]:
-    return {name: getattr(draw, name) for name in draw.__struct_fields__}
+        copies = min(limit // max(1, _messages(draw, algorithm)), 400)
+        yield structs.replace(draw, copies=max(1, copies))
 
 
 def _messages(draw: Draw, algorithm: SimulatedAlgorithm) -> int:
@@ -198,7 +193,7 @@ def simulated(draw: Draw, arrivals_s: NDArray[np.float64], copies: int) -> tuple
 
 def platform(draw: Draw, nodes: int) -> Platform:
     """The machine of a draw."""
-    values = _fields(draw) | {"nodes": nodes, "cores": draw.ppn}
+    values = structs.asdict(draw) | {"nodes": nodes, "cores": draw.ppn}
     return loads(PLATFORM.format(**values), "drawn.toml")
 
 

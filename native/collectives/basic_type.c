@@ -13,16 +13,19 @@ enum { LONG_DOUBLE_BYTES = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double) };
 #define PART(kind, offset, ctype) {OFFBEAT_##kind, offset, sizeof(ctype), SIGNIFICANT_BYTES(ctype)}
 
 #define OFFBEAT_NUMBER_TYPE(name, handle, ctype, kind, family)                                               \
-    {#name, 1, {PART(kind, 0, ctype)}, sizeof(ctype), OFFBEAT_##family##_TYPES},
+    {#name, sizeof(ctype), {PART(kind, 0, ctype)}, 1, OFFBEAT_##family##_TYPES},
 #define OFFBEAT_COMPLEX_TYPE(name, handle, ctype)                                                            \
     {#name,                                                                                                  \
-     2,                                                                                                      \
-     {PART(REAL, 0, ctype), PART(REAL, sizeof(ctype), ctype)},                                               \
      2 * sizeof(ctype),                                                                                      \
+     {PART(REAL, 0, ctype), PART(REAL, sizeof(ctype), ctype)},                                               \
+     2,                                                                                                      \
      OFFBEAT_COMPLEX_TYPES},
 #define OFFBEAT_PAIR_TYPE(name, handle, ctype, kind)                                                         \
     {#name,                                                                                                  \
-     2,                                                                                                      \
+     sizeof(struct {                                                                                         \
+         ctype value;                                                                                        \
+         int index;                                                                                          \
+     }),                                                                                                     \
      {PART(kind, 0, ctype), PART(SIGNED,                                                                     \
                                  offsetof(                                                                   \
                                      struct {                                                                \
@@ -31,10 +34,7 @@ enum { LONG_DOUBLE_BYTES = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double) };
                                      },                                                                      \
                                      index),                                                                 \
                                  int)},                                                                      \
-     sizeof(struct {                                                                                         \
-         ctype value;                                                                                        \
-         int index;                                                                                          \
-     }),                                                                                                     \
+     2,                                                                                                      \
      OFFBEAT_PAIR_TYPES},
 
 static const offbeat_basic_type basic_types[] = {

@@ -39,9 +39,9 @@ typedef struct offbeat_part {
 
 typedef struct offbeat_basic_type {
     const char *name; /**< such as "int" or "double_int" */
-    int parts;        /**< number of numbers: 1 or 2 */
-    offbeat_part part[2];
     size_t extent;
+    offbeat_part part[2];
+    int parts; /**< number of numbers: 1 or 2 */
     offbeat_type_family family;
 } offbeat_basic_type;
 

@@ -175,7 +175,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_sent_to_all(offbeat_tracer_call
 /* MPI_Allgatherv: the blocks of all processes, or of the neighbours that this process receives from. */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_received_blocks(offbeat_tracer_call *call,
                                                                  const offbeat_tracer_arguments *arguments) {
-    const int is_of_neighbours = offbeat_tracer_functions[call->record.function].collective == OFFBEAT_Neighbor_allgatherv;
+    const int is_of_neighbours =
+        offbeat_tracer_functions[call->record.function].collective == OFFBEAT_Neighbor_allgatherv;
     if (arguments->recvcounts != NULL)
         offbeat_tracer_record_typed_blocks(call, arguments, arguments->recvcounts, arguments->recvtype,
                                            is_of_neighbours ? call->comm->sources

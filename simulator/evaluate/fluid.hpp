@@ -127,7 +127,7 @@ class Fluid {
     std::vector<uint32_t> first_queue_;        /**< per segment and rank, and one more: completion queues */
 
     LinkFlows links_;
-    size_t exited_ = 0; /**< number of ranks that have left */
+    size_t exited_ = 0;          /**< number of ranks that have left */
     size_t waiting_for_all_ = 0; /**< number of ranks that have arrived at a step that synchronises them */
     uint64_t events_ = 0;
 };

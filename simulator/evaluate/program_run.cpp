@@ -54,10 +54,9 @@ void ProgramRun::check() const {
             throw std::invalid_argument("there is memory traffic, but no memory");
     }
     for (const schedule::Step &step : program_.steps)
-        if (step.every < 1 ||
-            (!step.synchronises &&
-             (step.segment == schedule::no_segment ? step.work >= program_.works.size()
-                                                   : step.segment >= graph_.segments())))
+        if (step.every < 1 || (!step.synchronises &&
+                               (step.segment == schedule::no_segment ? step.work >= program_.works.size()
+                                                                     : step.segment >= graph_.segments())))
             throw std::invalid_argument("a step refers to nothing");
 }
 

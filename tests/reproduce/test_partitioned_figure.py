@@ -145,15 +145,13 @@ def test_a_claim_that_does_not_hold_says_what_may_be_the_reason(number):
         (math.nan, 1.2, math.nan, 0.8, 1.25, None),
     ],
 )
-def test_a_claim_cannot_be_told_if_the_interval_contains_its_limit(
-    low, middle, high, at_least, at_most, holds
-):
+def test_a_claim_is_undecided_if_the_interval_contains_its_limit(low, middle, high, at_least, at_most, holds):
     assert Time(middle, low, high).is_within(at_least, at_most) is holds
 
 
 @given(st.lists(st.sampled_from([True, False, None]), min_size=1, max_size=12))
 def test_a_verdict_on_many_sizes_is_given_only_if_no_undecided_size_could_change_it(parts):
-    decided = [[part if part is not None else told for part in parts] for told in (True, False)]
+    decided = [[part if part is not None else verdict for part in parts] for verdict in (True, False)]
     for verdict_of in (all_hold, most_hold):
         outcomes = {verdict_of(one) for one in decided}
         assert None not in outcomes

@@ -64,7 +64,7 @@ FEWEST_BLOCKS = 2
 """Fewer blocks of a case do not show how much its delay varies."""
 
 
-def settle(loaded: LoadedStudy, directory: Path) -> int:
+def finish_early(loaded: LoadedStudy, directory: Path) -> int:
     """Finish an interrupted study with the blocks that all of its cases have, and wider intervals.
 
     Returns this number of blocks; 0, and nothing is changed, if a case has fewer than FEWEST_BLOCKS. Running

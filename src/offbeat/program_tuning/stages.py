@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from offbeat.campaign.directory import OtherSettings
 from offbeat.engines.progress import RunProgress
-from offbeat.engines.resume import has_results, settle
+from offbeat.engines.resume import finish_early, has_results
 from offbeat.engines.run import time_limit
 from offbeat.engines.study_run import run_study
 from offbeat.errors import BadInput, RunFailed
@@ -289,7 +289,7 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> t
         study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
         if _measure(tuning, study, results):
             continue
-        if blocks := settle(load(study), results):
+        if blocks := finish_early(load(study), results):
             tuning.listener.say(
                 f"measuring ends here with {blocks} blocks of each case: the budget is used up"
             )

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.page_checksum import Place, header_checksums, seal
+from offbeat.trace.page_checksum import Place, header_checksums, write_checksums
 
 _BODY_BYTES = form.PAGE_BYTES - form.PAGE_HEADER_BYTES
 
-_SEALED_AT_ONCE = 32
+_CHECKSUMMED_AT_ONCE = 32
 """Whose checksums are computed together: they fit into the caches."""
 
 _MEMBERS_AT_ONCE = 8192
@@ -144,11 +144,11 @@ def _page(kind: int, lane: int, body: bytes) -> bytes:
     return (header + body).ljust(form.PAGE_BYTES, b"\0")
 
 
-def sealed(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
+def checksummed(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
     """Pages with their checksums; ``first`` is the number of the first one in the file of this rank."""
     words = np.frombuffer(bytearray(pages), "<u8").reshape(-1, form.PAGE_BYTES // 8)
-    for begin in range(0, len(words), _SEALED_AT_ONCE):
-        seal(words[begin : begin + _SEALED_AT_ONCE], Place(run, rank, first + begin))
+    for begin in range(0, len(words), _CHECKSUMMED_AT_ONCE):
+        write_checksums(words[begin : begin + _CHECKSUMMED_AT_ONCE], Place(run, rank, first + begin))
     return words.tobytes()
 
 

@@ -82,7 +82,7 @@ class Place:
         self.run, self.rank, self.first = run, rank, np.uint64(first)
 
 
-def seal(pages: NDArray[np.uint64], place: Place) -> None:
+def write_checksums(pages: NDArray[np.uint64], place: Place) -> None:
     """Set the checksums of pages, (n, PAGE_BYTES / 8), whose numbers of words are set."""
     words, templates = word_counts(pages[:, 1])
     pages[:, 1] = published(page_sums(pages, words, templates, place), words, templates)

@@ -38,7 +38,7 @@ class RankWriter:
         self._header = dict(header) | {"rank": rank, "lanes": 1, "state": form.RUNNING}
         self._pages = 1 + len(pages) // form.PAGE_BYTES
         self._last: dict[int, _LastPage] = {}
-        self.path.write_bytes(self._head() + self._sealed(pages, 1))
+        self.path.write_bytes(self._head() + self._checksummed(pages, 1))
 
     def append(self, *parts: NDArray[Any]) -> None:
         """Append messages and records, (n,) of :data:`offbeat.trace.format.MESSAGE` or ``RECORD`` each."""
@@ -79,10 +79,10 @@ class RankWriter:
         self._last[kind] = _LastPage(self._pages - 1, rows[len(rows) - in_last :].copy())
 
     def _write_pages(self, descriptor: int, rows: NDArray[Any], first: int) -> None:
-        _write(descriptor, self._sealed(encode.row_pages(rows), first), first * form.PAGE_BYTES)
+        _write(descriptor, self._checksummed(encode.row_pages(rows), first), first * form.PAGE_BYTES)
 
-    def _sealed(self, pages: bytes, first: int) -> bytes:
-        return encode.sealed(pages, int(self._header.get("run", 0)), int(self._header["rank"]), first)
+    def _checksummed(self, pages: bytes, first: int) -> bytes:
+        return encode.checksummed(pages, int(self._header.get("run", 0)), int(self._header["rank"]), first)
 
 
 def _write(descriptor: int, data: bytes, position: int) -> None:
