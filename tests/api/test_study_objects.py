@@ -106,7 +106,7 @@ def test_a_selection_refuses_what_the_command_refuses(
     [
         ({"beyond": 0.5}, "--beyond"),
         ({"format_version": 3}, "--format"),
-        ({"allow_wrong_results": ["all"]}, "--allow-wrong-results all: known are noncommutative"),
+        ({"allow_wrong_results": ["all"]}, "--allow-wrong-results all: known are absolute-addresses"),
     ],
 )
 def test_an_export_refuses_what_the_command_refuses(
