@@ -38,11 +38,8 @@ def test_a_notebook_tunes_a_program_and_resumes(
     assert printed.out == ""
     assert "the program runs once with the tracer" in printed.err
     assert [one["calls"] for one in first.table().iter_rows(named=True)] == ["alltoall of 256 KiB on p=2"]
-    assert set(first.times_s) <= {
-        "default",
-        "tuned",
-        "in_program",
-    }  # empty: noise hides the gain of the calls
+    # empty: noise hides the gain of the calls
+    assert set(first.times_s) <= {"as_started", "default", "tuned", "in_program"}
     shown = first._repr_html_()
     assert first.verdict.split(":")[0] in shown
     assert str(first.report) in shown
@@ -50,6 +47,9 @@ def test_a_notebook_tunes_a_program_and_resumes(
     assert first.report.is_file()
     if first.is_faster:  # else the machine was too noisy to show it
         assert 0 < first.interval[0] <= first.gain <= first.interval[1]
+    if (
+        first.is_faster and first.files
+    ):  # else the library's own decisions are faster than the user's settings
         assert all(Path(file).is_file() for file in first.files)
         assert any(str(file) in value for file in first.files for value in first.environment.values())
         assert all("tuned/tuning/" in line for line in first.usage)
