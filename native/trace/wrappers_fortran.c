@@ -83,7 +83,7 @@ static int first_in_f08 = FIRST;
 /* Determines the index of a single request that is complete. MPI_UNDEFINED is the same as in C. */
 static void detect_first_in_f08(void) {
     static offbeat_tracer_next_functions next;
-    enum { is_pmpi = 1 };
+    enum { is_pmpi = 0 }; /* MPICH 4.0 has this function without the prefix only */
     MPI_Request request;
     MPI_Fint index = FIRST, code = MPI_SUCCESS;
     const MPI_Fint count = 1;

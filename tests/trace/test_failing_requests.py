@@ -1,4 +1,8 @@
-"""A program whose requests fail prints and ends as without the tracer, whatever it does with statuses."""
+"""A program whose requests fail prints and ends as without the tracer, whatever it does with statuses.
+
+MPICH 5 and Intel MPI are left out: after an error in MPI_Waitall, other requests stay active there if
+statuses are read, and the tracer reads them (``docs/howto/trace.md``).
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ def outcome(done: subprocess.CompletedProcess[str]) -> tuple[int, list[str], set
     return done.returncode, done.stdout.splitlines(), set(re.findall(r"MPI_\w+", done.stderr))
 
 
+@pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5", "mpich4"], indirect=True)
 @pytest.mark.parametrize("p", [1, 2])
 def test_requests_that_fail_have_the_same_effect_as_without_the_tracer(traced: Traced, p: int) -> None:
     program = traced.compile_c("failing_requests.c")

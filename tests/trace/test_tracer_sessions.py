@@ -8,9 +8,8 @@ from traced_program import FINALIZED, Traced, read
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize("mpi_installation", ["openmpi5", "mpich4", "mpich5", "intelmpi"], indirect=True)
 def test_a_program_with_sessions_only_is_recorded(traced: Traced) -> None:
-    if not traced.declares("MPI_Session_finalize"):
-        pytest.skip("this library has no sessions")
     program = traced.compile_c("sessions.c")
     alone = traced.run(program, 2, traced=False)
     done = traced.run(program, 2)
