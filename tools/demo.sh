@@ -18,7 +18,7 @@ if ! command -v cmake >/dev/null || ! command -v cc >/dev/null; then
 fi
 
 unset PYTHONDONTWRITEBYTECODE # every command would compile offbeat's modules again
-export COLUMNS=100 # of the tables in the files
+export COLUMNS=250 # of the files: one line for each sentence, one table for each selection
 
 simulated=demo/simulated measured=demo/measured application=demo/application outputs=demo/outputs
 steps=15 number=0
@@ -50,7 +50,7 @@ run() {
         exit 1
     fi
     line=$(tail -n +2 "$name" | grep -E -- "$answer" | tail -n 1 || true)
-    printf '      %s\n' "${line:-The output is in $name.}"
+    fold -s -w 92 <<<"${line:-The output is in $name.}" | sed 's/^/      /'
 }
 
 step() {
@@ -66,14 +66,14 @@ trap 'kill "$!" 2>/dev/null || true' EXIT
 
 step "Simulate every algorithm under every arrival pattern on 1,024 processes" "cases done" \
     run examples/simulated.toml --output "$simulated"
-step "Which algorithm stays fast there? (and the report)" "no-delay winner is" select "$simulated"
+step "Which algorithm stays fast there? (and the report)" "^In " select "$simulated"
 .venv/bin/offbeat report "$simulated" &>"$outputs/report-simulated.txt"
 step "Does this machine's MPI library work?" "checks passed|problem" doctor --mpi .venv
 wait "$!" || true
 trap - EXIT
 step "Measure every algorithm under every arrival pattern here" "cases done" \
     run examples/demo.toml --output "$measured" --mpi .venv
-step "Which algorithm stays fast here? (and the report)" "no-delay winner is" select "$measured"
+step "Which algorithm stays fast here? (and the report)" "^In " select "$measured"
 .venv/bin/offbeat report "$measured" &>"$outputs/report-measured.txt"
 step "Write the tuning file of this MPI library" "rules? for" export "$measured" --mpi .venv
 step "Launch the library with the tuning file: does the library obey?" "rules verified" verify "$measured"

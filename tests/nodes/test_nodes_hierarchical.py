@@ -40,6 +40,10 @@ hostfile = "hosts.txt"
 """
 
 
+WRONG_IN_HAN = "lower-bounds"
+"""Open MPI 5.0.11: MPI_Reduce of han_simple hangs for some datatypes that do not begin at the buffer."""
+
+
 def measured(
     folder: Path,
     installation: Installation,
@@ -58,7 +62,7 @@ def measured(
     return folder / "study-results"
 
 
-def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str]) -> None:
+def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str], *options: str) -> None:
     """Export files with a given algorithm for each collective and size, because measured winners are random
     here."""
 
@@ -66,7 +70,7 @@ def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str]) -> None:
         return 1e-6 if algorithms.get((case["collective"], case["bytes"])) == case["algorithm"] else 1e-3
 
     decide(results, seconds)
-    offbeat(["export", results, "--beyond", "1"], results.parent)
+    offbeat(["export", results, "--beyond", "1", *options], results.parent)
 
 
 def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
@@ -89,9 +93,8 @@ def by_han(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("han")
     names = ["linear", "han_simple", "han_intra"]
     results = measured(folder, real_installation("openmpi5"), ["reduce"], names, [64, 2048, 65536])
-    tuned_to(
-        results, {("reduce", 64): "han_simple", ("reduce", 2048): "linear", ("reduce", 65536): "han_intra"}
-    )
+    algorithms = {("reduce", 64): "han_simple", ("reduce", 2048): "linear", ("reduce", 65536): "han_intra"}
+    tuned_to(results, algorithms, "--allow-wrong-results", WRONG_IN_HAN)
     return results
 
 
@@ -107,7 +110,9 @@ def by_smp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(by_han: Path) -> None:
     verdicts = read_study(by_han).verdicts
     assert {one.status for one in verdicts} == {"proved"}
-    assert all(one.legal_calls > 0 and not one.wrong_calls for one in verdicts)
+    assert all(one.legal_calls > 0 for one in verdicts)
+    forced = [one for one in verdicts if one.algorithm != "default"]
+    assert {call.kind for one in forced for call in one.wrong_calls} <= {WRONG_IN_HAN}
     observed = obeyed(by_han)
     assert "mca_coll_han_reduce_intra_simple " in observed["reduce", 64, "han_simple"]
     assert "han" not in observed["reduce", 2048, "linear"]
