@@ -44,4 +44,7 @@ def test_the_mistake_that_the_page_describes_is_found(folder: Path) -> None:
 
 def test_the_lines_of_python_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exec("\n".join(blocks("python")), {})
-    assert capsys.readouterr().out == "right\n[1 4 7 2 5 8 3 6]\n"
+    checked, sources, *simulated = capsys.readouterr().out.splitlines()
+    assert (checked, sources) == ("right", "[1 4 7 2 5 8 3 6]")
+    assert [line.split()[0] for line in simulated] == ["two_levels.py:reduce", "reduce/binomial"]
+    assert all(float(line.split()[1]) > 0 for line in simulated)

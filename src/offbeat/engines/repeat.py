@@ -55,7 +55,8 @@ def read_samples(
 
     Raises ValueError if the file does not hold complete repetitions.
     """
-    raw = np.frombuffer(read_file(path, RESULT_BYTES), dtype=np.int64)
+    content = read_file(path, RESULT_BYTES)
+    raw = np.frombuffer(content, dtype=np.int64, count=len(content) // np.dtype(np.int64).itemsize)
     columns = 4 * p * partitions
     repetitions, rest = divmod(raw.size, columns + 1)
     if rest:
