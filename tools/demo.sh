@@ -98,7 +98,7 @@ step "Where does the time of the application go?" "^Tune" \
 .venv/bin/offbeat trace pattern "$trace" --collective alltoall --what calls --output "$application/alltoall-calls.replay" >/dev/null
 step "Measure every algorithm under the recorded arrivals" "cases done" \
     run "$application/study.toml" --output "$results" --mpi .venv
-step "How long would the application take with each algorithm?" "." \
+step "How long would the application take with each algorithm?" "^Expected fastest" \
     predict "$trace" "$results" --ran default --pictures "$application/pictures"
 step "How long does the application take?" "faster|slower|difference" \
     try --results "$results" --trace "$trace" --output "$application/try" --pictures "$application/pictures" \
@@ -107,10 +107,10 @@ step "How long does the application take?" "faster|slower|difference" \
 # offbeat-partitioned was installed beside the driver, too.
 cmake -S examples/stencil -B demo/stencil -DCMAKE_PREFIX_PATH="${driver%/bin/offbeat-driver}" >demo/stencil.log
 cmake --build demo/stencil >>demo/stencil.log
-run "What does a program gain that sends parts of a message when they are ready?" "speed-up" \
+run "What does a program gain that sends parts of a message when they are ready?" "^offbeat " \
     env OMP_NUM_THREADS=2 "${mpirun[@]}" -n 2 demo/stencil/stencil --grid 2x1024x1024 --sleep 5000 --iterations 10
 step "Does a memory-bound program become faster if its 360 processes run out of step?" "[Hh]elps|faster" \
     async advise mst --platform fritz --iterations 400
-step "Draw its speed" "." reproduce async-figure 2 --iterations 2000 --output demo/out-of-step
+step "Draw its speed" "holds|pictures?" reproduce async-figure 2 --iterations 2000 --output demo/out-of-step
 
 .venv/bin/python tools/demo_page.py
