@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from offbeat.engines.legal_kinds import kinds_of_call, phrase
 from offbeat.engines.legal_types import (
@@ -112,7 +113,7 @@ class _Draw:
         is_uneven = len(chosen.elements) > 1
         has_displacements = self.row.has_uneven_counts and not self.row.reduces
         is_symmetric = call.in_place == 1 or not is_uneven
-        values = {
+        values: dict[str, Any] = {
             "send": chosen.send,
             "receive": chosen.receive if chosen.receive else UNSET,
             "elements": chosen.elements,
@@ -121,7 +122,7 @@ class _Draw:
             "gap": self.random.choice((1, 2)) if has_displacements and self._happens(0.3) else UNSET,
             "descending": 1 if has_displacements and self._happens(0.2) else UNSET,
         }
-        return CallDrawn(**{name: getattr(call, name) for name in call.__struct_fields__} | values)
+        return structs.replace(call, **values)
 
     def _reduction(self) -> _Types:
         random = self.random
