@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), *(str(Path(__file__).parents[1] / room) for room in ("trace",))]
@@ -43,7 +44,9 @@ def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str
     path.write_bytes(mutated(path.read_bytes(), chance))
     began, before = time.process_time(), peak_bytes()
     try:
-        TARGETS[name].use(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a user would see a line of the source
+            TARGETS[name].use(folder)
     except OffbeatError as error:
         longest = max(str(error).splitlines(), key=len)
         if len(longest) > MOST_CHARACTERS:

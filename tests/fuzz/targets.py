@@ -7,9 +7,12 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from offbeat.results.store import Store
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -69,7 +72,6 @@ def _table(folder: Path) -> None:
 def _make_results(folder: Path) -> None:
     from offbeat.results.blocks import Samples
     from offbeat.results.store import Store
-    from offbeat.study.algorithm import Algorithm, Verdict
     from offbeat.study.case import Case
 
     facts = {"engine": "mpi", "library": "L", "pattern_kind": "shape", "skew_s": 1e-5, "status": "measured"}
@@ -85,11 +87,7 @@ def _make_results(folder: Path) -> None:
         make = Store.open if number else Store.create
         store = make(folder, **({} if number else {"study_toml": study, "provenance": {"library": "L"}}))
         store.set_plan(cases)
-        for name in ("a", "b", "default"):
-            store.add_algorithms([Algorithm(collective="reduce", name=name, settings={"x": "1"})])
-            store.add_verdicts(
-                [Verdict(collective="reduce", algorithm=name, p=3, bytes=8, status="proved", evidence="f")]
-            )
+        _record_proofs(store)
         for case in cases[3 * number : 3 * number + 3]:
             arrivals = draw.random((8, 3)) * 1e-5
             exits = arrivals.max(axis=1, keepdims=True) + draw.random((8, 3)) * 1e-5
@@ -99,6 +97,15 @@ def _make_results(folder: Path) -> None:
             store._lock.release()
         else:
             store.close()
+
+
+def _record_proofs(store: Store) -> None:
+    from offbeat.study.algorithm import Algorithm, Verdict
+
+    for name in ("a", "b", "default"):
+        store.add_algorithms([Algorithm(collective="reduce", name=name, settings={"x": "1"})])
+        verdict = Verdict(collective="reduce", algorithm=name, p=3, bytes=8, status="proved", evidence="f")
+        store.add_verdicts([verdict])
 
 
 def _results(folder: Path) -> None:
@@ -112,7 +119,8 @@ def _results(folder: Path) -> None:
     results = read_study(folder)
     results.ranks()
     encoded(select(results, bootstrap=20))
-    Store.open(folder).close()
+    with Store.open(folder) as store:
+        _record_proofs(store)  # a resumed study repeats the proofs that are lost
     assert not read_study(folder).notes, "resuming repairs damaged results"
 
 

@@ -73,7 +73,7 @@ SRUN = Launcher(
     name="srun",
     flags=("-l", "--label", "-u", "--exclusive", "-H", "--overlap", "--pty", "-lu"),
     valued=(("-c", "4"), ("-c4",), ("-N", "2"), ("-N2",), ("--mem", "1G"), ("--qos=debug",), ("-p", "sh")),
-    counts=(("-n", "#"), ("-n#",), ("--ntasks=#",), ("--ntasks", "#"), ("-ln#",)),
+    counts=(("-n", "#"), ("-n#",), ("--ntasks=#",), ("--ntasks", "#"), ("-ln#",), ("-ln", "#")),
     variables=(("--export=ALL,NAME=VALUE",), ("--export", "ALL,NAME=VALUE")),
     ends=True,
 )

@@ -167,9 +167,11 @@ def _option(command: Sequence[str], grammar: Grammar, environ: Mapping[str, str]
     if grammar.joins and not name.startswith("--"):
         if (split := _joined(command[0], grammar)) is not None:
             return split
+        name = f"-{command[0][-1]}"  # the last of joined letters may take the next word: -ln 4
     elif is_joined:
         return Word(text=[command[0]], option=_plain(name, grammar), values=[value])
-    name = _plain(command[0], grammar)
+    else:
+        name = _plain(command[0], grammar)
     count = grammar.value_counts.get(name)
     if count is None:
         count = _value_count(command[1:], environ)

@@ -20,11 +20,16 @@ from offbeat.units import counted, format_time
 
 RUN = "run.json"
 
+_CLOCKS = ("start", "begin_local", "begin_global", "end_local", "end_global")
+
+_MAX_CLOCK_NS = 2**62
+"""The difference of two smaller times is a 64-bit integer."""
+
 HEADER = np.dtype(
     [
         ("magic", "S8"),
         *[(name, np.int64) for name in ("rank", "ranks", "phases", "alone", "iterations", "domain")],
-        *[(name, np.int64) for name in ("start", "begin_local", "begin_global", "end_local", "end_global")],
+        *[(name, np.int64) for name in _CLOCKS],
         ("bound", np.int64),
         ("host", "S152"),
     ]
@@ -202,6 +207,9 @@ class _Rank:
         self.bound_s = int(header["bound"]) * 1e-9
         self.complete = _count(self._iterations)
         ends = self._iterations["end"][: self.complete]
+        clocks_ns = np.append(ends, [header[name] for name in _CLOCKS])
+        if clocks_ns.min() <= -_MAX_CLOCK_NS or clocks_ns.max() >= _MAX_CLOCK_NS:
+            raise BadInput(f"{path}: a clock is more than 146 years from its origin; the file is damaged")
         if (np.diff(ends, prepend=header["begin_local"]) < 0).any():
             raise BadInput(f"{path}: an iteration ends before it begins; the file is damaged")
 
