@@ -57,6 +57,7 @@ class Fluid {
     void reset();
     void create_delay_queues();
     [[nodiscard]] double next_delay(size_t &queue) const;
+    void move_origin(double to_s);
     [[nodiscard]] bool process_next_event();
     void process_delayed(size_t queue);
     void process_memory();
@@ -101,7 +102,9 @@ class Fluid {
     Course *course_;
     NodeMemory *memory_;
 
-    double now_s_ = 0;
+    double now_s_ = 0;    /**< since origin_s_, as all times of events */
+    double origin_s_ = 0; /**< of a call: the last arrival at which nothing else was in progress; of a
+                             program: 0 */
     std::vector<uint32_t> pending_dependencies_; /**< per vertex: number of incomplete dependencies */
     std::vector<uint8_t> message_state_;         /**< per message: bits */
     /** Per message of a program: by how many more than one the sender is ahead of the receiver. */
@@ -109,7 +112,8 @@ class Fluid {
     std::vector<uint32_t> completions_;    /**< per completion queue: completions in this segment */
     std::vector<uint32_t> ready_vertices_; /**< without incomplete dependencies, to be fired now */
     double first_ready_s_ = 0;             /**< when the first of them became ready */
-    std::vector<double> busy_until_s_;     /**< per rank */
+    std::vector<double> busy_until_s_;     /**< per rank; 0: not busy since origin_s_ */
+    std::vector<uint32_t> busy_ranks_;     /**< ranks that have been busy since origin_s_ */
     std::vector<uint32_t> exit_;           /**< per rank: the exit of its segment */
     std::span<double> exits_s_;
 

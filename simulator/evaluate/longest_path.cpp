@@ -1,6 +1,9 @@
 #include "evaluate/longest_path.hpp"
 
+#include "evaluate/queues.hpp"
+
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -290,14 +293,21 @@ void LongestPath::compute_max_reverse(std::span<const uint32_t> node_pairs) {
 
 void LongestPath::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
     const size_t patterns = arrivals_s.size() / p_;
+    std::array<std::span<const double>, lanes> arrivals;
+    std::array<double, lanes> first_s{}; // the first arrival, from which times count
+    for (size_t lane = 0; lane < lanes; ++lane) {
+        arrivals[lane] = arrivals_s.subspan(std::min(lane, patterns - 1) * p_, p_);
+        first_s[lane] = std::ranges::min(arrivals[lane]);
+    }
     at_[0] = {};
     for (size_t rank = 0; rank < p_; ++rank)
         for (size_t lane = 0; lane < lanes; ++lane)
-            at_[entry_slot_[rank]].of[lane] = arrivals_s[std::min(lane, patterns - 1) * p_ + rank];
+            at_[entry_slot_[rank]].of[lane] = arrivals[lane][rank] - first_s[lane];
     execute_steps();
     for (size_t rank = 0; rank < p_; ++rank)
         for (size_t lane = 0; lane < patterns; ++lane)
-            exits_s[lane * p_ + rank] = at_[exit_slot_[rank]].of[lane];
+            exits_s[lane * p_ + rank] =
+                exit_s(arrivals[lane][rank], first_s[lane], at_[exit_slot_[rank]].of[lane]);
 }
 
 OFFBEAT_WIDEST_VECTORS

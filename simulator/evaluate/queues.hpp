@@ -15,13 +15,19 @@ namespace offbeat::evaluate {
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 /** Times that differ by less than this share of themselves are one event. Sums of times in double precision
- * differ in their last digits with the order of the additions and with the origin of time: 1e-12 is the error
- * of 4,500 additions that all round in the same direction. */
+ * differ in their last digits with the order of the additions: 1e-12 is the error of 4,500 additions that all
+ * round in the same direction. */
 inline constexpr double time_resolution = 1e-12;
 
 /** The latest time that is one event with `time_s`. */
 inline double end_of_event(double time_s) {
     return time_s * (1 + time_resolution);
+}
+
+/** When a rank exits that was at its exit at `time_s` after the origin of time; rounding does not let it exit
+ * before it arrives. */
+inline double exit_s(double arrival_s, double origin_s, double time_s) {
+    return std::max(arrival_s, origin_s + time_s);
 }
 
 /** An entry that is due at a time, or at a value of another monotone quantity. */

@@ -39,7 +39,7 @@ def test_one_pattern_gives_one_row_and_several_give_several():
         assert one.tolist() == exits.tolist()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @example(algorithm="alltoall/pairwise", bytes=64, skew_s=0.0003100213283842715, later_s=1.0)
 @example(algorithm="alltoall/pairwise", bytes=64, skew_s=0.00019, later_s=1.0)
 @given(
@@ -49,12 +49,11 @@ def test_one_pattern_gives_one_row_and_several_give_several():
     later_s=st.floats(0, 1.0),
 )
 def test_nobody_leaves_before_arriving_and_later_arrivals_are_later_exits(algorithm, bytes, skew_s, later_s):
-    """Exits differ by nanoseconds at most: an algorithm amplifies the resolution of times after a second."""
     arrivals = patterns(skew_s=skew_s)
     exits = simulate("paper", algorithm, P, bytes, arrivals)
     assert (exits >= arrivals).all()
     assert simulate("paper", algorithm, P, bytes, arrivals + later_s) == pytest.approx(
-        exits + later_s, abs=1e-8
+        exits + later_s, abs=1e-9
     )
 
 
