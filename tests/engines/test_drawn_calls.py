@@ -12,7 +12,7 @@ from real_libraries import real_installation
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.legal_calls import LegalCall, drawn_calls
-from offbeat.engines.legal_checks import Failure, Setup, failures
+from offbeat.engines.legal_checks import Failure, Setup, trials
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
 from offbeat.study.collectives import COLLECTIVES
@@ -56,7 +56,9 @@ def trial(library: Installation, own_cache: Path, naive: Path, tmp_path: Path) -
         launches = Launches(library, driver, section, tmp_path, logs=tmp_path / "logs", scratch=tmp_path)
         drawn = [call for name in collectives for call in islice(drawn_calls(name, 4, [64, 4096], 1), number)]
         calls = list(filter(is_right_in_library, drawn))
-        found = failures(launches, Setup(LaunchSpec(p=4, nodes=0, ppn=0, steerable=False)), calls, 60, most=1)
+        found = trials(
+            launches, Setup(LaunchSpec(p=4, nodes=0, ppn=0, steerable=False)), calls, 60, most=1
+        ).failures
         launches.close()
         return found
 

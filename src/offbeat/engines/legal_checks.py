@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 
 import msgspec
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.engines.legal_calls import LegalCall, drawn_calls, legal_call
 from offbeat.engines.legal_corpus import corpus_calls
-from offbeat.engines.legal_kinds import singled_out, without
+from offbeat.engines.legal_kinds import features, singled_out, without
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.mpi.protocol import Drawn, Hello
@@ -26,6 +27,13 @@ class Setup(Struct, frozen=True):
 
     spec: LaunchSpec
     forced: Sequence[str] = ()
+
+
+class Reference(Struct, frozen=True):
+    """The library's own choice, with which algorithms are compared, and the calls that it gets wrong."""
+
+    setup: Setup
+    failures: Sequence[Failure] = ()
 
 
 Forcing = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
@@ -58,14 +66,14 @@ def with_legal_calls(
     number = len(calls)
     results: dict[object, list[Failure]] = {}
     wrong: dict[str, list[WrongCall]] = {}
-    reference: Setup | None = None
+    reference: Reference | None = None
     for algorithm, code in _working_algorithms(observed):
         setup = Setup(*forcing(algorithm, first))
         if code not in results:
             report(f"trying legal calls of {first.collective} {algorithm.name}, p = {first.p}")
-            results[code] = failures(launches, setup, calls, patience_s, reference)
+            results[code] = trials(launches, setup, calls, patience_s, reference).failures
         if code == DEFAULT:
-            reference = setup
+            reference = Reference(setup, results[code])
             calls = without_failures(calls, results[code])
         wrong[algorithm.name] = wrong_calls(results[code])
     return [
@@ -153,56 +161,71 @@ def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
     return list(result.values())
 
 
+class Trials(Struct, frozen=True, kw_only=True):
+    """The outcome of calls in launches of one kind; ``executed`` is the number of calls that were made, each
+    counted once."""
+
+    failures: list[Failure]
+    executed: int
+
+
 def without_failures(calls: Sequence[LegalCall], found: Sequence[Failure]) -> list[LegalCall]:
     """The calls that are not among those that failed."""
     failed = {failure.call.command.line() for failure in found}
     return [call for call in calls if call.command.line() not in failed]
 
 
-def failures(
+def trials(
     launches: Launches,
     setup: Setup,
     calls: Sequence[LegalCall],
     patience_s: float,
-    reference: Setup | None = None,
+    reference: Reference | None = None,
     most: int = 0,
-) -> list[Failure]:
-    """The calls that fail in a launch, at most ``most`` (0: :data:`MOST_FAILURES`, or without a reference
-    :data:`MOST_FAULTS`), but not in that of the ``reference``, the library's own choice.
+) -> Trials:
+    """Make the calls in a launch, until ``most`` of them failed (0: :data:`MOST_FAILURES`, or without a
+    reference :data:`MOST_FAULTS`); calls that fail in the launch of the reference as well do not count.
 
     Only the first failure of a launch is trusted, as it may leave messages and damaged memory behind. It
-    counts if the call, alone in a new launch, fails again. Of a kind that was found, no call is tried again,
-    unless there is no reference: then all calls that fail are of interest.
+    counts if the call, alone in a new launch, fails again. Calls that resemble it are not made: each of them
+    would cost a launch and show nothing else.
     """
     trial = _Trial(launches, setup, patience_s)
-    by_default = _Trial(launches, reference, patience_s) if reference else None
+    by_default = _Trial(launches, reference.setup, patience_s) if reference else None
     found: list[Failure] = []
-    left = list(calls)
+    left, executed = list(calls), 0
     most = most or (MOST_FAILURES if reference else MOST_FAULTS)
     while left and len(found) < most:
         place, _ = trial.first_failure(left, SUSPICION_S)
+        executed += len(left) if place is None else place + 1
         if place is None:
             break
         suspect = left[place]
         left = left[place + 1 :]
-        known = next((one for one in found if _resembles(suspect, one, setup.spec.p)), None)
-        if known:  # only without a reference; no new launch confirms what is known
-            found.append(Failure(call=suspect, kind=known.kind, simplest=suspect, outcome=known.outcome))
-            continue
         outcome = trial.outcome(suspect)
-        if not outcome or (by_default and by_default.outcome(suspect)):
+        if not outcome:
+            continue
+        if reference and by_default and by_default.outcome(suspect):
+            shared = [one for one in reference.failures if _fails_alike(suspect, one)]
+            left = [call for call in left if not any(_fails_alike(call, one) for one in shared)]
             continue
         failure = trial.explained(suspect, outcome, by_default)
         found.append(failure)
-        if reference:
-            left = [call for call in left if not _resembles(call, failure, setup.spec.p)]
-    return found
+        is_like = partial(_is_of_kind, p=setup.spec.p) if reference else _fails_alike
+        left = [call for call in left if not is_like(call, failure)]
+    return Trials(failures=found, executed=executed)
 
 
-def _resembles(call: LegalCall, failure: Failure, p: int) -> bool:
-    """Whether a call would only fail in the way that is known: it is of the same kind, on the same number of
-    processes, or on fewer than the failure on all p."""
+def _is_of_kind(call: LegalCall, failure: Failure, p: int) -> bool:
+    """Whether a call is of the kind of a failure, on the same number of processes, or on fewer than the
+    failure on all p: an algorithm is left out for the kind in any case."""
     return failure.kind in call.kinds and failure.simplest.p in (call.p, p)
+
+
+def _fails_alike(call: LegalCall, failure: Failure) -> bool:
+    """Whether a call has all that is special about the simplest call that fails, so that it would fail for
+    the same reason: its kinds, and the operation with the family of its datatype."""
+    return call.p >= failure.simplest.p and features(failure.simplest.command) <= features(call.command)
 
 
 class _Trial:
@@ -217,9 +240,8 @@ class _Trial:
         """The position of the first call that fails, None if all are right, and its outcome."""
         done = 0
         try:
+            repeat_if_lost(self._start)
             with self._launches.running(self._setup.spec) as driver:
-                driver.ask(Hello(), timeout_s=self._patience_s)  # a launch may take longer than a call
-                self._launches.force(driver, self._setup.forced, self._patience_s)
                 answers = driver.ask_each([call.command for call in calls], timeout_s=hang_s)
                 for answer in answers:
                     if outcome := describe(answer):
@@ -232,6 +254,12 @@ class _Trial:
         except DriverLost as lost:
             return min(done, len(calls) - 1), _describe_loss(str(lost))
         return None, RIGHT
+
+    def _start(self) -> None:
+        """Start the launch, which may take longer than a call, and force the algorithm in it."""
+        with self._launches.running(self._setup.spec) as driver:
+            driver.ask(Hello(), timeout_s=self._patience_s)
+            self._launches.force(driver, self._setup.forced, self._patience_s)
 
     def outcome(self, call: LegalCall) -> str:
         """The outcome of a call alone in a new launch."""

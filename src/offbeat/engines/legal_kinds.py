@@ -79,6 +79,15 @@ def kinds_of_call(command: CallDrawn) -> tuple[str, ...]:
     return tuple(kind for kind, has in _TESTS.items() if has(plain))
 
 
+def features(command: CallDrawn) -> set[str]:
+    """The kinds of a call and, unless its operation is a sum, the operation and the families of its basic
+    types."""
+    kinds = set(kinds_of_call(command))
+    if "operations" not in kinds:
+        return kinds
+    return kinds | {_op(command)} | {BASICS[name].family for one in layouts(command) for name in one.unit}
+
+
 def _with_numbers(command: CallDrawn) -> CallDrawn:
     numbers = {
         name: 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.legal_checks import Setup, calls_to_try, failures, without_failures, wrong_calls
+from offbeat.engines.legal_checks import Reference, Setup, calls_to_try, trials, without_failures, wrong_calls
 from offbeat.engines.mpi import MpiEngine
 from offbeat.study.algorithm import DEFAULT, WrongCall
 from offbeat.units import counted
@@ -20,6 +20,12 @@ CHECK_PROCESSES = 4
 PATIENCE_S = 60.0
 """How long a launch may take to answer."""
 
+MOST_DEFAULT_FAILURES = 40
+"""Different failures of the library's own choice after which no more of its calls are made."""
+
+MOST_FAILURES = 6
+"""The same of an algorithm: fewer, as there are many algorithms, and their calls cost launches."""
+
 
 class WrongAlgorithm(Struct, frozen=True, kw_only=True):
     """Legal calls of a collective that an algorithm gets wrong; ``default`` is the library's own choice."""
@@ -30,12 +36,14 @@ class WrongAlgorithm(Struct, frozen=True, kw_only=True):
 
 
 class LibraryCheck(Struct, frozen=True, kw_only=True):
-    """The outcome of one check: ``tried`` is the number of calls, drawn with ``seed``."""
+    """The outcome of one check with calls that are drawn with ``seed``: ``tried`` is the number of those that
+    were made, ``algorithms`` that of algorithms, with the library's own choice for each collective."""
 
     library: str
     p: int
     seed: int
     tried: int
+    algorithms: int
     wrong: list[WrongAlgorithm]
 
 
@@ -54,22 +62,32 @@ def check_library(
     With ``has_algorithms``, they are also tried with each algorithm that can be forced; calls that the
     library itself gets wrong do not count against an algorithm.
     """
-    tried, wrong = 0, []
+    tried, algorithms, wrong = 0, 0, []
     for collective in collectives:
         calls = calls_to_try(collective, p, SIZES, seed, draws)
-        own_choice = Setup(LaunchSpec(p=p, nodes=0, ppn=0, steerable=False))
+        reference = None
         for algorithm in (
             engine.algorithms(collective) if has_algorithms else engine.algorithms(collective)[:1]
         ):
-            is_default = algorithm.name == DEFAULT
             report(f"{collective} {algorithm.name}: {counted(len(calls), 'legal call')}")
-            setup = own_choice if is_default else Setup(*engine.forced_launch(algorithm, p))
-            found = failures(engine.launches, setup, calls, PATIENCE_S, None if is_default else own_choice)
-            tried += len(calls)
-            if is_default:
-                calls = without_failures(calls, found)
-            if found:
-                wrong.append(
-                    WrongAlgorithm(collective=collective, algorithm=algorithm.name, calls=wrong_calls(found))
-                )
-    return LibraryCheck(library=engine.installation.version_text, p=p, seed=seed, tried=tried, wrong=wrong)
+            if algorithm.name == DEFAULT:
+                setup = Setup(LaunchSpec(p=p, nodes=0, ppn=0, steerable=False))
+                result = trials(engine.launches, setup, calls, PATIENCE_S, most=MOST_DEFAULT_FAILURES)
+                calls = without_failures(calls, result.failures)
+                reference = Reference(setup, result.failures)
+            else:
+                setup = Setup(*engine.forced_launch(algorithm, p))
+                result = trials(engine.launches, setup, calls, PATIENCE_S, reference, MOST_FAILURES)
+            tried += result.executed
+            algorithms += 1
+            if result.failures:
+                found = wrong_calls(result.failures)
+                wrong.append(WrongAlgorithm(collective=collective, algorithm=algorithm.name, calls=found))
+    return LibraryCheck(
+        library=engine.installation.version_text,
+        p=p,
+        seed=seed,
+        tried=tried,
+        algorithms=algorithms,
+        wrong=wrong,
+    )

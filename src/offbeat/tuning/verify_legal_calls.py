@@ -16,9 +16,10 @@ from offbeat.engines.legal_checks import (
     PROOF_SEED,
     RIGHT,
     Failure,
+    Reference,
     Setup,
     calls_to_try,
-    failures,
+    trials,
     without_failures,
 )
 from offbeat.tuning.files import TuningFiles, write_file
@@ -106,9 +107,10 @@ def try_with_and_without(
                 )
                 for environment in ({}, tuning.environment_for(p))
             )
-            without = failures(launches, library_alone, calls, timeout_s)
+            without = trials(launches, library_alone, calls, timeout_s).failures
             left = without_failures(calls, without)
-            with_files = failures(launches, tuned, left, timeout_s, library_alone)
+            alone = Reference(library_alone, without)
+            with_files = trials(launches, tuned, left, timeout_s, alone).failures
             failing += [_tried(one, without=one.outcome) for one in without]
             failing += [_tried(one, with_files=one.outcome) for one in with_files]
     return TriedCalls(library=library, seed=VERIFICATION_SEED, tried=number, calls=failing)
