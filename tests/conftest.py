@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from document_schemas import validated_documents
 from real_libraries import LIBRARIES, installed, real_installation, skip_without
 
 from offbeat.errors import RunFailed
@@ -98,6 +99,13 @@ def some_mpi_installation(pytestconfig: pytest.Config) -> Installation:
 def mpi_driver(mpi_installation: Installation, own_cache: Path) -> Path:
     """The driver, built for the library of ``mpi_installation``."""
     return build.build_native(mpi_installation)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def published_schemas() -> Iterator[None]:
+    """Each document that a command writes in a test fits its published schema."""
+    with validated_documents():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 import commands
 import driver
 import environment
+import json_documents
 import man_pages
 import patterns
 import platform_file
@@ -32,6 +33,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "platform.md": platform_file.page,
     "program.md": program_file.page,
     "results.md": results.page,
+    "json.md": json_documents.page,
     "patterns.md": patterns.page,
     "python.md": python_api.page,
     "environment.md": environment.page,
@@ -48,19 +50,24 @@ def texts(repository: Path = REPOSITORY) -> Iterator[tuple[Path, str]]:
     for name, page in PAGES.items():
         mark = MARK.format(source=sys.modules[page.__module__].SOURCE)
         yield repository / REFERENCE / name, mark + page().rstrip() + "\n"
+    for name, text in json_documents.schemas():
+        yield repository / REFERENCE / json_documents.FOLDER / name, text
     for name in man_pages.names():
         path = repository / MAN / name
         yield path, man_pages.page(name, _text(path))
 
 
 def stale(repository: Path = REPOSITORY) -> Iterator[tuple[Path, str]]:
-    """The pages whose file differs from :func:`texts`; of manual pages also the files of removed commands.
+    """The pages whose file differs from :func:`texts`; of manual pages and schemas also those of removed
+    commands.
 
     The text of a file that should not exist is empty.
     """
     expected = dict(texts(repository))
     yield from ((path, text) for path, text in expected.items() if _text(path) != text)
-    yield from ((path, "") for path in sorted((repository / MAN).glob("*.1")) if path not in expected)
+    schemas = repository / REFERENCE / json_documents.FOLDER
+    written = sorted([*(repository / MAN).glob("*.1"), *schemas.glob("*.json")])
+    yield from ((path, "") for path in written if path not in expected)
 
 
 def _text(path: Path) -> str:
@@ -79,6 +86,7 @@ def main(arguments: list[str]) -> int:
         return 1 if old else 0
     for path, name, text in old:
         if text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         else:
             path.unlink()

@@ -77,41 +77,11 @@ its unit ({units}): `last_delay_us`. `--column OURS=THEIRS` maps a column with a
 {columns}"""
 
 
-JSON = {
-    "model": (
-        "a list of predictions: `total_bytes`, `threads`, `partitions_per_thread`; `delay_s` from the "
-        "first to the last ready partition; `single_s`, `each_s`, `best_s`: the times of one message, of "
-        "one message a partition, and of `best_messages` messages; `gain`, `best_gain`: `single_s` "
-        "divided by the other two times"
-    ),
-    "fit": (
-        "a list of approaches: `approach`; `costs`, `low`, `high`: [the "
-        "costs](../explanation/partitioned-model.md#costs-that-are-fitted) and the ends of their 95% "
-        "intervals; `error`; `sizes`, `partitions`, `threads`: the smallest and the largest measured "
-        "value"
-    ),
-    "advise": (
-        "`recommendation`: an option; `total_bytes`, `threads`; `source`: what was measured, and where; "
-        "`options`: all options, the best first; `too_few`: approaches with too few measured cases, and "
-        "their number. An option has `approach`; `setting`: the value of `offbeat_messages`, 0 for the "
-        "default; `messages`, `partitions_per_thread`; `delay_s`: the mean time between the first and the"
-        " last ready partition; `time_s`, `low_s`, `high_s`: the time after the last ready partition and "
-        "its 95% interval; `gain`, `gain_low`, `gain_high` over a single message; `rests_on`: `measured`,"
-        " `model` or `extrapolated`"
-    ),
-    "check": (
-        "`head`: version and settings of the check; `outcomes`: of each case `case`, `section`, "
-        "`promise`, `required`, `verdict`, `found` and `duration_s`"
-    ),
-}
-"""Command of ``offbeat partitioned`` → the document that it prints with ``--json``."""
-
-
 def page() -> str:
     """The whole page."""
     held = table(("file or folder", "holds"), ((code(name), meaning) for name, meaning in HELD.items()))
     frames = [_frame(name, columns, purpose) for name, (columns, purpose) in FRAMES.items()]
-    return "\n".join([HEAD.format(held=held), *frames, _algorithms(), _import(), _json()])
+    return "\n".join([HEAD.format(held=held), *frames, _algorithms(), _import()])
 
 
 def _frame(name: str, columns: dict[str, tuple[type[pl.DataType], str]], purpose: str) -> str:
@@ -138,11 +108,4 @@ def _import() -> str:
         required=", ".join(map(code, import_columns.REQUIRED)),
         units=", ".join(f"`_{unit}`" for unit in import_columns.TIME_SUFFIXES),
         columns=table(("column", "also called", "one of"), rows),
-    )
-
-
-def _json() -> str:
-    rows = [(code(command), document) for command, document in JSON.items()]
-    return "## JSON of `offbeat partitioned`\n\nTimes are in seconds, sizes in bytes.\n\n" + table(
-        ("command", "document"), rows
     )

@@ -28,7 +28,7 @@ def test_list_shows_collective_family_and_parameters() -> None:
 
 
 def test_list_as_json_has_every_algorithm() -> None:
-    entries = json.loads(run("list", "--json", "-").stdout)
+    entries = json.loads(run("list", "--json", "-").stdout)["algorithms"]
     assert {entry["family"] for entry in entries} == {"openmpi", "mpich", "simgrid"}
     assert len({entry["collective"] for entry in entries}) == 12
     chain = next(entry for entry in entries if (entry["collective"], entry["name"]) == ("bcast", "chain"))
@@ -112,14 +112,16 @@ def test_check_says_what_was_proved() -> None:
 
 
 def test_check_as_json_counts_calls() -> None:
-    (outcome,) = json.loads(run("check", "alltoall/two_proc", "--p", "2,3", "--json", "-").stdout)
+    document = json.loads(run("check", "alltoall/two_proc", "--p", "2,3", "--json", "-").stdout)
+    (outcome,) = document["algorithms"]
     assert (outcome["proved"], outcome["refused"]) == (6, 7)  # counts 0 1 2 3 17 1000, and 4 at p = 3
     assert outcome["refusals"][0]["call"]["sentence"] == "two_proc is for 2 ranks, not for 3"
     assert outcome["p"] == [2, 3]
 
 
 def test_check_of_a_collective_takes_all_of_its_algorithms() -> None:
-    outcomes = json.loads(run("check", "exscan", "--p", "5", "--family", "openmpi", "--json", "-").stdout)
+    document = json.loads(run("check", "exscan", "--p", "5", "--family", "openmpi", "--json", "-").stdout)
+    outcomes = document["algorithms"]
     assert [outcome["title"] for outcome in outcomes] == [
         "exscan/linear (openmpi)",
         "exscan/recursive_doubling (openmpi)",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from offbeat.algorithm.document import CheckDocument
 from offbeat.cli.app import VERBS, build, load
 from offbeat.cli.output import print_notes, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
@@ -67,9 +68,9 @@ def test_a_run_writes_its_outcome_as_json(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_json_that_cannot_be_written_gives_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*nowhere/out\.json"):
-        write_json(str(tmp_path / "nowhere" / "out.json"), lambda: b"{}")
+        write_json(str(tmp_path / "nowhere" / "out.json"), lambda: CheckDocument(algorithms=[]))
     with pytest.raises(RunFailed, match="free space there"):
-        write_json("/dev/full", lambda: b"{}")
+        write_json("/dev/full", lambda: CheckDocument(algorithms=[]))
 
 
 def test_a_document_that_is_not_requested_is_not_created() -> None:

@@ -45,7 +45,7 @@ def test_a_slower_algorithm_is_found_with_its_change_and_the_other_choice(tmp_pa
     assert "+100.0%" in done.stdout
     assert "linear → pairwise" in done.stdout
     document = json.loads((tmp_path / "out.json").read_text())
-    assert len(document["comparison"]["cases"]) == 6
+    assert len(document["cases"]) == 6
     failed = compare(before, after, "--fail-above", "5%")
     assert failed.returncode == 1
     assert "2 of 6 cases are significantly slower by more than 5%" in failed.stderr

@@ -18,7 +18,7 @@ SIMULATOR = REPOSITORY / "simulator"
 SHARED = {"trace_files", "known_programs", "known_answers", "drawn_traces"}
 """The files of the benchmarks that tests import: made-up and drawn traces, programs and what they gain."""
 
-OUTSIDE = {"atomic_write", "errors", "progress_bar", "reading", "table", "units", "__init__"}
+OUTSIDE = {"atomic_write", "errors", "json_document", "progress_bar", "reading", "table", "units", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
 
 

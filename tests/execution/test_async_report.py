@@ -45,7 +45,7 @@ def test_the_terminal_has_the_main_numbers(tmp_path: Path) -> None:
 def test_json_has_the_same_numbers_for_other_programs(tmp_path: Path) -> None:
     folder = disturbed().write(tmp_path / "t")
     document = json.loads(report(folder, "--domains", "0-5/6-11", "--json", "-"))
-    assert (document["iterations"], document["found_by"], document["domains"]) == (120, "marks", 2)
+    assert (document["iterations"], document["way"], document["domains"]) == (120, "marks", 2)
     found = document["performance"]
     assert found["balanced_s"] <= found["measured_s"]
     assert found["faster"]["mean"] == pytest.approx(found["lockstep_s"] / found["measured_s"] - 1)

@@ -145,22 +145,23 @@ def _make_trace(folder: Path) -> None:
 
 
 def _trace(folder: Path) -> None:
-    from offbeat.cli.output import encoded
+    from offbeat.execution.document import report_document
     from offbeat.execution.report import analyse
-    from offbeat.execution.summary import as_plain as plain_report
     from offbeat.execution.summary import sentences, tables
+    from offbeat.json_document import encoded
+    from offbeat.trace.document import summary_document
     from offbeat.trace.message_stats import MessageSums
     from offbeat.trace.read import open_trace
     from offbeat.trace.record_table import message_pieces
-    from offbeat.trace.summary import as_plain, summarise
+    from offbeat.trace.summary import summarise
 
     trace = open_trace(folder)
-    as_plain(summarise(trace))
+    encoded(summary_document(summarise(trace)))
     list(message_pieces(trace))
     MessageSums(trace).rows(1.0)
     for way in ("", "sites"):
         report = analyse(trace, way=way)
-        encoded(plain_report(report))
+        encoded(report_document(report))
         tables(report), sentences(report)
 
 

@@ -29,7 +29,7 @@ def run(*arguments: object) -> Result:
 
 
 def predictions(*arguments: object) -> list[dict[str, float]]:
-    records: list[dict[str, float]] = json.loads(run(*arguments, "--json", "-").stdout)
+    records: list[dict[str, float]] = json.loads(run(*arguments, "--json", "-").stdout)["messages"]
     return records
 
 

@@ -124,7 +124,7 @@ def test_the_document_has_every_number_and_its_interval(workspace: Here) -> None
         "low_s": pytest.approx(RUN_S + 50 * 40 * US),
         "high_s": pytest.approx(RUN_S + 50 * 55 * US),
     }
-    assert [one["barred"] for one in document["expected"] if one["name"] == "default"]
+    assert [one["excluded"] for one in document["expected"] if one["name"] == "default"]
 
 
 def test_all_calls_together_compare_choices(workspace: Here) -> None:
@@ -150,7 +150,7 @@ def test_a_choice_whose_file_covers_no_call_gets_no_gain(
     (choice,) = (one for one in document["expected"] if one["name"] == "no_delay")
     assert choice["algorithms"] == ["default"]
     assert choice["change"]["no_delay"]["time_s"] == 0
-    assert choice["acts_on"] == {"calls": 0, "of": 50, "share_of_time_in_collectives": 0}
+    assert choice["affected"] == {"affected_calls": 0, "calls": 50, "share": 0}
 
 
 def test_each_choice_says_which_calls_it_affects(workspace: Here) -> None:

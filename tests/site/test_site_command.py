@@ -254,8 +254,8 @@ def test_a_tuned_program_weighs_by_the_share_of_its_run_time(capsys: pytest.Capt
     site("add", tuned(Path("offbeat-tune")), "--weight", 1000, "--name", "lulesh")
     site("export", "--json", "out.json")
     (decision,) = json.loads(Path("out.json").read_text())["decisions"]
-    (vote,) = decision["decision"]["votes"]
-    assert (vote["entry"], decision["exported"]) == ("lulesh", "way1")
+    (vote,) = decision["votes"]
+    assert (vote["entry"], decision["algorithm"]) == ("lulesh", "way1")
     assert vote["weight"] == pytest.approx(300, rel=0.01)
     capsys.readouterr()
     site("list")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -16,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
+from offbeat.trace.document import summary_document
 from offbeat.trace.match_keys import match
 from offbeat.trace.match_messages import MessageCounts, MessageMatcher
 from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.record_table import MESSAGE_COLUMNS, message_pieces, pieces
-from offbeat.trace.summary import as_plain, summarise
+from offbeat.trace.summary import summarise
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 WORLD, REVERSED = 1, 3
@@ -344,11 +346,11 @@ def test_messages_do_not_change_the_summary_of_collectives(tmp_path: Path) -> No
     assert table_of(including).height == 6000
     assert table_of(without).height == 0
     assert all(a.equals(b) for a, b in zip(pieces(without), pieces(including), strict=True))
-    plain = [as_plain(summarise(trace)) for trace in (without, including)]
+    plain = [msgspec.to_builtins(summary_document(summarise(trace))) for trace in (without, including)]
     for one in plain:
         for name in ("directory", "has_messages", "message_records", "messages"):
             del one[name]
-        one["words"] = [note for note in one["words"] if "partner" not in note]
+        one["notes"] = [note for note in one["notes"] if "partner" not in note]
     assert plain[0] == plain[1]
 
 

@@ -12,8 +12,9 @@ import trace_factory as factory
 from traced_program import Traced
 
 from offbeat.program_tuning.traced_calls import select_calls
+from offbeat.trace.document import summary_document
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import as_plain, tables
+from offbeat.trace.summary import tables
 
 MOST, INT_BYTES, P = 16, 4, 3
 
@@ -78,11 +79,11 @@ def test_the_summary_and_the_study_state_the_share_of_empty_blocks(tmp_path: Pat
         one.header["ended_ns"] = 60_000
     trace = open_trace(factory.write(tmp_path / "t", ranks))
     summary = factory.summarise(trace)
-    rows = as_plain(summary)["families"]
+    rows = summary_document(summary).groups
     share = np.count_nonzero(blocks == 0) / blocks.size
-    total = sum(row["blocks"] for row in rows)
-    assert sum(row["empty_share"] * row["blocks"] for row in rows) / total == pytest.approx(share)
-    assert max(row["largest_block_bytes"] for row in rows) == blocks.max()
+    total = sum(row.blocks for row in rows)
+    assert sum(row.empty_share * row.blocks for row in rows) / total == pytest.approx(share)
+    assert max(row.largest_block_bytes for row in rows) == blocks.max()
     notes = " ".join(tables(summary)[0].notes)
     assert f"of the blocks are empty, and the largest one has {blocks.max()} B (MPI_Alltoallv)" in notes
     study = " ".join(select_calls(trace, summary, 0.9).notes)

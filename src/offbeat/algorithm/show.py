@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -131,26 +130,3 @@ def show_call(
         simulate_exits(algorithm, call, machine, arrivals, skew_s, seed=seed, ppn=ppn) if arrivals else None
     )
     return ShownCall(algorithm=algorithm, call=call, messages=messages, exits=exits)
-
-
-def encoded(shown: ShownCall) -> str:
-    """The call, its messages and, if there are any, its arrivals and exits in seconds, as JSON."""
-    plain = {
-        "algorithm": shown.algorithm.title,
-        "collective": shown.algorithm.collective,
-        "parameters": shown.algorithm.parameters,
-        "call": shown.call,
-        "rounds": shown.messages.rounds,
-        "messages": shown.messages.messages,
-    }
-    if shown.exits:
-        plain["exits"] = {
-            "platform": shown.exits.platform,
-            "pattern": shown.exits.pattern,
-            "evaluation": shown.exits.evaluation,
-            "arrivals_s": shown.exits.arrivals_s.tolist(),
-            "exits_s": shown.exits.exits_s.tolist(),
-            "last_delay_s": shown.exits.last_delay_s,
-            "total_delay_s": shown.exits.total_delay_s,
-        }
-    return msgspec.json.encode(plain).decode()

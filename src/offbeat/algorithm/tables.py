@@ -1,4 +1,4 @@
-"""The catalogue of algorithms, and the outcomes of checks, as tables and as JSON."""
+"""The catalogue of algorithms, and the outcomes of checks, as tables."""
 
 from __future__ import annotations
 
@@ -24,24 +24,6 @@ def catalogue_table(entries: Sequence[CatalogueAlgorithm]) -> FittedTable:
             values = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
             table.add_row(*first, entry.name, "rank order" if entry.ordered else "", values)
     return table
-
-
-def catalogue_objects(entries: Sequence[CatalogueAlgorithm]) -> list[dict[str, object]]:
-    """The catalogue for JSON: an object for each algorithm."""
-    return [
-        {
-            "collective": entry.collective,
-            "family": entry.family,
-            "name": entry.name,
-            "parameters": {
-                name: {"default": value, "smallest": entry.smallest[name]}
-                for name, value in entry.parameters.items()
-            },
-            "ordered": entry.ordered,
-            "scales": entry.scales,
-        }
-        for entry in entries
-    ]
 
 
 PROVED = (

@@ -68,7 +68,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         import polars as pl
         from msgspec import structs
 
-        from offbeat.select.document import document
+        from offbeat.select.document import selection_document
 
         rows = [
             {
@@ -78,7 +78,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
                 **structs.asdict(delay),
                 **_further(one.choice.configuration),
             }
-            for one in document(self).configurations
+            for one in selection_document(self).configurations
             for row in one.patterns
             for delay in row.delays
         ]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import algorithms, collectives
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -46,12 +46,12 @@ def list_algorithms(
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
 
-    from offbeat.algorithm import find, tables
+    from offbeat.algorithm import document, find, tables
 
     entries = find.listed(collective, family)
     if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
-    write_json(json, lambda: encoded(tables.catalogue_objects(entries)))
+    write_json(json, lambda: document.catalogue_document(entries))
 
 
 @app.command("show")
@@ -94,7 +94,7 @@ def show_algorithm(
     json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
-    from offbeat.algorithm import draw, exits, show
+    from offbeat.algorithm import document, draw, exits, show
 
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
@@ -113,7 +113,7 @@ def show_algorithm(
         seed=seed,
     )
     console = stdout()
-    write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
+    write_json(json, lambda: document.call_document(shown))
     if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
         lines = draw.draw_messages(shown.messages, width=console.width, unicode=unicode)
@@ -156,7 +156,7 @@ def check_algorithms(
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
     from rich.console import Console
 
-    from offbeat.algorithm import check, check_matrix, tables
+    from offbeat.algorithm import check, check_matrix, document, tables
 
     outcomes = check.check_with_progress(
         names or [],
@@ -167,7 +167,7 @@ def check_algorithms(
         jobs=jobs,
         console=Console(stderr=True),
     )
-    write_json(json, lambda: encoded(outcomes))
+    write_json(json, lambda: document.CheckDocument(algorithms=outcomes))
     if prints_text(json):
         stdout().print(tables.outcomes_table(outcomes))
     if check.wrong(outcomes):

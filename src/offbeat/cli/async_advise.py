@@ -12,7 +12,6 @@ import typer
 from offbeat.cli.output import (
     Json,
     check_outputs,
-    encoded,
     print_notes,
     print_sentences,
     prints_text,
@@ -80,6 +79,7 @@ def command(
         if given:
             raise BadInput(f"{option} is for traces, and {program} is a program; leave this option out")
     from offbeat.assessment.assess import assess
+    from offbeat.assessment.document import assessment_document
     from offbeat.program.load import load
 
     loaded = load(program).resized(ranks=ranks)
@@ -90,13 +90,14 @@ def command(
             stdout(), f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}"
         )
         _print(assessment)
-    write_json(json, lambda: encoded(assessment))
+    write_json(json, lambda: assessment_document(assessment))
 
 
 def _advise_trace(
     directory: Path, on: Machine, memory: str, anchor: str, iterations: int, seeds: int, json: str
 ) -> None:
     from offbeat.assessment.assess_trace import assess_trace
+    from offbeat.assessment.document import trace_document
     from offbeat.cli.program_options import derived_from
 
     traffic_bytes = _traffic_bytes(memory) if memory else None
@@ -112,7 +113,7 @@ def _advise_trace(
         )
     if prints_text(json):
         _print_of_trace(assessment)
-    write_json(json, lambda: encoded(assessment))
+    write_json(json, lambda: trace_document(assessment))
 
 
 def _traffic_bytes(text: str) -> int:

@@ -6,17 +6,18 @@ import os
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.cli.completion import functions
-from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, echo, prints_text, stdout, write_json
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 
 if TYPE_CHECKING:
     from offbeat.mpi.installation import Installation
     from offbeat.trial.delays import DelayPlan, DelayVariant
+    from offbeat.trial.document import InjectionDocument
     from offbeat.trial.trial import Run, Settings
 
 
@@ -123,7 +124,7 @@ def command(
         times_s = trial.times(journal, [one.name for one in variants])
     if prints_text(json):
         _report(runs, times_s)
-    write_json(json, lambda: encoded(_document(settings, plan, runs, times_s)))
+    write_json(json, lambda: _document(settings, plan, runs, times_s))
 
 
 def _settings(
@@ -168,16 +169,11 @@ def _document(
     plan: DelayPlan,
     runs: Mapping[str, Sequence[Run]],
     times_s: Mapping[str, Sequence[float]],
-) -> dict[str, Any]:
-    """The experiment as JSON: run times in seconds, one per round and variant, delays, and the verdict."""
+) -> InjectionDocument:
     from offbeat.trial.comparison import compare
     from offbeat.trial.delay_effects import delay_effects
+    from offbeat.trial.document import InjectionDocument
 
-    return {
-        "schema_version": 1,
-        "settings": settings,
-        "plan": plan,
-        "times_s": times_s,
-        "delays": delay_effects(runs),
-        "verdict": compare(times_s),
-    }
+    return InjectionDocument(
+        settings=settings, plan=plan, times_s=times_s, delays=delay_effects(runs), verdict=compare(times_s)
+    )

@@ -12,7 +12,6 @@ from offbeat.cli.output import (
     AllNotes,
     Json,
     check_outputs,
-    encoded,
     print_notes,
     prints_text,
     stdout,
@@ -65,6 +64,7 @@ def command(
 ) -> None:
     """Show the iterations of a traced program: their speed against lockstep, waiting, and idle waves."""
     from offbeat.errors import BadInput
+    from offbeat.execution.document import report_document
     from offbeat.execution.report import analyse
     from offbeat.progress_bar import ProgressBar
     from offbeat.trace.read import open_trace
@@ -89,15 +89,9 @@ def command(
         )
     if prints_text(json):
         _print(report, all_notes=all_notes)
-    write_json(json, lambda: _encoded(report))
+    write_json(json, lambda: report_document(report))
     if output is not None:
         _write(report, output, pictures, is_printed=prints_text(json))
-
-
-def _encoded(report: Report) -> bytes:
-    from offbeat.execution.summary import as_plain
-
-    return encoded(as_plain(report))
 
 
 def _print(report: Report, *, all_notes: bool) -> None:

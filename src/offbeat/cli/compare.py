@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import Rule
 from offbeat.errors import BadInput, RunFailed
 
@@ -88,7 +88,7 @@ def command(
             console.print(table.fitted(console.width))
         for sentence in [_summary([one for _, one in named], unit), *sentences]:
             console.print(sentence, markup=False)
-    write_json(json, lambda: encoded({"schema_version": 1, "comparison": found}))
+    write_json(json, lambda: found)
     slower = [
         (name, one)
         for name, one in named

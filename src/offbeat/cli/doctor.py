@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import libraries
-from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, echo, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import counted, enumeration
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from offbeat.mpi.diagnose import Diagnosis, Node, TriedInstallation
     from offbeat.mpi.find import Survey
     from offbeat.mpi.installation import Installation
-    from offbeat.study.algorithm import Algorithm
     from offbeat.tuning.rules_check import RulesCheck
 
 
@@ -82,7 +81,6 @@ def command(
     ] = None,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and list limitations."""
-    from offbeat.engines.open import list_algorithms
     from offbeat.mpi import find
     from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
 
@@ -96,7 +94,7 @@ def command(
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
-        _show_algorithms(list_algorithms(find.choose(mpi)), json)
+        _show_algorithms(find.choose(mpi), json)
         return
     if rules is not None:
         _show_rules_file(rules, find.choose("openmpi" if mpi == "auto" else mpi), json)
@@ -111,7 +109,7 @@ def command(
     diagnosis, checks = _with_settings(diagnosis)
     if prints_text(json):
         _show(diagnosis, checks)
-    write_json(json, lambda: encoded(diagnosis))
+    write_json(json, lambda: diagnosis)
     if not tried:
         find.preferred(survey)
     if not diagnosis.works:
@@ -143,7 +141,7 @@ def _try_legal_calls(
         has_algorithms=has_algorithms,
         report=echo,
     )
-    write_json(json, lambda: encoded(check))
+    write_json(json, lambda: check)
     if prints_text(json):
         _show_wrong_calls(check)
     if check.wrong:
@@ -181,7 +179,7 @@ def _show_rules_file(path: Path, installation: Installation, json: str) -> None:
         _show_rules(console, check)
         for sentence in check.limits or ["nothing is wrong."]:
             console.print(f"  - {sentence.removeprefix(f'{path}: ')}", markup=False)
-    write_json(json, lambda: encoded(check))
+    write_json(json, lambda: check)
     if check.fault:
         raise typer.Exit(1)
 
@@ -210,10 +208,12 @@ def _with_settings(diagnosis: Diagnosis) -> tuple[Diagnosis, list[RulesCheck]]:
     return replace(diagnosis, examined=examined), all_checks
 
 
-def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> None:
+def _show_algorithms(installation: Installation, json: str) -> None:
+    from offbeat.engines.open import LibraryAlgorithms, list_algorithms
     from offbeat.table import FittedTable
 
-    write_json(json, lambda: encoded(by_collective))
+    by_collective = list_algorithms(installation)
+    write_json(json, lambda: LibraryAlgorithms(library=installation.name, algorithms=by_collective))
     if not prints_text(json):
         return
     table = FittedTable(["collective", "algorithms by the names used in studies"], texts=(0, 1))

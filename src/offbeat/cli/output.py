@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.atomic_write import check_new, write_atomically, write_error, write_new
 
 if TYPE_CHECKING:
+    from msgspec import Struct
     from rich.console import Console
 
 Json = Annotated[
@@ -56,16 +57,22 @@ def check_outputs(json: str, *paths: Path | None) -> None:
             check_new(path, force=True)
 
 
-def write_json(json: str, document: Callable[[], bytes]) -> None:
-    """Create a JSON document and write it to the file of ``--json``; do nothing if that was not given.
+def write_json(json: str, document: Callable[[], Struct]) -> None:
+    """Create a document and write it to the file of ``--json``; do nothing if that was not given.
 
-    Raises BadInput for a file that cannot be written, RunFailed for a full disk.
+    The structure is one of :data:`offbeat.cli.documents.STRUCTURES`. Raises BadInput for a file that cannot
+    be written, RunFailed for a full disk.
     """
+    if not json:
+        return
+    from offbeat import json_document
+
+    content = json_document.encoded(document())
     if json == "-":
-        sys.stdout.write(document().decode())
-    elif json:
+        sys.stdout.write(content.decode())
+    else:
         try:
-            write_atomically(Path(json), document())
+            write_atomically(Path(json), content)
         except OSError as error:
             raise write_error(Path(json), error) from error
 
@@ -94,13 +101,6 @@ def write_schema(output: Path | None, text: str) -> None:
     """Write a JSON Schema to a file, or print it without one."""
     if write_or_print(output, text, "the schema", force=True):
         print(f"wrote {output}")
-
-
-def encoded(value: Any) -> bytes:
-    """A structure, or a dictionary of them, as indented JSON; paths become text."""
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2) + b"\n"
 
 
 def print_notes(console: Console, notes: Iterable[str], *, everything: bool, word: str = "note") -> None:

@@ -9,7 +9,7 @@ import typer
 
 from offbeat.cli import partitioned_check
 from offbeat.cli import run as runs
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import US_PER_MB, parse_size, parse_time
 
@@ -92,6 +92,7 @@ def fit_costs(
     from offbeat.partitioned import fit as fits
     from offbeat.partitioned import tables
     from offbeat.partitioned.cells import read_measured
+    from offbeat.partitioned.document import FitDocument
     from offbeat.platform import machine
     from offbeat.table import FittedTable
     from offbeat.toml.write import toml_text
@@ -110,7 +111,7 @@ def fit_costs(
         if left_out:
             console.print(tables.too_few_sentence(left_out), markup=False)
         print_notes(console, measured.notes, everything=all_notes)
-    write_json(json, lambda: encoded(fitted))
+    write_json(json, lambda: FitDocument(fits=fitted))
     text = toml_text(fits.fitted_platform(fitted, measured, platform))
     machine.loads(text, output)  # what is written can be read
     write_new(output, text, "the platform file", force=force)
@@ -174,6 +175,7 @@ def recommend(
     message, and what these rest on: a measurement, the fitted model, or an extrapolation.
     """
     from offbeat.partitioned import tables
+    from offbeat.partitioned.document import recommendation_document
     from offbeat.partitioned.predictions import check_partitions
     from offbeat.partitioned.recommendation import advise, message_of
     from offbeat.table import FittedTable
@@ -217,7 +219,7 @@ def recommend(
         for sentence in tables.recommendation_sentences(recommendation):
             console.print(sentence, markup=False, soft_wrap=False)
         print_notes(console, adviser.notes, everything=all_notes)
-    write_json(json, lambda: encoded(recommendation.record()))
+    write_json(json, lambda: recommendation_document(recommendation))
 
 
 @app.command("model")
@@ -313,6 +315,7 @@ def show_model(
     latencies and bandwidths of a platform; with --approach, that of 'offbeat partitioned fit' and 'advise'.
     """
     from offbeat.partitioned import tables
+    from offbeat.partitioned.document import model_document
     from offbeat.partitioned.predictions import check_partitions, predictions
     from offbeat.platform import machine
     from offbeat.table import FittedTable
@@ -339,7 +342,7 @@ def show_model(
         console.print()
         console.print(FittedTable(tables.HEADINGS, tables.rows(rows), texts=()))
         console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
-    write_json(json, lambda: encoded([one.record() for one in rows]))
+    write_json(json, lambda: model_document(rows))
     if picture is not None:
         from offbeat.partitioned.picture import picture as draw_picture  # matplotlib loads slowly
 

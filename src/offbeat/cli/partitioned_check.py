@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import libraries
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import parse_time
 
@@ -99,7 +99,7 @@ def command(
             done = check(launch, settings, output or Path(scratch) / "check", progress)
     if prints_text(json):
         _show(done, all_notes=all_notes)
-    write_json(json, lambda: encoded(done))
+    write_json(json, lambda: done)
     if done.failed:
         raise typer.Exit(1)
 

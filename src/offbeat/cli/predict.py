@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.trace_options import (
     Collective,
     Communicator,
@@ -70,9 +70,9 @@ def command(
     Without a selection of calls, those that the summary recommends to tune first are used; if the results do
     not cover them, the next ones that they cover.
     """
+    from offbeat.predict.document import prediction_document
     from offbeat.predict.measured_configuration import measurements
     from offbeat.predict.predict import Request, predict
-    from offbeat.predict.wording import document
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
     from offbeat.trace.summary import summary_of_trace
@@ -92,7 +92,7 @@ def command(
     prediction = predict(opened, summary_of_trace(opened), measurements(measured, first.library), request)
     if prints_text(json):
         _print(prediction, all_notes=all_notes)
-    write_json(json, lambda: encoded(document(prediction)))
+    write_json(json, lambda: prediction_document(prediction))
     if pictures is not None:
         _draw(prediction, pictures)
 

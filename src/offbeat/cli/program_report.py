@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from offbeat.cli.output import echo, encoded, print_sentences, prints_text, stdout, write_json
+from offbeat.cli.output import echo, print_sentences, prints_text, stdout, write_json
 from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def report(
     summary = summarise(run, composite, limit_s)
     if prints_text(json):
         _print(summary)
-    write_json(json, lambda: encoded(summary))
+    write_json(json, lambda: summary)
     if output is not None:
         from offbeat.program.table import write_iterations
 

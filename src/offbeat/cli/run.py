@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import libraries, one_of
-from offbeat.cli.output import AllNotes, Json, encoded, prints_text, write_json
+from offbeat.cli.output import AllNotes, Json, prints_text, write_json
 from offbeat.errors import BadInput, RunFailed
 
 
@@ -90,7 +90,7 @@ def command(
     """
     from rich.console import Console
 
-    from offbeat.engines.progress import RunProgress, closing_message, failure_message, summary
+    from offbeat.engines.progress import RunProgress, closing_message, failure_message, run_document
     from offbeat.engines.resume import default_directory
     from offbeat.engines.study_run import RunOptions, before_job_ends, print_dry_run, run_study
     from offbeat.results.read import read_study
@@ -113,7 +113,7 @@ def command(
         progress.warn(notice.sentence)
     if prints_text(json):
         print(closing_message(outcome, progress.counts, directory))
-    write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
+    write_json(json, lambda: run_document(outcome, progress.counts, directory, progress.warnings))
     if why := failure_message(outcome, study, directory):
         raise RunFailed(why)
     if outcome.stopped:

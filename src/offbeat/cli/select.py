@@ -60,7 +60,7 @@ def command(
     from rich.console import Console
 
     from offbeat.api.results import Results
-    from offbeat.select import document
+    from offbeat.select.document import selection_document
     from offbeat.select.render import rendered
     from offbeat.select.restrictions import indistinguishable_notes
 
@@ -78,5 +78,5 @@ def command(
     if prints_text(json):
         more = list(indistinguishable_notes(results, are_included=include_indistinguishable))
         console.print(rendered(selection, console, with_details, all_notes=all_notes, more_notes=more))
-    write_json(json, lambda: document.encoded(selection))
+    write_json(json, lambda: selection_document(selection))
     selection.raise_if_empty()

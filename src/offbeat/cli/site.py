@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,6 @@ from offbeat.cli.output import (
     AllNotes,
     Json,
     check_outputs,
-    encoded,
     print_notes,
     print_sentences,
     prints_text,
@@ -109,6 +108,7 @@ def list_entries(site: SiteDirectory = None, json: Json = "") -> None:
     from rich.console import Console
 
     from offbeat.site.directory import read_site
+    from offbeat.site.document import site_document
     from offbeat.site.tables import entries_table
 
     content = read_site(_directory(site))
@@ -117,7 +117,7 @@ def list_entries(site: SiteDirectory = None, json: Json = "") -> None:
             print(f"{content.directory} has no entries; 'offbeat site add RESULTS' adds one")
         else:
             Console(highlight=False).print(entries_table(content.entries))
-    write_json(json, lambda: encoded({"schema_version": 1, "entries": _summaries(content)}))
+    write_json(json, lambda: site_document(content))
 
 
 @app.command("show")
@@ -204,6 +204,7 @@ def export(
     from offbeat.mpi import find
     from offbeat.select.coverage import BEYOND
     from offbeat.site.directory import read_site
+    from offbeat.site.document import export_document
     from offbeat.site.merge import merge, plan
     from offbeat.site.tables import chosen_by
     from offbeat.tuning.files import write_manifest
@@ -233,7 +234,7 @@ def export(
         others = _other_libraries(content, library)
         notes = [*merged.left_out, *others, *files.notes, *environment_notes(merged.results)]
         print_notes(console, notes, everything=all_notes, word="Note")
-    write_json(json, lambda: encoded(_document(merged, chosen_by(tuning_plan), files.files)))
+    write_json(json, lambda: export_document(merged, chosen_by(tuning_plan), files.files))
 
 
 @app.command("remove")
@@ -298,39 +299,3 @@ def _other_libraries(site: Site, library: str) -> list[str]:
     if not others:
         return []
     return [f"Not merged, as a tuning file is for one version of one library: {', '.join(others)}."]
-
-
-def _summaries(site: Site) -> list[dict[str, Any]]:
-    from offbeat.site.tables import configuration_count
-
-    return [
-        {
-            "name": one.name,
-            "library": one.library_name,
-            "configurations": configuration_count(one),
-            "weight": one.weight,
-            "measured": one.origin.measured,
-            "program": one.origin.program,
-            "host": one.origin.host,
-            "path": one.origin.path,
-            "digest": one.origin.digest,
-        }
-        for one in site.entries
-    ]
-
-
-def _document(merged: Merged, chosen: Mapping[Calls, str], files: list[Path]) -> dict[str, Any]:
-    """What was exported as JSON: every decision with its votes; times are relative to the default."""
-    from offbeat.study.algorithm import DEFAULT
-
-    return {
-        "schema_version": 1,
-        "library": merged.library,
-        "files": files,
-        "entries": [entry.name for entry in merged.entries],
-        "decisions": [
-            {"exported": chosen.get(decision.calls, DEFAULT), "decision": decision}
-            for decision in merged.decisions
-        ],
-        "left_out": merged.left_out,
-    }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.cli.selection_options import ResultDirectory
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def command(
     status = read_status(directory, check=check)
     if prints_text(json):
         _print(status)
-    write_json(json, lambda: encoded(status))
+    write_json(json, lambda: status)
 
 
 def _print(status: Status) -> None:

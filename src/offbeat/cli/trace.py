@@ -62,15 +62,14 @@ def summarise_trace(
     ] = None,
 ) -> None:
     """Show where the time in MPI goes: waiting or operation, late ranks, what to tune first."""
-    import msgspec
-
+    from offbeat.trace.document import summary_document
     from offbeat.trace.read import open_trace
-    from offbeat.trace.summary import as_plain, summary_of_trace
+    from offbeat.trace.summary import summary_of_trace
 
     summary = summary_of_trace(open_trace(directory))
     if prints_text(json):
         _print(summary, rows, apart=apart, all_notes=all_notes)
-    write_json(json, lambda: msgspec.json.encode(as_plain(summary)) + b"\n")
+    write_json(json, lambda: summary_document(summary))
     if pictures is not None:
         _draw(summary, pictures)
         if prints_text(json):

@@ -6,11 +6,11 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from offbeat.predict.prediction import Prediction
     from offbeat.results.read import Results
     from offbeat.trial.choices import TrialChoice
+    from offbeat.trial.document import TrialDocument
     from offbeat.trial.trial import Settings
 
 PICTURE = "expected-and-measured-run-time"
@@ -127,7 +128,7 @@ def command(
             console, choices, times_s, expected, without_effect, is_wall=pattern is None, all_notes=all_notes
         )
         _name_verify(console, measured, tried, output)
-    write_json(json, lambda: encoded(_document(settings, choices, times_s, expected, reaches)))
+    write_json(json, lambda: _document(settings, choices, times_s, expected, reaches))
     if pictures is not None and expected is not None:
         _draw(expected, times_s, pictures)
 
@@ -208,21 +209,20 @@ def _document(
     times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     reaches: Mapping[str, AffectedCalls],
-) -> dict[str, Any]:
-    """The trial as JSON: run times in seconds, one per round and choice, and the verdict."""
-    from offbeat.predict.wording import document
+) -> TrialDocument:
+    from offbeat.predict.document import prediction_document
     from offbeat.trial import wording
     from offbeat.trial.comparison import compare
+    from offbeat.trial.document import TrialDocument
 
-    return {
-        "schema_version": 1,
-        "settings": settings,
-        "notes": wording.notes(choices),
-        "reaches": {name: reach.sentence for name, reach in reaches.items()},
-        "times_s": times_s,
-        "verdict": compare(times_s),
-        "expected": document(expected) if expected is not None else None,
-    }
+    return TrialDocument(
+        settings=settings,
+        notes=wording.notes(choices),
+        affected={name: reach.sentence for name, reach in reaches.items()},
+        times_s=times_s,
+        verdict=compare(times_s),
+        expected=prediction_document(expected) if expected is not None else None,
+    )
 
 
 def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice], output: Path) -> None:

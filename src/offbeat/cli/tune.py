@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, check_outputs, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, check_outputs, prints_text, stdout, write_json
 from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup
 from offbeat.cli.selection_options import SameBits
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
@@ -82,6 +82,7 @@ def command(
     If interrupted, the same command resumes and repeats nothing that is done.
     """
     from offbeat.program_tuning.directory import LOG
+    from offbeat.program_tuning.document import tuning_document
     from offbeat.program_tuning.tune_program import (
         REPORT,
         StagePrinter,
@@ -130,7 +131,7 @@ def command(
         console.print(
             f"The report: {output / REPORT}; everything that was done: {output / LOG}", markup=False
         )
-    write_json(json, lambda: encoded(_document(requested.settings, outcome)))
+    write_json(json, lambda: tuning_document(requested.settings, outcome))
 
 
 _OF_SCRIPT = (
@@ -188,17 +189,3 @@ def _report(console: Console, outcome: Outcome) -> None:
         console.print("Use it like this, with one of", markup=False)
         for line in outcome.usage:
             console.print(f"  {line}", markup=False)
-
-
-def _document(settings: Any, outcome: Outcome) -> dict[str, Any]:
-    """The outcome as JSON; times in seconds."""
-    return {
-        "schema_version": 1,
-        "settings": settings,
-        "verdict": outcome.conclusion,
-        "cautions": outcome.cautions,
-        "expected": outcome.gains,
-        "times_s": outcome.times_s,
-        "files": [str(path) for path in outcome.files.files] if outcome.files is not None else [],
-        "usage": outcome.usage,
-    }

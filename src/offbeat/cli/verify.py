@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import libraries
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.cli.selection_options import ResultDirectories
 from offbeat.cli.trace_options import TraceOption
 
@@ -62,5 +62,5 @@ def command(
             lines.append(f"The file {calls_affected_by_files(verified.manifest.tuning, summary).sentence}.")
         for sentence in lines:
             console.print(sentence, markup=False)
-    write_json(json, lambda: encoded(verified.proofs))
+    write_json(json, lambda: verified.proofs)
     verified.raise_if_not_obeyed()

@@ -29,7 +29,9 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """``ratio`` is after / before, ``low`` and ``high`` its 95% interval; ``chance`` is the adjusted p-value,
+    """The difference of a time between two measurements.
+
+    ``ratio`` is after / before, ``low`` and ``high`` its 95% interval; ``chance`` is the adjusted p-value,
     NaN where the errors are unknown.
     """
 

@@ -55,9 +55,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class CheckSettings(Struct, frozen=True, kw_only=True):
-    """What is checked: the functions ``of`` an implementation on a library; no ``cases`` means all.
+    """What is checked.
 
-    ``nodes`` is 2 if the processes are on two nodes; 1 leaves their places to the launcher.
+    ``of`` is the implementation whose functions are called; no ``cases`` means all. ``nodes`` is 2 if the
+    processes are on two nodes; 1 leaves their places to the launcher.
     """
 
     library: str

@@ -36,8 +36,11 @@ class WrongAlgorithm(Struct, frozen=True, kw_only=True):
 
 
 class LibraryCheck(Struct, frozen=True, kw_only=True):
-    """The outcome of one check with calls that are drawn with ``seed``: ``tried`` is the number of those that
-    were made, ``algorithms`` that of algorithms, with the library's own choice for each collective."""
+    """The outcome of one check of a library.
+
+    ``tried`` is the number of legal calls that were made; ``seed`` is the seed of their draws. ``algorithms``
+    is the number of algorithms, with the library's own choice for each collective.
+    """
 
     library: str
     p: int

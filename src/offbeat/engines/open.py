@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from offbeat.engines.base import Engine
 from offbeat.engines.library_check import CHECK_DRAWS, CHECK_PROCESSES, LibraryCheck, check_library
@@ -110,6 +111,13 @@ def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) 
         scratch=directory.absolute() / SCRATCH,
         kind=PartitionedEngine if study.partitioned else MpiEngine,
     )
+
+
+class LibraryAlgorithms(Struct, frozen=True, kw_only=True):
+    """The algorithms of a library; ``algorithms`` maps each collective to its own, ``default`` first."""
+
+    library: str
+    algorithms: dict[str, list[Algorithm]]
 
 
 def list_algorithms(installation: Installation) -> dict[str, list[Algorithm]]:

@@ -81,20 +81,38 @@ class Outcome(Struct, kw_only=True):
     proofs: list[str] = []
 
 
-def summary(
+class RunDocument(Struct, frozen=True, kw_only=True):
+    """How ``offbeat run`` ended.
+
+    ``done`` cases of the ``total`` of the study are finished; ``measured_now`` counts those of this run, and
+    ``cases_now`` all cases of this run by status. ``stopped_by_time_limit`` says that the same command
+    resumes.
+    """
+
+    directory: Path
+    done: int
+    total: int
+    measured_now: int
+    quarantined: int
+    stopped_by_time_limit: bool
+    cases_now: dict[str, int]
+    warnings: list[str]
+
+
+def run_document(
     outcome: Outcome, counts: dict[str, int], directory: Path, warnings: list[str]
-) -> dict[str, object]:
-    """The outcome as JSON has it; ``counts`` has the number of cases of this run by status."""
-    return {
-        "directory": str(directory),
-        "done": outcome.done,
-        "total": outcome.total,
-        "measured_now": outcome.measured_now,
-        "quarantined": outcome.statuses.get("quarantined", 0),
-        "stopped_by_time_limit": outcome.stopped,
-        "cases_now": counts,
-        "warnings": warnings,
-    }
+) -> RunDocument:
+    """The document of an outcome; ``counts`` has the number of cases of this run by status."""
+    return RunDocument(
+        directory=directory,
+        done=outcome.done,
+        total=outcome.total,
+        measured_now=outcome.measured_now,
+        quarantined=outcome.statuses.get("quarantined", 0),
+        stopped_by_time_limit=outcome.stopped,
+        cases_now=counts,
+        warnings=warnings,
+    )
 
 
 def closing_message(outcome: Outcome, counts: dict[str, int], directory: Path) -> str:

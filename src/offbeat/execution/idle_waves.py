@@ -42,8 +42,10 @@ _ROWS_BETWEEN = 3
 
 
 class IdleWave(Struct, frozen=True, kw_only=True):
-    """A front: from the delayed ``rank``, in ``iteration`` (from 1), in a ``direction``: the difference of
-    the numbers of neighbours.
+    """A front of waiting that a delay causes at one neighbour after the other.
+
+    ``rank`` was delayed, in ``iteration`` (from 1). ``direction`` is the difference of the numbers of
+    neighbours.
 
     ``ranks`` are those that it reached. ``speed`` is in neighbours per second, ``per_iteration`` in
     neighbours per iteration without delays; ``fit`` is the coefficient of determination R² of the line.

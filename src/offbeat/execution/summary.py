@@ -1,12 +1,8 @@
-"""The analysis of iterations as tables and sentences, and for other programs."""
+"""The analysis of iterations as tables and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from msgspec import to_builtins
 from numpy.typing import NDArray
 
 from offbeat.drawing.tables import Table
@@ -308,72 +304,3 @@ def _idle_waves(report: Report) -> Table:
             " and times"
         ],
     )
-
-
-def as_plain(report: Report) -> dict[str, Any]:
-    """The analysis for JSON, with means by rank; without iterations most values are null.
-
-    Infinite values, such as the speed of a wave that reaches all ranks at once, become null in JSON.
-    """
-    table, found = report.table, report.performance
-    each = table.iterations.each
-    similarity = report.similarity
-    clusters = None if similarity is None else similarity.clusters
-    return {
-        "directory": str(report.trace.directory),
-        "program": report.program,
-        "processes": report.trace.size,
-        "iterations": table.iterations.count,
-        "found_by": table.iterations.way,
-        "begun_by": table.iterations.begun_by,
-        "iterations_a_row": each,
-        "domains": report.domains.count,
-        "performance": None if found is None else _plain_performance(found),
-        "ranks": _plain_ranks(report) if table.rows else [],
-        "clusters": None
-        if clusters is None
-        else {name: getattr(clusters, name) for name in ("count", "silhouette", "agreement")},
-        "idle_waves": report.waves,
-        "collectives": [
-            {
-                "site": row.site,
-                "function": row.function,
-                "calls": row.calls,
-                "natural_s": row.operation_s,
-                "waited_s": row.waited_s,
-            }
-            for row in table.collectives
-        ],
-        "notes": report.notes,
-    }
-
-
-def _plain_performance(found: Performance) -> dict[str, Any]:
-    derived = {name: getattr(found, name) for name in ("headroom", "communication_ratio")}
-    return {**to_builtins(found), **derived}
-
-
-def _plain_ranks(report: Report) -> list[dict[str, Any]]:
-    table, each = report.table, report.table.iterations.each
-    columns = {
-        name: (values.mean(axis=0, dtype=np.float64) / each).tolist()
-        for name, values in (
-            ("iteration_s", table.times_s()),
-            ("computed_s", table.computed_s()),
-            ("collective_s", table.collective_s),
-            ("message_s", table.message_s),
-            ("collective_waiting_s", table.collective_waiting_s),
-            ("late_partner_s", table.late_partner_s),
-        )
-    }
-    whole: Sequence[dict[str, Any]] = [
-        {
-            "rank": int(rank),
-            "domain": int(domain),
-            **{name: values[place] for name, values in columns.items()},
-        }
-        for place, (rank, domain) in enumerate(
-            zip(table.iterations.ranks, report.domains.of_rank, strict=True)
-        )
-    ]
-    return list(whole)

@@ -34,9 +34,10 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class TriedInstallation(Struct, frozen=True, kw_only=True):
-    """One installation that was tried: ``failure`` is empty if it works; ``limits`` are sentences.
+    """One installation that was tried.
 
-    ``nodes`` are those of the host file or the batch job, where there are several.
+    ``failure`` is empty if it works; ``limits`` are sentences. ``nodes`` are those of the host file or the
+    batch job, where there are several.
     """
 
     installation: Installation

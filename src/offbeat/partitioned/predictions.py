@@ -9,7 +9,6 @@ from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from offbeat.errors import BadInput
 from offbeat.partitioned.costs import MOST_MESSAGES, SINGLE, Costs, time_s
@@ -118,10 +117,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
     def best_gain(self) -> float:
         """η of the best number of messages."""
         return self.single_s / self.best_s
-
-    def record(self) -> dict[str, float]:
-        """Its fields and gains, for JSON."""
-        return asdict(self) | {"gain": self.gain, "best_gain": self.best_gain}
 
 
 def check_partitions(threads: int, per_thread: Iterable[int]) -> None:

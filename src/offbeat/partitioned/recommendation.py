@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -143,14 +143,6 @@ class Recommendation(Struct, frozen=True, kw_only=True):
     def best(self) -> Option:
         """The advised option."""
         return self.options[0]
-
-    def record(self) -> dict[str, object]:
-        """For JSON: the recommendation first, then all options."""
-        return {
-            "recommendation": asdict(self.best),
-            **asdict(self),
-            "options": [asdict(one) for one in self.options],
-        }
 
 
 class Adviser:

@@ -1,78 +1,20 @@
-"""A prediction as sentences, as a table of texts, and as JSON."""
+"""A prediction as sentences, and as a table of texts."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from offbeat.drawing.tables import Table
 from offbeat.predict.affected_calls import calls_affected_by_choice
 from offbeat.predict.measured_configuration import Estimate
-from offbeat.predict.prediction import ExpectedRun, Part, Prediction
+from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_time
-
-SCHEMA_VERSION = 1
-
-
-def document(prediction: Prediction) -> dict[str, Any]:
-    """The content of the tables, with intervals.
-
-    ``bias`` and ``change`` are shares of the recorded run time: the error of the prediction for the algorithm
-    that ran, and the difference of the prediction for each algorithm from it.
-    """
-    run = prediction.recorded
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "program": run.program,
-        "library": run.library,
-        "processes": run.processes,
-        "run_s": run.run_s,
-        "computing_s": run.computing_s,
-        "ran": prediction.ran or None,
-        "ran_is_assumed": prediction.ran_is_assumed,
-        "bias": prediction.bias,
-        "conditions": prediction.conditions,
-        "calls": [_part(part) for part in prediction.parts],
-        "expected": [_expected(prediction, one) for one in prediction.expected],
-        "notes": prediction.notes,
-    }
-
-
-def _expected(prediction: Prediction, one: ExpectedRun) -> dict[str, Any]:
-    affected = calls_affected_by_choice(prediction, one.algorithms)
-    return {
-        "name": one.name,
-        "algorithms": one.algorithms,
-        "barred": one.barred,
-        "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
-        "change": {name: prediction.change(one, name) for name in prediction.conditions},
-        "acts_on": {
-            "calls": affected.number,
-            "of": affected.all_calls,
-            "share_of_time_in_collectives": affected.share,
-        },
-    }
-
-
-def _part(part: Part) -> dict[str, Any]:
-    calls = part.calls
-    return {
-        "calls": calls.description,
-        "number": calls.number,
-        "share_of_ranks": calls.share,
-        "critical_share": calls.critical,
-        "last_delay_s": calls.last_delay_s,
-        "skew_s": calls.skew_s,
-        "cell": part.table.configuration,
-        "patterns": {name: one.pattern for name, one in part.conditions.items()},
-    }
-
 
 WORDS = {
     "no_delay": "without delays",

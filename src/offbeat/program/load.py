@@ -26,7 +26,10 @@ _REMEDY = "'offbeat program init' writes one to start from"
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A checked program file: ``file`` determines runs, ``path`` and ``text`` are for messages."""
+    """A checked program file.
+
+    ``file`` determines runs; ``path`` and ``text`` are for messages.
+    """
 
     file: ProgramFile
     path: str

@@ -25,9 +25,10 @@ _REFERENCES = {DEFAULT: "the library's own decisions", AS_STARTED: "the program 
 
 
 class Conclusion(Struct, frozen=True, kw_only=True):
-    """``choice`` is the recommended one, empty if none is proved to be faster; ``sentence`` says why.
+    """The verdict on the choices that were tried.
 
-    ``gain``, ``low`` and ``high`` are the share of the run time that it saves, with its 95% interval.
+    ``choice`` is the recommended one, empty if none is proved to be faster; ``sentence`` says why. ``gain``,
+    ``low`` and ``high`` are the share of the run time that it saves, with its 95% interval.
     """
 
     sentence: str

@@ -55,14 +55,14 @@ class Choice(Struct, frozen=True, kw_only=True):
     unknown.
     """
 
-    configuration: Configuration = field(name="cell")
+    configuration: Configuration
     rule: str = ""
     algorithm: str
     no_delay_winner: str | None = None
     winners: dict[str, str] = {}
     good: dict[str, list[str]] = {}
     scores: dict[str, float] = {}
-    certainty: Certainty | None = None
+    certainty: Certainty | None = field(default=None, name="confidence")
     cost_of_no_delay_winner: float | None = None
     cost_of_default: float | None = None
     warnings: list[str] = []
@@ -77,7 +77,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 class LeftOut(Struct, frozen=True):
     """A configuration for which nothing can be selected, and why."""
 
-    configuration: Configuration = field(name="cell")
+    configuration: Configuration
     reason: str
 
 

@@ -1,21 +1,16 @@
-"""The selection as a JSON document, for scripts and other tools.
+"""What ``offbeat select`` writes as JSON: the choices, and the delays that they are based on.
 
-The structures below define the document. Times are in seconds. Unknown numbers (not measured, certainty
-unknown) are null. Fields may be added; ``schema_version`` increases when a field is removed or changes its
-meaning.
+Unknown numbers (not measured, confidence unknown) are null.
 """
 
 from __future__ import annotations
 
 import math
 
-import msgspec
 from msgspec import Struct
 
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
-
-SCHEMA_VERSION = 2
 
 
 class Delay(Struct, frozen=True, kw_only=True):
@@ -59,7 +54,6 @@ class SelectionDocument(Struct, frozen=True, kw_only=True):
     """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
     confidence; ``notes`` report the progress of an unfinished study and records omitted when reading."""
 
-    schema_version: int
     rule: str
     include_scenarios: bool
     within: float
@@ -70,11 +64,10 @@ class SelectionDocument(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-def document(selection: Selection) -> SelectionDocument:
+def selection_document(selection: Selection) -> SelectionDocument:
     """The document of a selection."""
     terms = selection.terms
     return SelectionDocument(
-        schema_version=SCHEMA_VERSION,
         rule=str(terms.rule),
         include_scenarios=terms.rule.include_scenarios,
         within=terms.within,
@@ -89,11 +82,6 @@ def document(selection: Selection) -> SelectionDocument:
         left_out=selection.left_out,
         notes=selection.notes,
     )
-
-
-def encoded(selection: Selection) -> bytes:
-    """The document as indented JSON, the same bytes for the same selection."""
-    return msgspec.json.format(msgspec.json.encode(document(selection)), indent=2) + b"\n"
 
 
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:

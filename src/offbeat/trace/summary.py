@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from offbeat.drawing.tables import Table
 from offbeat.trace.call_aggregates import CallAggregates
@@ -28,7 +27,7 @@ from offbeat.trace.message_stats import MessageStats, MessageSums
 from offbeat.trace.message_tables import message_head, message_notes, message_table
 from offbeat.trace.read import Progress, ProgressOfBoth, ReadProgress, Trace
 from offbeat.trace.recorded_time import recorded_time
-from offbeat.trace.sparsity import empty_share, sparsity_notes
+from offbeat.trace.sparsity import sparsity_notes
 from offbeat.units import counted, format_time, rounded_size
 
 
@@ -194,36 +193,6 @@ def _notes(
     if sampling:
         notes.append(f"the trace was sampled ({'; '.join(sampling)}): numbers refer to the recorded calls")
     return notes
-
-
-def as_plain(summary: Summary) -> dict[str, Any]:
-    """A summary for JSON, NaN as null."""
-    left_out = ("labels", "rows", "group_rows", "notes", "messages")
-    return {
-        **{name: getattr(summary, name) for name in Summary.__struct_fields__ if name not in left_out},
-        "words": summary.notes,
-        "rows": [_plain_row(row) for row in summary.rows],
-        "families": [_plain_row(row) for row in summary.group_rows],
-        "messages": [
-            {**to_builtins(row), "waited_s": row.waited_s, "transfer_s": row.transfer_s}
-            for row in summary.messages
-        ],
-    }
-
-
-def _plain_row(row: CallSiteStats) -> dict[str, Any]:
-    left_out = (
-        *("delays_s", "key", "histograms", "communicator_indices", "run_calls", "run_calls_at_least"),
-        "layout",
-    )
-    plain: dict[str, Any] = {
-        name: getattr(row, name) for name in CallSiteStats.__struct_fields__ if name not in left_out
-    }
-    share = empty_share([row])
-    plain["empty_share"] = None if math.isnan(share) else share
-    plain["operation_s"] = row.operation_s
-    plain["delays_s"] = [None if math.isnan(delay) else delay for delay in row.delays_s.tolist()]
-    return plain
 
 
 NOTHING_KNOWN = "–"

@@ -29,8 +29,11 @@ NameOf = Callable[[str, int], str]
 
 
 class RulesCheck(Struct, frozen=True, kw_only=True):
-    """A rules file: what is ``wrong`` with it, what it ``forces``, and what in it is ``unreached``, in
-    sentences. A file with a ``fault`` is ignored as a whole."""
+    """The check of a rules file, in sentences.
+
+    ``fault`` is why the library ignores the whole file, empty if it does not. ``wrong`` says what is wrong in
+    the file, ``forces`` what it forces, and ``unreached`` what in it is never used.
+    """
 
     path: str
     fault: str = ""
