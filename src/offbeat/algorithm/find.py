@@ -9,8 +9,8 @@ from msgspec import structs
 from offbeat.algorithm.inspected import CatalogueAlgorithm, InspectedAlgorithm, PythonAlgorithm
 from offbeat.errors import BadInput
 from offbeat.simulation import catalogue
-from offbeat.simulation.own_function import load_function, split_file_and_function
-from offbeat.study.algorithm import split_name
+from offbeat.simulation.own_function import load_function
+from offbeat.study.algorithm import split_file_and_function, split_name
 from offbeat.study.schema import FAMILIES
 from offbeat.toml.faults import hint, unknown
 

@@ -79,7 +79,7 @@ def sim_engine_of(loaded: LoadedStudy) -> SimEngine:
     from offbeat.engines.sim import SimEngine
 
     section = loaded.study.simulator
-    return SimEngine(loaded.platform(), section.family, lambda: open_workers(section.executor))
+    return SimEngine(loaded.platform(), section.family, lambda: open_workers(section.executor), loaded.base)
 
 
 def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy:

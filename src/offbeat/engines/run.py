@@ -15,7 +15,7 @@ from offbeat.engines.batches import measure_in_batches
 from offbeat.engines.progress import Outcome, ProgressListener
 from offbeat.engines.resume import check_library, seed_of
 from offbeat.engines.session import Session, algorithm_of
-from offbeat.errors import RunFailed
+from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.allocation import current
 from offbeat.results.read import read_cases
 from offbeat.results.store import Store
@@ -162,10 +162,13 @@ def check_algorithm_names(loaded: LoadedStudy, engine: Engine) -> None:
     }
     placements = {group.layout.placement(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
     unsuited: dict[str, list[str]] = {}
-    for _, names, algorithms in requests:
+    for key, names, algorithms in requests:
         for name in names:
-            for requested in algorithms:
-                algorithm = engine.find_algorithm(name, requested)
+            for position, requested in enumerate(algorithms):
+                try:
+                    algorithm = engine.find_algorithm(name, requested)
+                except BadInput as error:  # in a file of the user
+                    raise BadInput(f"{loaded.where((*key, position))} {error}") from None
                 if algorithm is not None and requested not in known[name]:
                     known[name].append(requested)
                 if algorithm is not None and not any(algorithm.fits(*place) for place in placements):

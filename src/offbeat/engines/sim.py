@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 
 import numpy as np
 import psutil
+from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.engines.base import Batch, Exits
 from offbeat.engines.executors import Workers, submit
 from offbeat.engines.simulator import Simulator, failed_exits
+from offbeat.errors import RunFailed
 from offbeat.platform.machine import Platform
 from offbeat.simulation import catalogue
 from offbeat.simulation.catalogue import keeps_order
-from offbeat.simulation.exits import Job, refusal, run_job
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.simulation.exits import Job, prove_function, refusal, run_job
+from offbeat.simulation.own_function import FunctionOfFile, function_of_file
+from offbeat.study.algorithm import Algorithm, Verdict, split_file_and_function
 from offbeat.study.case import Case
 from offbeat.study.evidence import SCHEDULE
 from offbeat.study.schema import EXTENTS
@@ -32,11 +36,18 @@ LANES = 8
 
 
 class SimEngine(Simulator):
-    """See :class:`offbeat.engines.base.BatchEngine`; ``family`` is the library that it simulates."""
+    """See :class:`offbeat.engines.base.BatchEngine`; ``family`` is the library that it simulates.
 
-    def __init__(self, platform: Platform, family: str, open_workers: Callable[[], Workers]) -> None:
+    The files of algorithms that the user wrote are relative to the folder ``base``.
+    """
+
+    def __init__(
+        self, platform: Platform, family: str, open_workers: Callable[[], Workers], base: Path
+    ) -> None:
         super().__init__(platform)
         self.family = family
+        self._base = base
+        self._functions: dict[str, FunctionOfFile] = {}
         self._open_workers = open_workers
         self._workers: Workers | None = None
 
@@ -63,7 +74,12 @@ class SimEngine(Simulator):
         ]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm with a name, which may have parameters."""
+        """The algorithm with a name, which may have parameters, or be FILE.py:FUNCTION.
+
+        Raises BadInput or RunFailed if such a function cannot be loaded.
+        """
+        if self._function(name) is not None:
+            return Algorithm(collective=collective, name=name)
         simulated = catalogue.find(collective, self.family, name)
         return Algorithm(collective=collective, name=name) if simulated else None
 
@@ -101,7 +117,34 @@ class SimEngine(Simulator):
         """A simulated algorithm needs no proof; only the refusals of the library are determined."""
         return [self._verdict(algorithm, case) for algorithm, case in requests]
 
+    def _function(self, name: str) -> FunctionOfFile | None:
+        """The algorithm if the user wrote it, with the content that its file had first."""
+        place = split_file_and_function(name)
+        if place is not None and name not in self._functions:
+            function = function_of_file(self._base / place[0], place[1])
+            function.load()
+            self._functions[name] = function
+        return self._functions.get(name)
+
+    def _verdict_on_function(self, function: FunctionOfFile, algorithm: Algorithm, case: Case) -> Verdict:
+        """The checker runs the function at each p and size of the study."""
+        verdict = Verdict(
+            collective=case.collective, algorithm=algorithm.name, p=case.p, bytes=case.bytes, status="proved"
+        )
+        try:
+            proof = prove_function(self._job(algorithm, case, np.zeros((0, case.processes))))
+        except RunFailed as error:
+            return structs.replace(verdict, status="quarantined", reason=str(error))
+        if proof.refusal:
+            return structs.replace(verdict, status="refused", reason=proof.refusal)
+        if proof.wrong:
+            return structs.replace(verdict, status="wrong", reason=proof.wrong)
+        evidence = f"{SCHEDULE}{algorithm.name} {function.digest[:16]}"
+        return structs.replace(verdict, evidence=evidence, commutative_only=proof.commutative_only)
+
     def _verdict(self, algorithm: Algorithm, case: Case) -> Verdict:
+        if function := self._function(algorithm.name):
+            return self._verdict_on_function(function, algorithm, case)
         job = self._job(algorithm, case, np.zeros((0, case.processes)))
         refused = refusal(job, psutil.virtual_memory().total)
         return Verdict(
@@ -131,6 +174,7 @@ class SimEngine(Simulator):
             element_bytes=EXTENTS.get(case.datatype, 1),
             arrivals_s=arrivals_s,
             layout=case.layout,
+            function=self._function(algorithm.name),
         )
 
 
@@ -141,6 +185,6 @@ def simulate_batch(job: Job) -> Exits:
     """
     try:
         done = run_job(job)
-    except (ValueError, RuntimeError, MemoryError) as error:
+    except (ValueError, RuntimeError, MemoryError, RunFailed) as error:
         return failed_exits(job.layout.total, str(error) or "there is not enough memory for the simulation")
     return Exits(exits_s=done.exits_s, messages=done.messages)

@@ -25,13 +25,13 @@ from offbeat.reading import decode_json
 from offbeat.simulation.cache import LruCache, MemoryBudget
 from offbeat.simulation.catalogue import SimulatedAlgorithm, catalogue, named
 from offbeat.simulation.own_function import (
+    FunctionOfFile,
     RankFunction,
     load_function,
-    split_file_and_function,
     with_messages,
 )
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import ROOTED
+from offbeat.study.algorithm import Algorithm, split_file_and_function
+from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.study.communicators import CommunicatorLayout
 
 CACHED_NETWORKS = 16
@@ -43,10 +43,10 @@ BYTES_PER_MESSAGE = 256
 class Job(Struct, frozen=True, kw_only=True):
     """A call of a collective and its arrival patterns; can be sent to other processes.
 
-    ``algorithm`` is a name with its parameters, ``bytes`` the message size as the MPI call states it, a
-    multiple of ``element_bytes``. The communicators of ``layout`` call at the same time; ``root`` is a rank
-    of each. ``node_of_rank`` is (p,) int32, ``arrivals_s`` (patterns × p) in seconds, where p is the number
-    of processes of all communicators.
+    ``algorithm`` is a name with its parameters, ``function`` the algorithm if the user wrote it, ``bytes``
+    the message size as the MPI call states it, a multiple of ``element_bytes``. The communicators of
+    ``layout`` call at the same time; ``root`` is a rank of each. ``node_of_rank`` is (p,) int32,
+    ``arrivals_s`` (patterns × p) in seconds, where p is the number of processes of all communicators.
     """
 
     platform: PlatformFile
@@ -59,6 +59,7 @@ class Job(Struct, frozen=True, kw_only=True):
     element_bytes: int
     arrivals_s: NDArray[np.float64]
     layout: CommunicatorLayout
+    function: FunctionOfFile | None = None
 
 
 class Simulated(Struct, frozen=True, kw_only=True):
@@ -77,8 +78,11 @@ def run_job(job: Job) -> Simulated:
     """Simulate every pattern of a job.
 
     Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
-    algorithm refuses, and RuntimeError for a deadlock of its ranks.
+    algorithm refuses, and RuntimeError for a deadlock of its ranks; :class:`RunFailed` for an error in an
+    algorithm that the user wrote.
     """
+    if job.function is not None:
+        return _evaluate(job, _schedule_of_file(job, job.function), job.element_bytes)
     algorithm = named(job.collective, job.family, job.algorithm)
     built = _schedule(job, algorithm)
     return _evaluate(job, built, job.bytes if algorithm.scales else job.element_bytes)
@@ -90,6 +94,30 @@ def _evaluate(job: Job, built: _simulator.Schedule, bytes_per_element: int) -> S
     with _memory.reserved(built.messages * BYTES_PER_MESSAGE):
         exits, evaluations = _simulator.evaluate(built, network, arrivals, float(bytes_per_element))
     return Simulated(exits_s=exits, evaluations=evaluations, messages=built.messages * len(arrivals))
+
+
+class OwnProof(Struct, frozen=True, kw_only=True):
+    """What the checker says of one call: why the algorithm refuses the call, or what is wrong in its result;
+    both are empty if the result is right. ``commutative_only``: right for operations that commute."""
+
+    refusal: str = ""
+    wrong: str = ""
+    commutative_only: bool = False
+
+
+def prove_function(job: Job) -> OwnProof:
+    """Whether the user's function of a job computes its collective in this call.
+
+    Raises :class:`RunFailed` for an error in the function.
+    """
+    assert job.function is not None
+    try:
+        programs = _programs(job, job.function.load())
+    except ValueError as refused:
+        return OwnProof(refusal=str(refused))
+    wrong = programs.check()
+    has_order = wrong or job.collective not in REDUCING or not programs.check(ordered=True)
+    return OwnProof(wrong=wrong, commutative_only=not has_order)
 
 
 def refusal(job: Job, memory_bytes: float = math.inf) -> str:
@@ -268,17 +296,33 @@ def _own_function(algorithm: Algorithm | RankFunction | str, collective: str) ->
 
 def _run_function(job: Job, function: RankFunction) -> Simulated:
     """As :func:`run_job`, for an algorithm that the user wrote."""
+    return _evaluate(job, _schedule_of_function(job, function), job.element_bytes)
+
+
+def _programs(job: Job, function: RankFunction) -> _simulator.Programs:
+    """What the function writes for each rank. Raises ValueError if the function refuses the call."""
     if job.layout.communicators > 1:
-        raise BadInput("your own algorithm is simulated on one communicator; write communicators=1")
+        raise ValueError("your own algorithm is simulated on one communicator; write communicators=1")
     elements, nodes = job.bytes // job.element_bytes, job.node_of_rank.tolist()
     try:
-        programs = _simulator.Programs(
+        return _simulator.Programs(
             job.collective, function, job.layout.p, job.root, elements, job.element_bytes, nodes
         )
-    except NotImplementedError as refusal:
-        raise ValueError(str(refusal)) from None
-    built = _simulator.Schedule(programs, has_local_work(job.platform))
-    return _evaluate(job, built, job.element_bytes)
+    except NotImplementedError as refused:
+        raise ValueError(str(refused) or "the algorithm refuses the call") from None
+
+
+def _schedule_of_function(job: Job, function: RankFunction) -> _simulator.Schedule:
+    return _simulator.Schedule(_programs(job, function), has_local_work(job.platform))
+
+
+def _schedule_of_file(job: Job, function: FunctionOfFile) -> _simulator.Schedule:
+    """The schedule of a job whose algorithm the user wrote."""
+    write = function.load()
+    size = (job.bytes, job.element_bytes)
+    nodes = job.node_of_rank.tobytes()
+    key = (job.collective, function, job.layout, job.root, *size, nodes, has_local_work(job.platform))
+    return _schedules.get(key, lambda: _schedule_of_function(job, write))
 
 
 def _split(algorithm: Algorithm | RankFunction | str, collective: str) -> tuple[str, str]:

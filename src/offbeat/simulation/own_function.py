@@ -6,30 +6,56 @@ an endless loop into a message.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import inspect
-import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from msgspec import Struct
+
 from offbeat.errors import BadInput, RunFailed
+from offbeat.reading import read_file
 from offbeat.simulation.watchdog import LimitExceeded, limited
 from offbeat.toml.faults import hint
 
 RankFunction = Callable[[Any], object]
 
-_FILE_AND_FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>\w+)")
+
+class FunctionOfFile(Struct, frozen=True, kw_only=True):
+    """An algorithm in a file with a given content; can be sent to other processes that see the file."""
+
+    path: Path
+    name: str
+    digest: str
+
+    def load(self) -> RankFunction:
+        """The function, loaded once in a process. Raises what :func:`load_function` raises, and
+        :class:`RunFailed` if the file has changed."""
+        if digest_of(self.path) != self.digest:
+            raise RunFailed(f"{self.path} has changed since the study began; put the old file back")
+        return _loaded(self)
 
 
-def split_file_and_function(text: str) -> tuple[Path, str] | None:
-    """The file and the function of ``FILE.py:FUNCTION``; None for other texts."""
-    parts = _FILE_AND_FUNCTION.fullmatch(text)
-    return (Path(parts["path"]), parts["function"]) if parts else None
+def function_of_file(path: Path, name: str) -> FunctionOfFile:
+    """The algorithm with the file's present content. Raises :class:`BadInput` if there is no such file."""
+    return FunctionOfFile(path=path.absolute(), name=name, digest=digest_of(path))
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    return hashlib.sha256(read_file(path)).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _loaded(function: FunctionOfFile) -> RankFunction:
+    return load_function(function.path, function.name)
 
 
 def load_function(path: Path, name: str) -> RankFunction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -129,6 +130,16 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
     if len(parameters) < len(pairs) or not all(key.strip() and value.strip() for key, _, value in pairs):
         return name, {}
     return match["name"].strip(), parameters
+
+
+_FILE_AND_FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>\w+)")
+
+
+def split_file_and_function(text: str) -> tuple[Path, str] | None:
+    """The file and the function of ``FILE.py:FUNCTION``, an algorithm that the user wrote; None for other
+    texts."""
+    parts = _FILE_AND_FUNCTION.fullmatch(text)
+    return (Path(parts["path"]), parts["function"]) if parts else None
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from typing import Any
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.platform.machine import load
+from offbeat.study.algorithm import split_file_and_function
 from offbeat.study.check_collectives import check_collectives, check_process_memory, check_processes
 from offbeat.study.check_partitioned import check_partitioned
 from offbeat.study.check_patterns import check_patterns, check_skew, key_of_policy
@@ -42,6 +43,7 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: b
         return  # checking each size and placement would take too long
     check_processes(tree["processes"], faults)
     check_collectives(tree, faults, other_machine=other_machine)
+    check_own_algorithms(tree, base, faults)
     check_partitioned(tree, faults)
     if not other_machine:
         check_process_memory(tree, faults)
@@ -142,6 +144,19 @@ def _check_mpi(mpi: Any, base: Path, faults: Faults) -> None:
 
 
 PLATFORM: Key = ("simulator", "platform")
+
+
+def check_own_algorithms(tree: Tree, base: Path, faults: Faults) -> None:
+    """Add a fault for each FILE.py:FUNCTION whose file is missing, or that the engine cannot run."""
+    for index, section in valid_items(tree["collective"]):
+        for position, name in valid_items(section["algorithms"]):
+            place = split_file_and_function(name)
+            key = ("collective", index, "algorithms", position)
+            if place is not None and tree["engine"] in ("mpi", "smpi"):
+                sentence = f"{name!r} is an algorithm of yours, which only the engine sim can simulate"
+                faults.add(key, f'{sentence}; write engine = "sim", or leave it out')
+            elif place is not None and not (base / place[0]).is_file():
+                faults.add(key, f"{base / place[0]} is not a file; it should be relative to the study file")
 
 
 def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:

@@ -21,6 +21,7 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.reading import read_file
+from offbeat.study.algorithm import split_file_and_function
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.study.check_patterns import VALUES_OF_POLICY, key_of_policy
 from offbeat.study.checks import check, platform_source
@@ -78,17 +79,21 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
             names += [*section.files, *section.replays]
         return list(dict.fromkeys(names))
 
+    def _algorithms(self) -> list[str]:
+        return [name for section in self.study.collective for name in section.algorithms]
+
     def platform(self) -> Platform:
         """The simulated machine; raises BadInput if its file can no longer be read."""
         return load_platform(platform_source(self.study.simulator.platform, self.base))
 
     def file_digests(self) -> dict[str, str]:
-        """File name as the study writes it → SHA-256 of its content: pattern files, replays, and the host
-        file (under its key in the study) or the platform file where one is used."""
+        """File name as the study writes it → SHA-256 of its content: pattern files, replays, algorithms that
+        the user wrote, and the host file (under its key) or the platform file where one is used."""
         names = self._pattern_files()
         if self.study.engine in SIMULATING:
             platform = platform_source(self.study.simulator.platform, self.base)
             names += [str(platform)] if isinstance(platform, Path) else []
+            names += [str(place[0]) for place in map(split_file_and_function, self._algorithms()) if place]
         paths = {name: self.base / name for name in names}
         if hostfile := self.hostfile():
             paths[HOSTFILE_KEY] = hostfile

@@ -51,7 +51,8 @@ class CollectiveSection(Section, frozen=True, kw_only=True):
         list[str],
         Meta(
             min_length=1,
-            description="algorithms by name, or ['all']; 'offbeat doctor --algorithms' lists the names",
+            description="algorithms by name, or ['all']; 'offbeat doctor --algorithms' lists the names;"
+            " with the engine sim also algorithms of yours, FILE.py:FUNCTION, relative to the study file",
         ),
     ] = field(default_factory=lambda: ["all"])
     op: Annotated[Op, Meta(description="reduction operation: sum, prod, max, min, band, bor, bxor")] = "sum"

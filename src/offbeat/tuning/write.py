@@ -24,7 +24,15 @@ from offbeat.mpi.libraries import LIBRARIES, title_of
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
+from offbeat.study.algorithm import (
+    DEFAULT,
+    Algorithm,
+    Verdict,
+    WrongCall,
+    in_words,
+    kinds_of,
+    split_file_and_function,
+)
 from offbeat.study.case import PARTITIONED_SEND
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
@@ -344,6 +352,12 @@ def _target_installation(family: str, requested: str) -> Installation:
     )
 
 
+def _why_missing(algorithm: str, installation: Installation) -> str:
+    if split_file_and_function(algorithm):
+        return f"{algorithm} is an algorithm of yours, which no library has"
+    return f"{installation.name} has no {algorithm}"
+
+
 def _available(
     choices: Sequence[Choice], algorithms: Iterable[Algorithm], installation: Installation
 ) -> tuple[list[Choice], list[str]]:
@@ -359,7 +373,7 @@ def _available(
         missing.setdefault(key, []).append(str(choice.configuration))
         available.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
     notes = [
-        f"{', '.join(configurations)}: left to the library, because {installation.name} has no {name}."
+        f"{', '.join(configurations)}: left to the library, because {_why_missing(name, installation)}."
         for (_, name), configurations in missing.items()
     ]
     return available, notes
