@@ -94,6 +94,7 @@ class FittedTable:
         self.rule = rule
         self.show_header = show_header
         self._columns: list[_Column] = []
+        self._groups: dict[int, str] = {}
         self.row_count = 0
         for number, heading in enumerate(headings):
             self.add_column(heading, justify="left" if number in texts else "right")
@@ -111,6 +112,10 @@ class FittedTable:
         """Add a column; by default it ``wraps`` unless it is aligned to the right."""
         text = Text(heading) if isinstance(heading, str) else heading
         self._columns.append(_Column(text, justify, style, justify == "left" if wraps is None else wraps))
+
+    def begin_group(self, title: str) -> None:
+        """Print a title on a line of its own above the rows that follow."""
+        self._groups[self.row_count] = title
 
     def add_row(self, *cells: str | Text) -> None:
         """Add a row, with a cell for each column."""
@@ -136,13 +141,13 @@ class FittedTable:
         for number, block in enumerate(_blocks(self._columns, width)):
             if number:
                 yield Text("")
-            yield from self._block_lines(block, _widths(block, width))
+            yield from self._block_lines(block, _widths(block, width), width)
 
-    def _block_lines(self, columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[Text]:
+    def _block_lines(self, columns: Sequence[_Column], widths: Sequence[int], width: int) -> Iterator[Text]:
         if self.show_header:
             headings = [
-                wrap_text(column.heading, width, only_spaces=True)
-                for column, width in zip(columns, widths, strict=True)
+                wrap_text(column.heading, room, only_spaces=True)
+                for column, room in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in headings)
             padded = [[Text("")] * (height - len(lines)) + lines for lines in headings]
@@ -150,9 +155,11 @@ class FittedTable:
             if self.rule:
                 yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
         for row in range(self.row_count):
+            if row in self._groups:
+                yield from wrap_text(Text(self._groups[row], style="bold"), width)
             cells = [
-                wrap_text(column.cells[row], width) if column.wraps else column.cells[row].split("\n")[:]
-                for column, width in zip(columns, widths, strict=True)
+                wrap_text(column.cells[row], room) if column.wraps else column.cells[row].split("\n")[:]
+                for column, room in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in cells)
             padded = [[*lines, *[Text("")] * (height - len(lines))] for lines in cells]

@@ -109,16 +109,17 @@ def _record_proofs(store: Store) -> None:
 
 
 def _results(folder: Path) -> None:
+    from offbeat.json_document import encoded
     from offbeat.results.read import read_study
     from offbeat.results.status import read_status
     from offbeat.results.store import Store
     from offbeat.select.choose import select
-    from offbeat.select.document import encoded
+    from offbeat.select.document import selection_document
 
     read_status(folder)
     results = read_study(folder)
     results.ranks()
-    encoded(select(results, bootstrap=20))
+    encoded(selection_document(select(results, bootstrap=20)))
     with Store.open(folder) as store:
         _record_proofs(store)  # a resumed study repeats the proofs that are lost
     assert not read_study(folder).notes, "resuming repairs damaged results"

@@ -9,7 +9,7 @@ from measured import case, matrix, results, scattered
 from offbeat.errors import RunFailed
 from offbeat.results.plan import Plan, PlannedCases
 from offbeat.select.choose import Selection, select
-from offbeat.select.document import encoded
+from offbeat.select.document import selection_document
 from offbeat.select.restrictions import unfinished
 from offbeat.tuning.exportable import exportable_choices, with_progress_note
 from offbeat.tuning.plan import plan
@@ -56,7 +56,7 @@ def test_the_progress_comes_first_and_only_complete_configurations_have_a_confid
     assert (complete.not_measured, complete.certainty.same_choice) == (0, 1.0)
     assert (part.not_measured, part.certainty) == (1, None)
     assert part.warnings[0].startswith("partial: 1 case is not completely measured yet (b under ascending)")
-    assert msgspec.json.decode(encoded(chosen))["notes"][0] == chosen.notes[0]
+    assert msgspec.to_builtins(selection_document(chosen))["notes"][0] == chosen.notes[0]
 
 
 def test_a_quarantined_case_does_not_remain_to_be_measured() -> None:

@@ -6,7 +6,8 @@ blocks of columns, or transposed and then split, whichever takes fewer blocks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rich import box
@@ -21,6 +22,7 @@ from offbeat.select.grids import SKEWS, grids
 from offbeat.select.table import DelayTable
 from offbeat.study.algorithm import DEFAULT
 from offbeat.table import FittedTable, wrap_text
+from offbeat.units import counted
 
 GOOD_STYLE = "bold cyan"
 STYLES = {"faster": "cyan", "slower": "bright_red", "missing": "dim"}
@@ -44,17 +46,33 @@ def details(
     for grid in grids(table, choice, within):
         if not everything and grid.kind not in SHORT:
             continue
-        parts += grid_view(grid, table, choice, within, width)
+        kept = None if everything else _most_important(table, choice)
+        parts += grid_view(grid, table, choice, within, width, kept)
         if everything and grid.kind == "last-delay" and choice is not None:
             parts += winner_view(choice, within)
     legend = _legend(table, choice)
     return Group(*parts, *([Text(), Text(legend, style="dim")] if legend else []))
 
 
+def _most_important(table: DelayTable, choice: Choice | None) -> list[str]:
+    """All algorithms: the choice, the default and the winners of patterns, then the others by their score."""
+    if choice is None:
+        return list(table.algorithms)
+    scores = sorted(choice.scores, key=lambda name: choice.scores[name])
+    names = [choice.algorithm, DEFAULT, *choice.winners.values(), *scores, *table.algorithms]
+    return [name for name in dict.fromkeys(names) if name in table.algorithms]
+
+
 def grid_view(
-    grid: Grid, table: DelayTable, choice: Choice | None, within: float, width: int
+    grid: Grid,
+    table: DelayTable,
+    choice: Choice | None,
+    within: float,
+    width: int,
+    ranked: Sequence[str] | None = None,
 ) -> list[RenderableType]:
-    """One of the grids of a configuration under a note."""
+    """One of the grids of a configuration under a note; of ``ranked`` algorithms the first that fit into one
+    table."""
     rows = [row for row in grid.rows if not row.summary or any(one.tone != "missing" for one in row.squares)]
     has_marks = any(square.mark for row in rows for square in row.squares)
     matrix = Matrix(
@@ -65,6 +83,11 @@ def grid_view(
         summary=sum(row.summary for row in rows),
     )
     parts: list[RenderableType] = [Text(f"\n{_note(grid, table, within)}")]
+    if ranked is not None:
+        names = [column.name for column in grid.columns]
+        matrix = matrix.first_that_fit([names.index(name) for name in ranked], width)
+        if left := len(names) - len(matrix.columns):
+            parts = [Text(f"{parts[0]} {counted(left, 'more algorithm')}: --notes.")]
     for number, block in enumerate(fitted(matrix, "algorithm", width)):
         parts += [Text(), block] if number else [block]
     return parts
@@ -144,6 +167,21 @@ class Matrix:
     def transposed(self, corner: str) -> Matrix:
         """Rows and columns exchanged; the summary rows become the last columns."""
         return Matrix(corner, self.columns, self.rows, [list(line) for line in zip(*self.texts, strict=True)])
+
+    def first_that_fit(self, ranked: Sequence[int], width: int) -> Matrix:
+        """The matrix with the columns of the best ranks, in their order here, that fit into one table."""
+        kept = self._with_columns(ranked[:1])
+        for count in range(2, len(ranked) + 1):
+            wider = self._with_columns(sorted(ranked[:count]))
+            if len(wider.blocks(width)) > 1:
+                break
+            kept = wider
+        return kept
+
+    def _with_columns(self, numbers: Sequence[int]) -> Matrix:
+        columns = [self.columns[number] for number in numbers]
+        texts = [[line[number] for number in numbers] for line in self.texts]
+        return replace(self, columns=columns, texts=texts)
 
     def blocks(self, width: int) -> list[list[int]]:
         """The columns in blocks that fit into ``width`` characters beside the row labels."""

@@ -24,7 +24,8 @@ def outcome(choices: Sequence[Choice]) -> str:
     if not compared:
         return "No configuration has a no_delay measurement to compare the choices with."
     if not differing:
-        where = "the only configuration" if len(compared) == 1 else f"all {configurations}"
+        several = "both configurations" if len(compared) == 2 else f"all {configurations}"
+        where = "the only configuration" if len(compared) == 1 else several
         return f"In {where} the algorithm that is fastest without delays is also good under arrival patterns."
     share, worst = max(differing, key=lambda entry: entry[0])
     there = "There" if len(compared) == 1 else f"The difference is largest in {worst.configuration}: there"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from offbeat.select import wording
+from offbeat.select.certainty import EXACT
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.outcome import outcome
@@ -22,6 +23,7 @@ LEAD = ("library", "collective", "of", "p")
 """Columns that identify a configuration, besides the size; empty columns are omitted."""
 
 LEGEND = (
+    "a = b: equal scores; a +2: two more algorithms have the score of a.\n"
     "no-delay slowdown: by how much the no-delay winner scores worse than the choice.\n"
     "default slowdown: by how much the library's default scores worse than the choice.\n"
     "Confidence, from simulated repetitions of the study:\n"
@@ -68,7 +70,9 @@ def rendered(
         parts += [
             Text(outcome(selection.choices)),
             Text(headline(selection)),
-            *selection_tables(selection, console),
+            Text(),
+            selection_table(selection, console.width),
+            Text(),
         ]
     warnings = [notice.sentence for notice in selection.reliability]
     notes = [*_notes(selection), *more_notes]
@@ -132,30 +136,30 @@ def _recorded_kind(selection: Selection) -> str:
     return "replay" if kinds == {"replay"} else "scenario"
 
 
-def selection_tables(selection: Selection, console: Console) -> list[RenderableType]:
+def selection_table(selection: Selection, width: int) -> FittedTable:
     """One line per configuration: the no-delay winner, the choice, the confidence in it, and the slowdown of
     alternatives.
 
-    One table where that fits into the console, else one for each collective and number of processes.
+    Collective and processes are columns where these fit into ``width``, else titles above groups of lines.
     """
-    leads = _leads([choice.configuration for choice in selection.choices])
+    choices = selection.choices
+    leads = _leads([choice.configuration for choice in choices])
     columns = [name for name in LEAD if any(lead[name] for lead in leads.values())]
-    within = wording.share_label(selection.terms.within)
-    single = _table(columns, within, "p")
-    for choice in selection.choices:
-        single.add_row(*(Text(leads[choice.configuration][name]) for name in columns), *_columns(choice))
-    if single.natural_width <= console.width:
-        return [Text(), single]
-    parts: list[RenderableType] = []
+    shown = _shown_columns(choices, wording.share_label(selection.terms.within))
+    table = _table(columns, shown)
+    for choice in choices:
+        table.add_row(*(leads[choice.configuration][name] for name in columns), *_cells(choice, shown))
+    if table.natural_width <= width:
+        return table
+    grouped = _table([], shown)
     groups: dict[str, list[Choice]] = {}
-    for choice in selection.choices:
+    for choice in choices:
         groups.setdefault(_heading(leads[choice.configuration]), []).append(choice)
     for heading, group in groups.items():
-        table = _table([], within)
+        grouped.begin_group(heading)
         for choice in group:
-            table.add_row(*_columns(choice))
-        parts += [Text(f"\n{heading}", style="bold"), table]
-    return parts
+            grouped.add_row(*_cells(choice, shown))
+    return grouped
 
 
 def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str, str]]:
@@ -180,55 +184,69 @@ def _heading(lead: dict[str, str]) -> str:
     return ", ".join(filter(None, [operation, f"p={lead['p']}", lead["library"]]))
 
 
-def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
-    """A table without rows; ``right`` is the leading column that is aligned right."""
+def _shown_columns(choices: Sequence[Choice], within: str) -> dict[str, Callable[[Choice], str]]:
+    """Heading → cell, of the columns with information: exact results need no confidence."""
+    is_exact = all(choice.certainty is EXACT and not choice.not_measured for choice in choices)
+    confidence = {"same\nchoice": _same_choice, f"within\n{within}": _within, "max\nloss": _max_loss}
+    columns: dict[str, Callable[[Choice], str]] = {} if is_exact else dict(confidence)
+    columns["no-delay\nslowdown"] = lambda choice: wording.cost(choice.cost_of_no_delay_winner)
+    columns["default\nslowdown"] = lambda choice: wording.cost(choice.cost_of_default)
+    return {
+        heading: cell
+        for heading, cell in columns.items()
+        if any(cell(choice) != wording.NOTHING for choice in choices)
+    }
+
+
+def _table(lead: Sequence[str], shown: Iterable[str]) -> FittedTable:
+    """A table without rows; ``lead`` are the columns before the size."""
     view = FittedTable(rule=True)
     for name in lead:
-        view.add_column(name, justify="right" if name == right else "left")
+        view.add_column(name, justify="right" if name == "p" else "left")
     view.add_column("size", justify="right")
     view.add_column("no-delay\nwinner")
     view.add_column("choice", style="bold")
-    view.add_column("same\nchoice", justify="right")
-    view.add_column(f"within\n{within}", justify="right")
-    view.add_column("max\nloss", justify="right")
-    view.add_column("no-delay\nslowdown", justify="right")
-    view.add_column("default\nslowdown", justify="right")
+    for heading in shown:
+        view.add_column(heading, justify="right")
     return view
 
 
-def _columns(choice: Choice) -> list[Text]:
-    texts = [
-        wording.NOTHING
-        if choice.configuration.collective == "barrier"
-        else format_size(choice.configuration.bytes),
+def _cells(choice: Choice, shown: Mapping[str, Callable[[Choice], str]]) -> list[str]:
+    has_size = choice.configuration.collective != "barrier"
+    return [
+        format_size(choice.configuration.bytes) if has_size else wording.NOTHING,
         _with_equals(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
         _with_equals(choice.algorithm, choice.tied),
-        *_certainty_columns(choice),
-        wording.cost(choice.cost_of_no_delay_winner),
-        wording.cost(choice.cost_of_default),
+        *(cell(choice) for cell in shown.values()),
     ]
-    return [Text(text) for text in texts]
 
 
-def _certainty_columns(choice: Choice) -> list[str]:
-    """The shares of resampled studies with the same choice and within the tolerance; the plausible loss."""
-    certainty = choice.certainty
-    if choice.not_measured:
-        return ["partial", wording.NOTHING, wording.NOTHING]
-    if certainty is None:
-        return ["unknown", wording.NOTHING, wording.NOTHING]
-    loss = certainty.plausible_loss
-    return [
-        "tie" if certainty.ties else wording.confidence(certainty.same_choice),
-        wording.confidence(certainty.within_tolerance),
-        wording.share_label(round(loss, 3 if loss < 0.1 else 2)),
-    ]
+def _same_choice(choice: Choice) -> str:
+    """The share of resampled studies with the same choice, or why it is not known."""
+    if choice.not_measured or choice.certainty is None:
+        return "partial" if choice.not_measured else "unknown"
+    return "tie" if choice.certainty.ties else wording.confidence(choice.certainty.same_choice)
+
+
+def _within(choice: Choice) -> str:
+    """The share of resampled studies in which the loss is within the tolerance."""
+    if choice.not_measured or choice.certainty is None:
+        return wording.NOTHING
+    return wording.confidence(choice.certainty.within_tolerance)
+
+
+def _max_loss(choice: Choice) -> str:
+    """The plausible loss."""
+    if choice.not_measured or choice.certainty is None:
+        return wording.NOTHING
+    loss = choice.certainty.plausible_loss
+    return wording.share_label(round(loss, 3 if loss < 0.1 else 2))
 
 
 def _with_equals(name: str, tied: list[str]) -> str:
-    """A name with the algorithms of equal score: ``Lin = L-Sync``, or their number if there are several."""
+    """A name with the algorithms of equal score: ``Lin = L-Sync``; their number if there are several."""
     if len(tied) > 1:
-        return f"{name} (and {len(tied)} equal)"
+        return f"{name} +{len(tied)}"
     return " = ".join([name, *tied])
 
 
