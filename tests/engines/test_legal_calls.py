@@ -111,7 +111,11 @@ def rooted(root: int, **other: object) -> LegalCall:
 
 
 FORCED = Setup(LaunchSpec(p=4, nodes=0, ppn=0), ("a=1",))
-DEFAULTS = Reference(Setup(LaunchSpec(p=4, nodes=0, ppn=0)))
+DEFAULTS = Setup(LaunchSpec(p=4, nodes=0, ppn=0))
+
+
+def right_default() -> Reference:
+    return Reference(DEFAULTS, [], {})
 
 
 @pytest.fixture
@@ -136,7 +140,7 @@ def test_a_failure_counts_if_it_is_repeated_alone_in_a_new_launch(launches) -> N
 
     launches.answer = answer
     calls = [rooted(1), rooted(2), rooted(2, in_place=1), rooted(3)]
-    found = trials(launches, FORCED, calls, 5.0, DEFAULTS).failures
+    found = trials(launches, FORCED, calls, 5.0, right_default()).failures
     assert [(one.kind, one.outcome) for one in found] == [("roots", "it hangs (no answer within 5 s)")]
     assert tries[1] == 2  # the second time without an error
     assert tries[3] == 0  # of a kind that was found, no call is tried again
@@ -153,7 +157,7 @@ def test_a_launch_that_is_lost_before_any_call_is_repeated_once(launches, losses
         return SOUND
 
     launches.answer = answer
-    result = trials(launches, FORCED, [rooted(1), rooted(2)], 5.0, DEFAULTS)
+    result = trials(launches, FORCED, [rooted(1), rooted(2)], 5.0, right_default())
     assert result.failures == [] and result.executed == 2
     assert greetings["hello"] == (
         2 if losses == 1 else 4
@@ -170,13 +174,13 @@ def test_calls_with_all_that_is_special_about_a_failure_are_not_made_again(launc
         *(rooted(root, op="max", in_place=1) for root in (2, 3)),
         rooted(2),
     ]
-    result = trials(launches, DEFAULTS.setup, calls, 5.0)
+    result = trials(launches, DEFAULTS, calls, 5.0)
     assert [one.kind for one in result.failures] == ["in-place"] and result.executed == 2
     made = [values for _, _, verb, values in launches.asked if verb == "call" and values.get("root") == 3]
     assert made == []
     # an algorithm that shares the fault is not tried with them either, and is not wrong
-    shared = trials(launches, FORCED, calls, 5.0, Reference(DEFAULTS.setup, result.failures))
-    assert shared.failures == [] and shared.executed == 2
+    shared = trials(launches, FORCED, calls, 5.0, result.as_reference(DEFAULTS))
+    assert shared.failures == [] and shared.right == [rooted(2)]
 
 
 def test_a_failure_is_named_by_the_kind_that_suffices(launches) -> None:
@@ -184,7 +188,7 @@ def test_a_failure_is_named_by_the_kind_that_suffices(launches) -> None:
         SOUND | {"wrong": 5} if forced and values.get("nulls") else SOUND
     )
     calls = [rooted(1), rooted(1, in_place=1, nulls=1)]
-    (found,) = trials(launches, FORCED, calls, 5.0, DEFAULTS).failures
+    (found,) = trials(launches, FORCED, calls, 5.0, right_default()).failures
     assert found.kind == "null-arguments" and found.outcome == "5 elements of the result are wrong"
     assert found.simplest.kinds == ("null-arguments",)
 
@@ -193,7 +197,7 @@ def test_a_failure_for_which_two_kinds_are_needed_is_made_as_simple_as_possible(
     launches.answer = lambda where, forced, verb, values: (
         SOUND | {"guards": 1} if forced and values.get("nulls") and values.get("in_place") else SOUND
     )
-    (found,) = trials(launches, FORCED, [rooted(1, in_place=1, nulls=1)], 5.0, DEFAULTS).failures
+    (found,) = trials(launches, FORCED, [rooted(1, in_place=1, nulls=1)], 5.0, right_default()).failures
     assert found.simplest.kinds == ("in-place", "null-arguments") and found.kind == "in-place"
     assert found.outcome == "it overwrites 1 byte that it must not touch"
 

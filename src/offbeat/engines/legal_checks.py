@@ -30,10 +30,18 @@ class Setup(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """The library's own choice, with which algorithms are compared, and the calls that it gets wrong."""
+    """The library's own choice, with which algorithms are compared, and the calls that it gets wrong.
+
+    ``outcomes`` maps the descriptor of each call that was made to its outcome.
+    """
 
     setup: Setup
-    failures: Sequence[Failure] = ()
+    failures: Sequence[Failure]
+    outcomes: dict[str, str]
+
+    def gets_wrong(self, call: LegalCall) -> bool:
+        """Whether the library's own choice fails for a call, or for a call that is like it."""
+        return any(_fails_alike(call, failure) for failure in self.failures)
 
 
 Forcing = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
@@ -71,10 +79,10 @@ def with_legal_calls(
         setup = Setup(*forcing(algorithm, first))
         if code not in results:
             report(f"trying legal calls of {first.collective} {algorithm.name}, p = {first.p}")
-            results[code] = trials(launches, setup, calls, patience_s, reference).failures
-        if code == DEFAULT:
-            reference = Reference(setup, results[code])
-            calls = without_failures(calls, results[code])
+            result = trials(launches, setup, calls, patience_s, reference)
+            results[code] = result.failures
+            if code == DEFAULT:
+                reference = result.as_reference(setup)
         wrong[algorithm.name] = wrong_calls(results[code])
     return [
         msgspec.structs.replace(
@@ -162,17 +170,21 @@ def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
 
 
 class Trials(Struct, frozen=True, kw_only=True):
-    """The outcome of calls in launches of one kind; ``executed`` is the number of calls that were made, each
-    counted once."""
+    """The outcome of calls in launches of one kind; ``right`` are those that were made and did not fail."""
 
     failures: list[Failure]
-    executed: int
+    right: list[LegalCall]
 
+    @property
+    def executed(self) -> int:
+        """The number of calls that were made, each counted once."""
+        return len(self.failures) + len(self.right)
 
-def without_failures(calls: Sequence[LegalCall], found: Sequence[Failure]) -> list[LegalCall]:
-    """The calls that are not among those that failed."""
-    failed = {failure.call.command.line() for failure in found}
-    return [call for call in calls if call.command.line() not in failed]
+    def as_reference(self, setup: Setup) -> Reference:
+        """The outcome for the library's own choice, which was launched as in ``setup``."""
+        outcomes = {call.command.line(): RIGHT for call in self.right}
+        outcomes |= {failure.call.command.line(): failure.outcome for failure in self.failures}
+        return Reference(setup, self.failures, outcomes)
 
 
 def trials(
@@ -184,36 +196,35 @@ def trials(
     most: int = 0,
 ) -> Trials:
     """Make the calls in a launch, until ``most`` of them failed (0: :data:`MOST_FAILURES`, or without a
-    reference :data:`MOST_FAULTS`); calls that fail in the launch of the reference as well do not count.
+    reference :data:`MOST_FAULTS`). Calls that fail in the launch of the reference as well do not count, and
+    those that it is known to get wrong are not made.
 
     Only the first failure of a launch is trusted, as it may leave messages and damaged memory behind. It
     counts if the call, alone in a new launch, fails again. Calls that resemble it are not made: each of them
     would cost a launch and show nothing else.
     """
-    trial = _Trial(launches, setup, patience_s)
-    by_default = _Trial(launches, reference.setup, patience_s) if reference else None
+    trial = _Trial(launches, setup, patience_s, {})
+    by_default = _Trial(launches, reference.setup, patience_s, reference.outcomes) if reference else None
     found: list[Failure] = []
-    left, executed = list(calls), 0
+    right: list[LegalCall] = []
+    left = [call for call in calls if not (reference and reference.gets_wrong(call))]
     most = most or (MOST_FAILURES if reference else MOST_FAULTS)
     while left and len(found) < most:
         place, _ = trial.first_failure(left, SUSPICION_S)
-        executed += len(left) if place is None else place + 1
+        right += left[:place]
         if place is None:
             break
         suspect = left[place]
         left = left[place + 1 :]
         outcome = trial.outcome(suspect)
-        if not outcome:
-            continue
-        if reference and by_default and by_default.outcome(suspect):
-            shared = [one for one in reference.failures if _fails_alike(suspect, one)]
-            left = [call for call in left if not any(_fails_alike(call, one) for one in shared)]
+        if not outcome or (by_default and by_default.outcome(suspect)):
+            right.append(suspect)
             continue
         failure = trial.explained(suspect, outcome, by_default)
         found.append(failure)
         is_like = partial(_is_of_kind, p=setup.spec.p) if reference else _fails_alike
         left = [call for call in left if not is_like(call, failure)]
-    return Trials(failures=found, executed=executed)
+    return Trials(failures=found, right=right)
 
 
 def _is_of_kind(call: LegalCall, failure: Failure, p: int) -> bool:
@@ -229,12 +240,16 @@ def _fails_alike(call: LegalCall, failure: Failure) -> bool:
 
 
 class _Trial:
-    """Calls in launches in which an algorithm is forced; ``patience_s`` is how long a launch may take."""
+    """Calls in launches in which an algorithm is forced; ``patience_s`` is how long a launch may take.
 
-    def __init__(self, launches: Launches, setup: Setup, patience_s: float) -> None:
+    ``outcomes`` maps the descriptors of calls to known outcomes; those of other calls are added.
+    """
+
+    def __init__(self, launches: Launches, setup: Setup, patience_s: float, outcomes: dict[str, str]) -> None:
         self._launches = launches
         self._setup = setup
         self._patience_s = patience_s
+        self._outcomes = outcomes
 
     def first_failure(self, calls: Sequence[LegalCall], hang_s: float) -> tuple[int | None, str]:
         """The position of the first call that fails, None if all are right, and its outcome."""
@@ -262,9 +277,12 @@ class _Trial:
             self._launches.force(driver, self._setup.forced, self._patience_s)
 
     def outcome(self, call: LegalCall) -> str:
-        """The outcome of a call alone in a new launch."""
-        self._launches.kill()
-        return self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
+        """The outcome of a call, if it is not known yet: that of the call alone in a new launch."""
+        line = call.command.line()
+        if line not in self._outcomes:
+            self._launches.kill()
+            self._outcomes[line] = self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
+        return self._outcomes[line]
 
     def explained(self, call: LegalCall, outcome: str, reference: _Trial | None) -> Failure:
         """The failure with the first kind that suffices for it.

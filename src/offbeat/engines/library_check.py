@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.legal_checks import Reference, Setup, calls_to_try, trials, without_failures, wrong_calls
+from offbeat.engines.legal_checks import Setup, calls_to_try, trials, wrong_calls
 from offbeat.engines.mpi import MpiEngine
 from offbeat.study.algorithm import DEFAULT, WrongCall
 from offbeat.units import counted
@@ -76,8 +76,7 @@ def check_library(
             if algorithm.name == DEFAULT:
                 setup = Setup(LaunchSpec(p=p, nodes=0, ppn=0, steerable=False))
                 result = trials(engine.launches, setup, calls, PATIENCE_S, most=MOST_DEFAULT_FAILURES)
-                calls = without_failures(calls, result.failures)
-                reference = Reference(setup, result.failures)
+                reference = result.as_reference(setup)
             else:
                 setup = Setup(*engine.forced_launch(algorithm, p))
                 result = trials(engine.launches, setup, calls, PATIENCE_S, reference, MOST_FAILURES)

@@ -16,11 +16,9 @@ from offbeat.engines.legal_checks import (
     PROOF_SEED,
     RIGHT,
     Failure,
-    Reference,
     Setup,
     calls_to_try,
     trials,
-    without_failures,
 )
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule
@@ -107,11 +105,9 @@ def try_with_and_without(
                 )
                 for environment in ({}, tuning.environment_for(p))
             )
-            without = trials(launches, library_alone, calls, timeout_s).failures
-            left = without_failures(calls, without)
-            alone = Reference(library_alone, without)
-            with_files = trials(launches, tuned, left, timeout_s, alone).failures
-            failing += [_tried(one, without=one.outcome) for one in without]
+            alone = trials(launches, library_alone, calls, timeout_s).as_reference(library_alone)
+            with_files = trials(launches, tuned, calls, timeout_s, alone).failures
+            failing += [_tried(one, without=one.outcome) for one in alone.failures]
             failing += [_tried(one, with_files=one.outcome) for one in with_files]
     return TriedCalls(library=library, seed=VERIFICATION_SEED, tried=number, calls=failing)
 
