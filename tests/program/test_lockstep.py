@@ -70,6 +70,17 @@ def test_lockstep_is_the_sum_of_its_pieces_and_the_limit_is_below_every_time(num
     assert in_lockstep.iteration_s <= lockstep(one, platform()).iteration_s * (1 + 1e-9)
 
 
+def test_delays_do_not_change_how_long_communication_takes_in_lockstep() -> None:
+    """Only work is simulated with delays; the oracle simulates everything."""
+    with_delays = [one for one in map(drawn, range(2 * len(KINDS))) if one.file.noise]
+    assert with_delays
+    for one in with_delays:
+        everything = prepare(one, platform(), synchronised=True).simulate()
+        assert lockstep(one, platform()).iteration_s == pytest.approx(
+            mean_iteration_s(last_ends_s(everything)), rel=1e-9
+        )
+
+
 def test_two_phases_of_work_without_communication_between_them_are_one_piece_of_work() -> None:
     text = 'kind = "work"\nflops = 6e8\nweights = {}\n'
     ring = '[[phase]]\nkind = "exchange"\nbytes = ["8 kB"]\n'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from threading import Event
 
 import numpy as np
@@ -20,7 +20,7 @@ from offbeat.platform.machine import Platform
 from offbeat.program.iterations import settled_span
 from offbeat.program.load import Program
 from offbeat.program.lockstep import lockstep, settled_iteration_s
-from offbeat.program.simulate import prepare
+from offbeat.program.simulate import prepare, until
 from offbeat.results.statistics import geometric_interval, geometric_mean
 
 Progress = Callable[[int, int], None]
@@ -131,12 +131,7 @@ class Simulations:
 
 def _settled_s(subject: Subject, seed: int, platform: Platform, stop: Event) -> float:
     """The mean time of the iterations that count, of a run that ends early if ``stop`` is set."""
-
-    def check(_done: int, _total: int) -> None:
-        if stop.is_set():
-            raise CancelledError
-
-    program = subject.program.resized(seed=seed)
+    program, check = subject.program.resized(seed=seed), until(stop)
     if subject.in_lockstep:
         return lockstep(program, platform, settled_span(program.file.iterations), check).iteration_s
     return settled_iteration_s(prepare(program, platform).simulate(check))

@@ -183,7 +183,7 @@ def simulate(
     from offbeat.drawing.pictures import check_picture_path
     from offbeat.platform import machine
     from offbeat.program.load import load
-    from offbeat.program.lockstep import limit_s, lockstep
+    from offbeat.program.lockstep import simulated_beside
     from offbeat.program.simulate import prepare
     from offbeat.program.simulated_trace import plan, selected_iterations
 
@@ -197,9 +197,9 @@ def simulate(
     if selected and trace is None:
         raise BadInput("--trace-iterations needs --trace, the folder of the trace")
     traced = plan(prepared, trace, selected) if trace is not None else None
-    composite = lockstep(loaded, on)
-    run = _simulated(prepared, traced)
-    report(run, composite, limit_s(loaded, on), json=json, output=output, picture=picture)
+    with simulated_beside(loaded, on) as (composite, limit):
+        run = _simulated(prepared, traced)
+    report(run, composite.result(), limit.result(), json=json, output=output, picture=picture)
     if traced is not None:
         _print_trace(traced)
 

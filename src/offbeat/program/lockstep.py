@@ -30,6 +30,10 @@ are paths of it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
 
 import numpy as np
 from msgspec import Struct, structs
@@ -40,13 +44,17 @@ from offbeat.program.iterations import Iterations, last_ends_s, mean_iteration_s
 from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection
-from offbeat.program.simulate import Progress, Simulated, prepare
+from offbeat.program.simulate import Progress, Simulated, prepare, until
 from offbeat.program.steps import weights_of
 
 SHARED_LATENCIES = 1.0
 """Messages whose transfer takes at least this many times their latency certainly share bandwidth: the
 simulator shares it from a hundredth on (``negligible_transfer``), and the factors of the platform file change
 both times."""
+
+
+MOST_BESIDE = 10**8
+"""Iterations of ranks up to which lockstep and limit are simulated beside the program: 3 GB with delays."""
 
 
 class Lockstep(Struct, frozen=True, kw_only=True):
@@ -84,17 +92,21 @@ def lockstep(
     """Simulate a program in lockstep: means of all iterations, or of those of a span (mean_iteration_s).
 
     Without delays, iterations in lockstep repeat after the least common multiple of the intervals of all
-    phases, so that only two such periods are simulated.
+    phases, so that only two such periods are simulated. Delays do not change how long a communication takes
+    that all ranks begin together, so that only the work is simulated with them.
     """
     file = program.file
     period = math.lcm(*(phase.every for phase in file.phase))
-    repeats = not file.noise and any(phase.kind != "work" for phase in file.phase)
-    simulated = (
-        program.resized(iterations=2 * period) if repeats and 2 * period < file.iterations else program
-    )
-    run = prepare(simulated, platform, synchronised=True).simulate(on_progress)
+    communicates = any(phase.kind != "work" for phase in file.phase)
+    quiet = program.without_noise() if communicates else program
+    if communicates and 2 * period < file.iterations:
+        quiet = quiet.resized(iterations=2 * period)
+    run = prepare(quiet, platform, synchronised=True).simulate(None if file.noise else on_progress)
     ends_s = _continued(last_ends_s(run), file.iterations, period)
     communication_s = _continued(_communication_s(run), file.iterations, period)
+    if communicates and file.noise:
+        work = prepare(program, platform, synchronised=True, has_messages=False).simulate(on_progress)
+        ends_s = last_ends_s(work) + communication_s
     return Lockstep(
         iteration_s=mean_iteration_s(ends_s, span), communication_s=mean_iteration_s(communication_s, span)
     )
@@ -120,7 +132,31 @@ def _continued(sums_s: NDArray[np.float64], iterations: int, period: int) -> NDA
     return sums_s[place] + np.maximum(number // period - 1, 0) * (sums_s[-1] - sums_s[period - 1])
 
 
-def limit_s(program: Program, platform: Platform) -> float:
+@contextmanager
+def simulated_beside(
+    program: Program, platform: Platform
+) -> Iterator[tuple[Future[Lockstep], Future[float]]]:
+    """Lockstep and limit of a program, simulated on other processors than the block, in which the caller
+    simulates the program itself; after it, one after the other, if the times of all iterations need much
+    memory (:data:`MOST_BESIDE`). They end early if the block raises an exception."""
+    may_begin, stop = Event(), Event()
+    has_memory = program.file.ranks * program.file.iterations <= MOST_BESIDE
+    if has_memory:
+        may_begin.set()
+    with ThreadPoolExecutor(2 if has_memory else 1, initializer=may_begin.wait) as pool:
+        try:
+            yield (
+                pool.submit(lockstep, program, platform, on_progress=until(stop)),
+                pool.submit(limit_s, program, platform, until(stop)),
+            )
+        except BaseException:
+            stop.set()
+            raise
+        finally:
+            may_begin.set()
+
+
+def limit_s(program: Program, platform: Platform, on_progress: Progress | None = None) -> float:
     """The mean time of an iteration that no execution of the program can beat, in seconds."""
     file, p = program.file, program.file.ranks
     node_of_rank = platform.node_of_rank(p)
@@ -132,7 +168,7 @@ def limit_s(program: Program, platform: Platform) -> float:
         traffic += times * phase.memory * weights_of(phase, p)
         if phase.kind == "exchange":
             received += times * _received(phase, platform, node_of_rank)
-    bounds_s = [_critical_path_s(program, platform)]
+    bounds_s = [_critical_path_s(program, platform, on_progress)]
     for amount, bandwidth in (
         (traffic + memory.message_traffic * received, memory.bandwidth),
         (received, memory.message_bandwidth),
@@ -155,26 +191,32 @@ def _received(
     return np.bincount(sent.target[kept], size, minlength=len(node_of_rank)).astype(np.float64)
 
 
-def _critical_path_s(program: Program, platform: Platform) -> float:
-    run = prepare(program, unshared(platform)).simulate()
+def _critical_path_s(program: Program, platform: Platform, on_progress: Progress | None) -> float:
+    phases = [_alone(phase, platform) for phase in program.file.phase]
+    alone = structs.replace(program, file=structs.replace(program.file, phase=phases))
+    run = prepare(alone, unshared(platform)).simulate(on_progress)
     return mean_iteration_s(last_ends_s(run))
 
 
+def _alone(phase: PhaseSection, platform: Platform) -> PhaseSection:
+    """The phase with the time of its work in place of its memory traffic, if it had the domain alone."""
+    memory = platform.file.memory
+    if not (phase.memory and memory.bandwidth):
+        return phase
+    compute_s = phase.flops / platform.file.flop_rate if phase.flops and platform.file.flop_rate else 0.0
+    traffic_s = phase.memory / min(memory.core_bandwidth, memory.bandwidth)
+    return structs.replace(phase, time=phase.time + max(compute_s, traffic_s), flops=0.0, memory=0.0)
+
+
 def unshared(platform: Platform) -> Platform:
-    """The platform if each message and each work had links and memory of its own."""
+    """The platform if each message had links of its own; it has no memory domains."""
     file = platform.file
-    most = float(file.nodes * file.cores) * max(1.0, file.link.bandwidth, file.memory.bandwidth)
-    memory = file.memory
-    if memory.bandwidth:
-        core_bandwidth = min(memory.core_bandwidth, memory.bandwidth)
-        memory = structs.replace(
-            memory, bandwidth=most, core_bandwidth=core_bandwidth, message_bandwidth=0.0, message_traffic=0.0
-        )
+    most = float(file.nodes * file.cores) * max(1.0, file.link.bandwidth)
     alone = file.link.bandwidth * max([1.0, *file.messages.bandwidth_factors])
     flow_bandwidth = min(rate for rate in (file.messages.flow_bandwidth or math.inf, alone or math.inf))
     changed = structs.replace(
         file,
-        memory=memory,
+        memory=structs.replace(file.memory, bandwidth=0.0),
         link=structs.replace(file.link, bandwidth=most if file.link.bandwidth else 0.0),
         fat_tree=structs.replace(file.fat_tree, bandwidth=0.0),
         dragonfly=structs.replace(file.dragonfly, local_bandwidth=0.0, global_bandwidth=0.0),

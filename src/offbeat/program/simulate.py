@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import CancelledError
+from threading import Event
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +30,16 @@ MAX_RECORDED = 2 * 10**9
 
 Progress = Callable[[int, int], None]
 """Called with the completed iterations of all ranks, and their total."""
+
+
+def until(stop: Event) -> Progress:
+    """A progress function that ends its simulation with CancelledError once ``stop`` is set."""
+
+    def check(_done: int, _total: int) -> None:
+        if stop.is_set():
+            raise CancelledError
+
+    return check
 
 
 class Log(Columns, eq=False):
@@ -174,12 +186,14 @@ def prepare(
     *,
     detailed: tuple[int, int] = (0, 0),
     synchronised: bool = False,
+    has_messages: bool = True,
 ) -> Run:
     """Check a program against a platform, and build what is simulated.
 
     ``detailed`` are the first iteration whose phases are recorded, from 0, and the one after the last. If
     ``synchronised``, all ranks wait for each other before and after each exchange and each collective, at no
-    cost: the program in lockstep (:mod:`offbeat.program.lockstep`).
+    cost: the program in lockstep (:mod:`offbeat.program.lockstep`); without ``has_messages``, its work and
+    delays only.
     Raises :class:`BadInput` for what the platform cannot execute.
     """
     check_size(program)
@@ -190,7 +204,14 @@ def prepare(
         platform=platform,
         node_of_rank=node_of_rank,
         domain_of_rank=domain_of_rank,
-        steps=steps_of(program, platform, node_of_rank, domain_of_rank, synchronised=synchronised),
+        steps=steps_of(
+            program,
+            platform,
+            node_of_rank,
+            domain_of_rank,
+            synchronised=synchronised,
+            has_messages=has_messages,
+        ),
         detailed=detailed,
     )
 

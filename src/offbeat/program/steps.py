@@ -53,10 +53,12 @@ def steps_of(
     domain_of_rank: NDArray[np.int32],
     *,
     synchronised: bool = False,
+    has_messages: bool = True,
 ) -> Steps:
     """The steps of a program on a platform; the node and the memory domain of each rank are (p,).
 
-    If ``synchronised``, all ranks wait for each other at each communication.
+    If ``synchronised``, all ranks wait for each other at each communication; without ``has_messages``, that is
+    all that they do there.
     Raises :class:`BadInput` for what the platform cannot execute.
     """
     layout = step_layout(program, synchronised=synchronised)
@@ -66,7 +68,7 @@ def steps_of(
         phase = program.file.phase[step.phase]
         if step.is_delay:
             _add_work(built, _no_work(p), phase.every)
-        elif step.is_synchronisation:
+        elif step.is_synchronisation or (phase.kind != "work" and not has_messages):
             built.steps.append((SYNCHRONISATION, 0, phase.every, False))
         elif phase.kind == "work":
             _add_work(built, _work(built, program, step.phase, platform, p), phase.every)
