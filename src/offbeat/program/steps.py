@@ -57,8 +57,8 @@ def steps_of(
 ) -> Steps:
     """The steps of a program on a platform; the node and the memory domain of each rank are (p,).
 
-    If ``synchronised``, all ranks wait for each other at each communication; without ``has_messages``, that is
-    all that they do there.
+    If ``synchronised``, all ranks wait for each other at each communication; without ``has_messages``, they
+    only wait there.
     Raises :class:`BadInput` for what the platform cannot execute.
     """
     layout = step_layout(program, synchronised=synchronised)
