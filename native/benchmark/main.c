@@ -64,6 +64,7 @@ static void execute(offbeat_session *session, const offbeat_command *command) {
         {"variables", offbeat_list_variables},
         {"check", offbeat_check},
         {"call", offbeat_call_drawn},
+        {"bits", offbeat_answer_bits},
         {"observe", offbeat_observe},
         {"measure", offbeat_measure},
         {"fingerprint", offbeat_fingerprint},

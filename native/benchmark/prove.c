@@ -71,6 +71,28 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
     offbeat_call_free(&call);
 }
 
+void offbeat_answer_bits(offbeat_session *session, const offbeat_command *command) {
+    offbeat_layout layout;
+    offbeat_call *call = offbeat_call_in_layout(session, command, &layout);
+    if (!call)
+        return;
+    const char *why = offbeat_call_randomise(call);
+    if (why) {
+        offbeat_answer_failure(&session->answer, why);
+        offbeat_call_free(&call);
+        return;
+    }
+    int error = offbeat_call_run(call);
+    int64_t digest = offbeat_call_digest(call);
+    offbeat_error_text first;
+    offbeat_session_gather_error(session, error, &first);
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_gathered(session, "digests", &digest, 1);
+    offbeat_answer_text(answer, "error", first.text);
+    offbeat_answer_end(answer);
+    offbeat_call_free(&call);
+}
+
 static int contains_name(const char *names, const char *name, size_t length) {
     for (const char *at = strstr(names, name); at; at = strstr(at + 1, name))
         if ((at == names || at[-1] == ' ') && (at[length] == ' ' || !at[length]))

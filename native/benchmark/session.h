@@ -85,6 +85,7 @@ void offbeat_force(offbeat_session *session, const offbeat_command *command);
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command);
 void offbeat_check(offbeat_session *session, const offbeat_command *command);
 void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command);
+void offbeat_answer_bits(offbeat_session *session, const offbeat_command *command);
 void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);

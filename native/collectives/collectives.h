@@ -28,6 +28,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** A prepared call: created once per case, then executed many times. */
 typedef struct offbeat_call offbeat_call;
@@ -111,6 +112,17 @@ void offbeat_call_wipe(offbeat_call *call);
  * @return the number of wrong elements
  */
 size_t offbeat_call_check(const offbeat_call *call);
+
+/**
+ * Fills the send buffer of a reduction of doubles with numbers whose sum depends on the order of its
+ * additions. The result is then unknown: compare its digest instead of checking it. Local.
+ * @return NULL, or an error message for any other call (static storage)
+ */
+const char *offbeat_call_randomise(offbeat_call *call);
+
+/** @return a number of 63 bits that depends on every bit of the result on this process; the same number on
+ * all processes that have no result. Local. */
+int64_t offbeat_call_digest(const offbeat_call *call);
 
 /** Frees buffers, datatype and operation, and sets *call to NULL. Local. Call it before MPI_Finalize. */
 void offbeat_call_free(offbeat_call **call);

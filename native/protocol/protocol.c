@@ -133,6 +133,11 @@ const offbeat_verb offbeat_verbs[] = {
                  "1: arguments that MPI ignores on a process are NULL, 0 and MPI_DATATYPE_NULL; 0: those of a buffer"
                  " that must not be touched")),
      ANSWERS(A_NUMBER("wrong"), A_NUMBER("guards"), A_TEXT("error"))},
+    {OFFBEAT_DRIVER, "bits",
+     "`bits collective=...`: calls a reduction of `double` once, with numbers whose sum depends on the order of its"
+     " additions. Answers a digest of the result of each process, by which algorithms are compared that may add in"
+     " another order, and the MPI error.",
+     KEYS(CALL, LAYOUT), ANSWERS(A_NUMBERS("digests"), A_TEXT("error"))},
     {OFFBEAT_DRIVER, "observe",
      "`observe collective=...`: answers the algorithm functions entered and the messages sent in one call. Of several"
      " communicators, the messages are those of the first one, between its ranks.",

@@ -100,10 +100,11 @@ def test_the_proof_asks_for_results_with_both_kinds_of_operation_and_for_what_ra
     engine.launches.answer = answer
     prove(engine, case(size=40))
     asked = [(verb, values.get("op"), values.get("bytes")) for _, _, verb, values in engine.launches.asked]
-    assert asked[:4] == [
+    assert asked[:5] == [
         ("force", None, None),
         ("check", "sum", 40),
         ("check", "affine", 32),
+        ("bits", "sum", 40),
         ("observe", "sum", 40),
     ]
 

@@ -100,6 +100,16 @@ def test_illegal_calls_are_refused_and_legal_ones_are_checked(
     assert ask(driver, "check", members="2", root=0, counts="none")["wrong"] == 0
 
 
+def test_bits_are_the_same_again_and_of_all_processes_and_only_of_sums_of_double(driver: Driver) -> None:
+    first, again = (ask(driver, "bits", collective="allreduce", bytes=4096) for _ in range(2))
+    assert first == again and len(set(first["digests"])) == 1
+    parts = ask(driver, "bits", collective="scan", bytes=4096)["digests"]
+    assert len(set(parts)) == len(parts)
+    for values in ({"collective": "bcast"}, {"collective": "allreduce", "datatype": "int"}):
+        with pytest.raises(Refused, match="only the bits of reductions of double"):
+            ask(driver, "bits", **values)
+
+
 def test_the_number_of_attempts_may_be_very_large(driver: Driver, samples: Path) -> None:
     answer = ask(driver, "measure", repetitions=600, attempts=2**62, delays="0,1000,2000")
     read = read_samples(samples, P)

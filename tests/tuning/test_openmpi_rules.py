@@ -128,8 +128,8 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
 # Written by offbeat from measurements with Open MPI 5.0.11.
 # Each rule holds up to the geometric mean of its size and the next, from the first size to the last.
 # Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size.
-# The rules of reduce can change the last bits of floating-point results: their algorithms can combine \
-contributions in another order than the library's default. --same-bits leaves such rules out.
+# Rules of reduce can change the last bits of floating-point results: they combine contributions in another \
+order than the library's default, or it is unknown whether they do. --same-bits leaves such rules out.
 2 # collectives
 
 3 # alltoall

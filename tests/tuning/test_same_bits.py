@@ -2,42 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plan_factory import algorithms, choice, installation
 
 from offbeat.errors import RunFailed
-from offbeat.study.algorithm import DEFAULT
+from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.collectives import COLLECTIVES, REDUCING
 from offbeat.tuning.plan import plan
-from offbeat.tuning.same_bits import bits_notes, with_same_bits
+from offbeat.tuning.same_bits import bits_notes, sum_digests, with_same_bits
 from offbeat.tuning.write import write
+
+PROCESSES = (2, 4, 8)
+SIZES = (8, 64, 512, 4096)
+DIGESTS = st.dictionaries(
+    st.tuples(st.sampled_from(PROCESSES), st.sampled_from(SIZES)),
+    st.tuples(st.sampled_from(("", "a", "a", "a", "b")), st.sampled_from(("a", "a", "a", ""))),
+    min_size=1,
+)
+"""(p, size) → the digests of the algorithm and of the default."""
 
 
 def _choice(collective: str):
     return choice(collective, 4, 1024, "way1")
 
 
+def verdicts(collective: str, digests: Mapping[tuple[int, int], tuple[str, str]]) -> list[Verdict]:
+    return [
+        Verdict(collective=collective, algorithm=name, p=p, bytes=size, status="proved", bits=bits)
+        for (p, size), pair in digests.items()
+        for name, bits in zip(("way1", DEFAULT), pair, strict=True)
+    ]
+
+
+@given(DIGESTS, st.sampled_from(PROCESSES), st.sampled_from(SIZES))
+def test_a_rule_keeps_bits_if_the_digests_are_equal_wherever_it_can_apply(digests, p, size) -> None:
+    """A rule for p and a size applies to every call that no other measured call lies between."""
+
+    def is_within_reach(other_p: int, other_size: int) -> bool:
+        processes = {one for one, _ in digests}
+        between_p = {one for one in processes if min(p, other_p) < one < max(p, other_p)}
+        sizes = {one for same_p, one in digests if same_p == other_p}
+        between = {one for one in sizes if min(size, other_size) < one < max(size, other_size)}
+        return not between_p and not between
+
+    pairs = [pair for (other_p, other), pair in digests.items() if is_within_reach(other_p, other)]
+    keeps = (p, size) in digests and all(own and own == default for own, default in pairs)
+    known = sum_digests(verdicts("allreduce", digests))
+    assert known.can_differ("allreduce", "way1", p, size) == (not keeps)
+    assert not known.can_differ("allreduce", DEFAULT, p, size)
+    chosen = [choice("allreduce", p, size, "way1"), choice("bcast", p, size, "way1")]
+    kept = with_same_bits(chosen, verdicts("allreduce", digests))
+    assert [one.algorithm for one in kept] == ["way1" if keeps else DEFAULT, "way1"]
+
+
 @given(st.sets(st.sampled_from(COLLECTIVES), min_size=1))
-def test_same_bits_keeps_exactly_the_rules_of_collectives_without_an_operation(names):
+def test_without_digests_same_bits_keeps_the_rules_of_collectives_without_an_operation(names):
     choices = [_choice(name) for name in sorted(names)]
     if names <= set(REDUCING):
         with pytest.raises(RunFailed, match="--same-bits: there is nothing to export"):
-            with_same_bits(choices)
+            with_same_bits(choices, [])
         return
-    kept = {one.configuration.collective for one in with_same_bits(choices) if one.algorithm != DEFAULT}
+    same = with_same_bits(choices, [])
+    kept = {one.configuration.collective for one in same if one.algorithm != DEFAULT}
     assert kept == names - set(REDUCING)
     assert bits_notes(kept) == []
 
 
 @pytest.mark.parametrize(("family", "version"), [("openmpi", (5, 0, 11)), ("intelmpi", (2021, 18, 1))])
-def test_a_tuning_file_with_rules_of_reductions_says_that_bits_can_change(family, version, tmp_path):
+def test_a_tuning_file_says_that_bits_can_change_unless_the_digests_are_equal(family, version, tmp_path):
     texts = {}
-    for collective in ("allreduce", "alltoall"):
-        made = plan([_choice(collective)], algorithms(family, collective), library={"family": family})
-        files = write(made, installation(family, version), tmp_path / collective)
-        texts[collective] = files.files[0].read_text()
-        assert any("--same-bits" in note for note in files.notes) == (collective == "allreduce")
-    assert "# The rules of allreduce can change the last bits of floating-point results" in texts["allreduce"]
-    assert "bits" not in texts["alltoall"]
+    for name, collective, bits in (
+        ("unknown", "allreduce", ""),
+        ("other", "allreduce", "b"),
+        ("equal", "allreduce", "a"),
+        ("moved", "alltoall", ""),
+    ):
+        made = plan(
+            [_choice(collective)],
+            algorithms(family, collective),
+            library={"family": family},
+            verdicts=verdicts(collective, {(4, 1024): (bits, "a")}),
+        )
+        files = write(made, installation(family, version), tmp_path / name)
+        texts[name] = files.files[0].read_text()
+        assert any("--same-bits" in note for note in files.notes) == (name in ("unknown", "other"))
+    for name in ("unknown", "other"):
+        assert "# Rules of allreduce can change the last bits of floating-point results" in texts[name]
+    assert "bits" not in texts["equal"] and "bits" not in texts["moved"]

@@ -136,7 +136,7 @@ def export(
     choices = exportable_choices(selection, partial=partial)
     plan, installation = plan_for(
         results,
-        with_same_bits(choices) if same_bits else choices,
+        with_same_bits(choices, results.verdicts) if same_bits else choices,
         mpi,
         allowed=allow_wrong_results,
         beyond=beyond or BEYOND,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import Driver, DriverLost, Refused, is_lost
-from offbeat.mpi.protocol import CallArguments, Check, Fingerprint, Observe
+from offbeat.mpi.protocol import Bits, CallArguments, Check, Fingerprint, Observe
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.collectives import REDUCING
 
 AFFINE_BYTES = 16
 """Extent of the datatype of the non-commutative operation: two long integers."""
+
+DOUBLE_BYTES = 8
 
 DELAY_NS = 20_000_000
 """The delay of a rank for a fingerprint: far longer than a process waits for a core on an oversubscribed
@@ -63,6 +65,7 @@ def _observe_once(
         if observation.error or observation.wrong:
             return observation
         observation.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
+        observation.bits = _bits(driver, case, timeout_s)
         observation.evidence, observation.attempts = observe_evidence(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
@@ -125,6 +128,18 @@ def _wrong_noncommutative(driver: Driver, case: Case, timeout_s: float) -> int:
     size = max(AFFINE_BYTES, case.bytes // AFFINE_BYTES * AFFINE_BYTES)
     call = call_arguments(case) | {"bytes": size, "datatype": "affine", "op": "affine"}
     return driver.ask(Check(**call), timeout_s=timeout_s).wrong
+
+
+def _bits(driver: Driver, case: Case, timeout_s: float) -> str:
+    """The digest of a sum of doubles of the case's size; empty for collectives that only move data.
+
+    The operation and the datatype of the study do not matter: a rule holds for all.
+    """
+    if case.collective not in REDUCING:
+        return ""
+    size = max(DOUBLE_BYTES, case.bytes // DOUBLE_BYTES * DOUBLE_BYTES)
+    call = call_arguments(case) | {"bytes": size, "datatype": "double", "op": "sum"}
+    return driver.ask(Bits(**call), timeout_s=timeout_s).digest
 
 
 def _short_error(text: str) -> str:

@@ -218,10 +218,16 @@ def worst_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
         worst[key] = msgspec.structs.replace(
             verdict if _severity(verdict) > _severity(before) else before,
             commutative_only=before.commutative_only or verdict.commutative_only,
+            bits=_joined_bits(before.bits, verdict.bits),
             wrong_calls=before.wrong_calls or verdict.wrong_calls,
             legal_calls=max(before.legal_calls, verdict.legal_calls),
         )
     return list(worst.values())
+
+
+def _joined_bits(first: str, second: str) -> str:
+    """Digests of several calls as one text; unknown if one of them is."""
+    return " ".join(sorted({*first.split(), *second.split()})) if first and second else ""
 
 
 def _severity(verdict: Verdict) -> int:

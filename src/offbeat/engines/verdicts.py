@@ -25,8 +25,9 @@ class Observation(Struct, kw_only=True):
     ``failure`` says how the launch crashed or hung; ``error`` is the library's error message, from the call
     itself if ``call_failed``; ``wrong`` is the number of wrong elements with the study's operation,
     ``wrong_noncommutative`` with a non-commutative operation. ``other_decision`` says what ran as ``default``
-    although the library itself decides otherwise; empty if it decided. ``attempts`` is the number of
-    observations until one showed evidence.
+    although the library itself decides otherwise; empty if it decided. ``bits`` is a digest of a
+    floating-point sum, empty if none was taken. ``attempts`` is the number of observations until one showed
+    evidence.
     """
 
     algorithm: Algorithm
@@ -37,6 +38,7 @@ class Observation(Struct, kw_only=True):
     wrong: int = 0
     wrong_noncommutative: int = 0
     other_decision: str = ""
+    bits: str = ""
     attempts: int = 1
 
     @property
@@ -93,6 +95,7 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
                 reason=reason,
                 same_as=same_as,
                 commutative_only=one.wrong_noncommutative > 0,
+                bits=one.bits,
             )
         )
     return verdicts

@@ -10,6 +10,7 @@ structures. A key that a command leaves unset is not sent.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any, Generic, Required, TypedDict, TypeVar, get_args, get_origin
 
@@ -173,6 +174,19 @@ class Drawn(Answer, frozen=True, kw_only=True):
     wrong: int
     guards: int
     error: str
+
+
+class ReductionBits(Answer, frozen=True, kw_only=True):
+    """A digest of the result of each process, and the MPI error, empty without one."""
+
+    digests: list[int]
+    error: str
+
+    @property
+    def digest(self) -> str:
+        """The digests of all processes as one; empty if the call failed."""
+        text = " ".join(map(str, self.digests))
+        return "" if self.error else hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Observed(Answer, frozen=True, kw_only=True):
@@ -339,6 +353,10 @@ class CallDrawn(Command[Drawn], frozen=True, kw_only=True, tag="call"):
     root: int | UnsetType = UNSET
     in_place: int | UnsetType = UNSET
     nulls: int | UnsetType = UNSET
+
+
+class Bits(CallInLayout, Command[ReductionBits], frozen=True, kw_only=True, tag="bits"):
+    """Calls a reduction with numbers whose sum depends on the order of its additions."""
 
 
 class Observe(CallInLayout, Command[Observed], frozen=True, kw_only=True, tag="observe"):

@@ -122,7 +122,7 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
         """Sentences that limit the verdict."""
         rules = self.files.rules if self.files is not None else []
         notes = (
-            *bits_notes({rule.collective for rule in rules}),
+            *bits_notes(rule.collective for rule in rules if rule.changes_bits),
             unmeasured_note(self.unmeasured, len(self.selected.calls)),
             uncertainty_note(self.blocks),
             disturbance_note(self.times_s),

@@ -160,7 +160,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     ``commutative_only`` is true when a non-commutative operation gave a wrong result although the commutative
     one was right. ``evidence`` is the observation of what ran, for instance
     ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
-    ``wrong_calls`` are legal calls of the collective, on p and fewer processes, with wrong results;
+    ``bits`` is a digest of a floating-point sum on all processes: algorithms with another digest than
+    ``default`` change the bits of results; it is empty for collectives that only move data, and if it is
+    unknown. ``wrong_calls`` are legal calls of the collective, on p and fewer processes, with wrong results;
     ``legal_calls`` is the number of calls that were tried (0: none, so nothing is known), drawn with the seed
     ``legal_seed``. Calls that are wrong with ``default`` were not tried with the other algorithms.
     """
@@ -177,6 +179,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     wrong_calls: list[WrongCall] = []
     legal_calls: int = 0
     legal_seed: int = 0
+    bits: str = ""
 
 
 def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:

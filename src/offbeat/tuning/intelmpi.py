@@ -157,7 +157,10 @@ def _text(plan: TuningPlan, environment: dict[str, str], row: rule_layout.Proces
         f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
         "# Preset 0 is the library's built-in decision.",
         *(f"# {sentence}" for sentence in plan.insisted),
-        *(f"# {sentence}" for sentence in bits_notes({rule.collective for rule in row.rules})),
+        *(
+            f"# {sentence}"
+            for sentence in bits_notes(rule.collective for rule in row.rules if rule.changes_bits)
+        ),
         *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
     ]
     return "\n".join(lines) + "\n"

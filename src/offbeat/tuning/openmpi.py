@@ -211,7 +211,13 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *([f"# {plan.partial}"] if plan.partial else []),
         "# Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
-        *(f"# {sentence}" for sentence in (*plan.insisted, *bits_notes(rules))),
+        *(
+            f"# {sentence}"
+            for sentence in (
+                *plan.insisted,
+                *bits_notes(name for name, some in rules.items() if any(rule.changes_bits for rule in some)),
+            )
+        ),
         f"{len(rules)} # collectives",
     ]
     for collective, rules_of_one in sorted(rules.items(), key=lambda item: COLLECTIVES[item[0]].number):

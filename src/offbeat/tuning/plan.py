@@ -20,6 +20,7 @@ from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_r
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import RuleKey, replace_unsafe, rule_key, wrong_calls_of
+from offbeat.tuning.same_bits import SumDigests, sum_digests
 from offbeat.units import enumeration, format_size, listed
 
 NO_END = 2**63
@@ -38,7 +39,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     configuration. ``p_low`` and ``p_high`` are processes
     of a communicator; if files of the library belong to a number of launched processes, they are launched
     processes, and ``launched`` is the measured number of those where it is not ``p``.
-    ``commutative_only`` says that the algorithm computes wrong results with a non-commutative operation.
+    ``commutative_only`` says that the algorithm computes wrong results with a non-commutative operation,
+    ``changes_bits`` that the last bits of a floating-point result can differ from those of the default.
     ``environment`` holds the variables of this collective that the study itself set, written like the
     algorithm's settings.
     """
@@ -52,6 +54,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     bytes_high: int
     algorithm: Algorithm
     commutative_only: bool = False
+    changes_bits: bool = False
     environment: dict[str, str] = {}
     launched: int = 0
 
@@ -166,6 +169,7 @@ def plan(
     by_name = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
+    digests = sum_digests(verdicts)
     family = str((library or {}).get("family", "")) or next(
         filter(None, map(family_of, by_name.values())), ""
     )
@@ -179,7 +183,7 @@ def plan(
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         own = {key: one for key, one in chosen.items() if key[0] == collective}
         collective_rules = [
-            _rule(own[key], key[1], processes, sizes, by_name, wrong, environment or {})
+            _rule(own[key], key[1], processes, sizes, by_name, wrong, environment or {}, digests)
             for key, processes, sizes in _ranges(own, scores, beyond)
             if own[key].algorithm != DEFAULT
         ]
@@ -332,6 +336,7 @@ def _rule(
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
+    digests: SumDigests,
 ) -> Rule:
     """The rule of a choice for a range of processes and of sizes. Raises :class:`BadInput` for an algorithm
     without settings."""
@@ -354,6 +359,7 @@ def _rule(
         bytes_high=sizes[1],
         algorithm=algorithm,
         commutative_only=(measured.collective, name) in wrong,
+        changes_bits=digests.can_differ(measured.collective, name, measured.p, measured.bytes),
         environment=study_settings(algorithm, environment),
         launched=p if p != measured.p else 0,
     )

@@ -238,7 +238,7 @@ def write(
         insisted=tuning_plan.insisted,
         released=tuning_plan.released,
         notes=[
-            *bits_notes({rule.collective for rule in files.rules}),
+            *bits_notes(rule.collective for rule in files.rules if rule.changes_bits),
             *files.notes,
             *_released_notes(tuning_plan),
             *_inherited_notes(installation, files),
