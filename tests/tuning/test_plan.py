@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from plan_factory import algorithms, choice, create_plan, planned
-from real_libraries import real_installation
 
 from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES
@@ -15,7 +12,6 @@ from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import openmpi
 from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
 from offbeat.tuning.plan import plan
-from offbeat.tuning.write import write
 
 OPENMPI = {"family": "openmpi", "version": [5, 0, 11]}
 
@@ -151,31 +147,6 @@ def test_the_number_of_nodes_is_stored_in_the_plan() -> None:
         [choice("reduce", 4, 64, "way1", nodes=2, ppn=2)], algorithms("openmpi", "reduce")
     ).several_nodes
     assert not plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce")).several_nodes
-
-
-@pytest.mark.parametrize(
-    ("real", "prefix", "name", "number", "free"),
-    [
-        ("openmpi5", "OMPI_MCA_", "coll_tuned_reduce_algorithm", "5", "0"),
-        ("mpich5", "", "MPIR_CVAR_REDUCE_INTRA_ALGORITHM", "binomial", "auto"),
-    ],
-)
-def test_files_take_back_an_algorithm_that_the_environment_forced(
-    tmp_path: Path, real: str, prefix: str, name: str, number: str, free: str
-) -> None:
-    variable = prefix + name
-    choices = [choice("reduce", 4, 64, "binomial")]
-    known = [Algorithm(collective="reduce", name="binomial", settings={name: number})]
-    target = real_installation(real)
-    library = {"family": target.family}
-    forced = plan(choices, known, library=library, environment={variable: "3"})
-    files = write(forced, target, tmp_path / "forced")
-    assert files.environment_for(4)[variable] == free
-    assert files.released == {variable: free}
-    assert any(variable in note for note in files.notes)
-    other = plan(choices, known, library=library, environment={"HOME": "/"})
-    files = write(other, target, tmp_path / "other")
-    assert variable not in files.environment_for(4)
 
 
 @pytest.mark.parametrize("family", list(LIBRARIES))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.cli.output import write_or_print
+
+if TYPE_CHECKING:
+    from offbeat.study.script import JobOptions
 
 
 class Scheduler(StrEnum):
@@ -41,7 +44,16 @@ Setup = Annotated[
 ]
 
 
+def job_options(context: typer.Context, time_limit_s: int) -> JobOptions:
+    """The options of a command for its job: those with the names of the fields of :class:`JobOptions`."""
+    from offbeat.study.script import JobOptions
+
+    names = [name for name in JobOptions.__struct_fields__ if context.params.get(name)]
+    return JobOptions(**{name: context.params[name] for name in names}, time_limit_s=time_limit_s)
+
+
 def command(
+    context: typer.Context,
     study: Annotated[Path, typer.Argument(help="The study file.", metavar="STUDY")],
     scheduler: Annotated[
         Scheduler, typer.Option("--scheduler", help="The batch system that the script is for.")
@@ -68,19 +80,9 @@ def command(
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
     from offbeat.study.load import load
-    from offbeat.study.script import SCHEDULERS, JobOptions, job_of, parse_time_limit
+    from offbeat.study.script import SCHEDULERS, job_of, parse_time_limit
 
-    options = JobOptions(
-        time_limit_s=parse_time_limit(time),
-        account=account,
-        partition=partition,
-        qos=qos,
-        constraint=constraint,
-        memory=memory,
-        nodes=nodes,
-        ppn=ppn,
-        setup=setup or [],
-    )
+    options = job_options(context, parse_time_limit(time))
     text = SCHEDULERS[scheduler.value](job_of(load(study, other_machine=True), options), options)
     if write_or_print(output, text, "the job script", force=force):
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"

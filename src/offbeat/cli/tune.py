@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import Json, check_outputs, prints_text, stdout, write_json
-from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup
+from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup, job_options
 from offbeat.cli.selection_options import SameBits
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     arguments: ProgramCommand,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for everything.", metavar="DIR")
@@ -90,23 +91,14 @@ def command(
         request,
         tune_program,
     )
-    from offbeat.study.script import JobOptions, parse_time_limit
+    from offbeat.study.script import parse_time_limit
     from offbeat.trial.standard_input import NO_INPUT, kept_standard_input
     from offbeat.trial.trial import check_command
 
     check_command(arguments)
     if script is not None:
         check_options(arguments, budget=budget, share=share, time=time)
-        options = JobOptions(
-            time_limit_s=parse_time_limit(job_time, "--job-time"),
-            account=account,
-            partition=partition,
-            qos=qos,
-            constraint=constraint,
-            memory=memory,
-            nodes=nodes,
-            setup=setup or [],
-        )
+        options = job_options(context, parse_time_limit(job_time, "--job-time"))
         print(_job_script(script.value, arguments, options), end="")
         return
     check_outputs(json)

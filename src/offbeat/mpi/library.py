@@ -102,10 +102,6 @@ class Library(Struct, frozen=True, kw_only=True):
     parameter_file: tuple[str, ...] = ()
     """The files in which users (below their home) and sites (below the prefix) set variables; or empty."""
 
-    forcing_variable: Callable[[str], tuple[str, str]] = lambda collective: ("", "")
-    """The environment variable with which a user forces an algorithm of a collective, where it overrides a
-    tuning file, and the value that leaves the decision to the file."""
-
     name_in_rule: Callable[[Algorithm], str] = lambda algorithm: algorithm.name
     """The name of an algorithm that is true for every number of processes of a rule."""
 

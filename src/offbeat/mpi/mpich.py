@@ -273,7 +273,6 @@ LIBRARY = Library(
     chooses_algorithms=chooses_algorithms,
     forces_algorithms=lambda name: name.endswith(("_ALGORITHM", "_JSON_FILE")),
     neutral_value=neutral_value,
-    forcing_variable=lambda collective: (f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM", "auto"),
     guarded_calls=("noncommutative",),
     sizeless=dict.fromkeys(
         ("alltoallv", "barrier", "exscan", "gather", "scan", "scatter"),

@@ -346,7 +346,6 @@ LIBRARY = Library(
     neutral_value=openmpi_settings.neutral_value,
     parameter_files=openmpi_settings.parameter_files,
     parameter_file=(".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf"),
-    forcing_variable=lambda collective: (f"OMPI_MCA_coll_tuned_{collective}_algorithm", "0"),
     is_limited_to_measured_p=is_limited_to_measured_p,
     sizeless=dict.fromkeys(
         ("alltoallv", "barrier", "exscan", "scan"), "Open MPI ignores the message size for this collective"

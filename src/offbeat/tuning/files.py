@@ -34,8 +34,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     are the rules of the plan that the files contain; rules of a collective in ``not_in_place`` never apply to
     calls with MPI_IN_PLACE. ``usage`` are lines to copy into
     a terminal or job script, ``notes`` are caveats. ``insisted`` are sentences on rules that are wrong for a
-    legal call and that the user requested anyway. ``released`` are the variables of ``environment`` that take
-    back algorithms which the study's environment forced (:class:`offbeat.tuning.plan.TuningPlan`).
+    legal call and that the user requested anyway.
     """
 
     files: list[Path]
@@ -48,7 +47,6 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     exact_default: bool = True
     not_in_place: list[str] = []
     insisted: list[str] = []
-    released: dict[str, str] = {}
 
     def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
         """These files with the variables of each range of processes as its file sets them now.

@@ -85,7 +85,7 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         notes += _tune_nonblocking(general, collective, entries)
         variables |= _pass_undivided(compositions, embedded, collective, entries)
     files = [_write_tree(directory, GENERAL_FILE, general, embedded)]
-    environment = {GENERAL_VARIABLE: str(files[0]), **variables, **plan.released}
+    environment = {GENERAL_VARIABLE: str(files[0]), **variables}
     if compositions != (embedded.compositions or {}):
         files.append(_write_tree(directory, COMPOSITION_FILE, compositions, embedded))
         environment[COMPOSITION_VARIABLE] = str(files[1])

@@ -106,7 +106,7 @@ def write(
         han = openmpi_han.rules_text(rules, plan.origin)
         files.append(write_file(directory, openmpi_han.FILE_NAME, han))
         mca |= {"coll_han_use_dynamic_file_rules": "1", "coll_han_dynamic_rules_filename": str(files[-1])}
-    mca |= variables | {name.removeprefix("OMPI_MCA_"): value for name, value in plan.released.items()}
+    mca |= variables
     environment = {f"OMPI_MCA_{name}": value for name, value in mca.items()}
     options = [word for name, value in mca.items() for word in ("--mca", name, value)]
     return TuningFiles(

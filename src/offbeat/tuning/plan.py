@@ -89,9 +89,8 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     are caveats for the user, ``insisted`` those on rules that are wrong for a legal call but were requested.
     ``simulator`` names the simulator of the library, empty if it was measured; ``partial`` is a sentence for
     the files' headers if the study is not finished. ``beyond`` is the factor by which the smallest and the
-    largest size cover others. ``released`` are environment variables that take back an algorithm which the
-    study's environment forced for a collective of the rules. ``sources`` are the entries of a knowledge base
-    that the choices are from, none for a study.
+    largest size cover others. ``sources`` are the entries of a knowledge base that the choices are from, none
+    for a study.
     """
 
     family: str
@@ -103,7 +102,6 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     simulator: str = ""
     partial: str = ""
     beyond: float = BEYOND
-    released: dict[str, str] = {}
     sources: list[str] = []
 
     def rule_for(self, collective: str, p: int, size: int) -> Rule | None:
@@ -197,14 +195,7 @@ def plan(
         notes=[*replaced, *notes, *more],
         insisted=insisted,
         beyond=beyond,
-        released=_released(rules, family, environment or {}),
     )
-
-
-def _released(collectives: Iterable[str], family: str, environment: Mapping[str, str]) -> dict[str, str]:
-    library = LIBRARIES.get(family)
-    variables = [library.forcing_variable(name) for name in collectives] if library else []
-    return {name: value for name, value in variables if name in environment}
 
 
 def _collective_order(collective: str) -> tuple[int, str]:

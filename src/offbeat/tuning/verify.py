@@ -200,7 +200,7 @@ class Verifier:
     ) -> Iterator[Proof]:
         """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
         defaults = {
-            probe.case: self._observe(probe, launch_spec(probe.case, self.tuning.released))
+            probe.case: self._observe(probe, launch_spec(probe.case, {}))
             for probe in _by_launch(probes)
             if probe.expected == DEFAULT
         }

@@ -236,11 +236,9 @@ def write(
     files = msgspec.structs.replace(
         files,
         insisted=tuning_plan.insisted,
-        released=tuning_plan.released,
         notes=[
             *bits_notes(rule.collective for rule in files.rules if rule.changes_bits),
             *files.notes,
-            *_released_notes(tuning_plan),
             *_inherited_notes(installation, files),
         ],
     )
@@ -267,16 +265,6 @@ def _inherited_notes(installation: Installation, files: TuningFiles) -> list[str
     return [
         f"Your settings {enumeration([str(one) for one in others])} choose algorithms, too, and the files do"
         " not replace them: programs that use the files must run without these settings."
-    ]
-
-
-def _released_notes(tuning_plan: TuningPlan) -> list[str]:
-    if not tuning_plan.released:
-        return []
-    names = ", ".join(tuning_plan.released)
-    return [
-        f"The study was measured with {names} set, which forces an algorithm for every size. The files take"
-        " that back: the library decides at all sizes and processes without a rule."
     ]
 
 
