@@ -75,8 +75,8 @@ def test_a_grid_of_another_number_of_ranks_is_refused() -> None:
 
 def drawn(*lines: str, p: int = 8, domains: int = 2, iterations: int = 100) -> Delays:
     noise = '[[noise]]\nphase = "triad"\ntime = "2 ms"\n' + "\n".join(lines)
-    file = program(WORK, RING, noise, ranks=p, iterations=iterations).file
-    (one,) = delays(file, np.arange(p, dtype=np.int32) * domains // p)
+    delayed = program(WORK, RING, noise, ranks=p, iterations=iterations)
+    (one,) = delays(delayed, np.arange(p, dtype=np.int32) * domains // p)
     return one
 
 

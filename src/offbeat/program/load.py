@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
+from offbeat.platform.machine import MAX_RANKS
 from offbeat.program.checks import check, phase_name
 from offbeat.program.schema import MAX_ITERATIONS, PhaseSection, ProgramFile
 from offbeat.study.collectives import COLLECTIVES
@@ -57,7 +58,7 @@ class Program(Struct, frozen=True, kw_only=True):
 
         Raises :class:`BadInput` for numbers that no program can have.
         """
-        for option, number, most in (("ranks", ranks, 2**24), ("iterations", iterations, MAX_ITERATIONS)):
+        for option, number, most in (("ranks", ranks, MAX_RANKS), ("iterations", iterations, MAX_ITERATIONS)):
             if not 0 <= number <= most:
                 raise BadInput(f"{number} {option}: a program has from 1 to {most}")
         file = structs.replace(

@@ -7,7 +7,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.program.schema import NoiseSection, ProgramFile
+from offbeat.program.load import Program
+from offbeat.program.schema import NoiseSection
 
 
 class Delays(Struct, frozen=True, kw_only=True, eq=False):
@@ -18,15 +19,16 @@ class Delays(Struct, frozen=True, kw_only=True, eq=False):
     time_s: NDArray[np.float64]
 
 
-def delays(file: ProgramFile, domain_of_rank: NDArray[np.int32]) -> list[Delays]:
+def delays(program: Program, domain_of_rank: NDArray[np.int32]) -> list[Delays]:
     """The delays of each noise section. ``domain_of_rank`` is (p,).
 
     Each section draws from a generator of its own, so that a section that is added does not change what the
     others draw. Raises :class:`BadInput` if a section names a rank that the program does not have.
     """
+    file = program.file
     generators = np.random.SeedSequence(file.seed).spawn(len(file.noise))
     return [
-        _section_delays(section, index, file, domain_of_rank, np.random.default_rng(generator))
+        _section_delays(section, index, program, domain_of_rank, np.random.default_rng(generator))
         for index, (section, generator) in enumerate(zip(file.noise, generators, strict=True))
     ]
 
@@ -34,14 +36,14 @@ def delays(file: ProgramFile, domain_of_rank: NDArray[np.int32]) -> list[Delays]
 def _section_delays(
     section: NoiseSection,
     index: int,
-    file: ProgramFile,
+    program: Program,
     domain_of_rank: NDArray[np.int32],
     generator: np.random.Generator,
 ) -> Delays:
-    last = min(section.last or file.iterations, file.iterations)
+    last = min(section.last or program.file.iterations, program.file.iterations)
     first = -(-section.first // section.every) * section.every
     iterations = np.arange(first, last + 1, section.every) - 1
-    picked = _picked(section, index, len(iterations), domain_of_rank, generator)
+    picked = _picked(section, index, program, len(iterations), domain_of_rank, generator)
     each = picked.shape[1]
     time_s = np.full(picked.shape, section.time)
     if section.distribution == "exponential":
@@ -52,6 +54,7 @@ def _section_delays(
 def _picked(
     section: NoiseSection,
     index: int,
+    program: Program,
     times: int,
     domain_of_rank: NDArray[np.int32],
     generator: np.random.Generator,
@@ -64,14 +67,14 @@ def _picked(
         return order[starts + generator.integers(counts, size=(times, len(counts)))]
     if section.pick == "random":
         if section.count > p:
-            raise BadInput(
-                f"noise[{index}].count: {section.count} ranks are to be delayed, and there are {p}"
-            )
+            where = program.where(("noise", index, "count"))
+            raise BadInput(f"{where} {section.count} ranks are to be delayed, and there are {p}")
         if section.count == 1:
             return generator.integers(p, size=(times, 1))
         ranks = np.tile(np.arange(p), (times, 1))
         return generator.permuted(ranks, axis=1)[:, : section.count]
     ranks = np.arange(p) if section.pick == "all" else np.array(section.ranks)
     if ranks.max() >= p:
-        raise BadInput(f"noise[{index}].ranks: there is no rank {ranks.max()} of {p}; the last is {p - 1}")
+        where = program.where(("noise", index, "ranks"))
+        raise BadInput(f"{where} there is no rank {ranks.max()} of {p}; the last is {p - 1}")
     return np.broadcast_to(ranks, (times, len(ranks)))

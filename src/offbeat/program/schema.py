@@ -9,16 +9,26 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from offbeat.toml.quantities import Seconds, Section, Size, choice
+from offbeat.platform.machine import MAX_RANKS
+from offbeat.toml.quantities import Section, Size, choice, quantity
 
 INT32_MAX = 2**31 - 1
 
 MAX_ITERATIONS = 10**8
 """More than a run can execute in a day."""
 
+MAX_SECONDS = 1e8
+"""Three years. Sums of such times in all iterations are far from the largest number."""
+
+MAX_WEIGHT = 1e6
+MAX_FLOPS = 1e21
+"""Three years of a core."""
+
 Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
-Factor = Annotated[float, Meta(ge=0)]
+Seconds = Annotated[float, quantity("seconds", most=MAX_SECONDS)]
+Flops = Annotated[float, Meta(ge=0, le=MAX_FLOPS)]
+Weight = Annotated[float, Meta(ge=0, le=MAX_WEIGHT)]
 
 Kind = Literal["work", "exchange", "collective"]
 Neighbours = Literal["ring", "line", "offsets", "grid", "box", "list"]
@@ -43,7 +53,7 @@ class PhaseSection(Section, frozen=True, kw_only=True):
         Size, Meta(description="of work: bytes of memory traffic of a rank, reads and writes together")
     ] = 0
     flops: Annotated[
-        Factor,
+        Flops,
         Meta(
             description="of work: floating-point operations of a rank; they overlap with its memory traffic"
         ),
@@ -52,7 +62,7 @@ class PhaseSection(Section, frozen=True, kw_only=True):
         Seconds, Meta(description="of work: seconds on the core of a rank before the other work")
     ] = 0.0
     weights: Annotated[
-        list[Factor],
+        list[Weight],
         Meta(
             description="of work: factors of memory, flops and time, one for each rank; a shorter list is"
             " repeated; without it all ranks have the same work"
@@ -176,7 +186,9 @@ class ProgramFile(Section, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(description="a name for tables and pictures")] = "program"
     source: Annotated[str, Meta(description="source of the figures")] = ""
-    ranks: Annotated[Positive, Meta(description="number of ranks, unless an option gives another")] = 64
+    ranks: Annotated[
+        int, Meta(ge=1, le=MAX_RANKS, description="number of ranks, unless an option gives another")
+    ] = 64
     iterations: Annotated[
         int,
         Meta(ge=1, le=MAX_ITERATIONS, description="number of iterations, unless an option gives another"),

@@ -175,8 +175,8 @@ def check_size(program: Program) -> None:
     file = program.file
     if file.ranks * file.iterations > MAX_RECORDED:
         raise BadInput(
-            f"{program.path}: {file.ranks} ranks × {file.iterations} iterations are more than"
-            f" {MAX_RECORDED}; take fewer of either"
+            f"{program.where(('iterations',))} {file.ranks} ranks × {file.iterations} iterations are more"
+            f" than {MAX_RECORDED}; take fewer of either"
         )
 
 

@@ -41,7 +41,7 @@ class StepLayout(Struct, frozen=True, kw_only=True):
 
         Iterations and steps are counted from 0.
         """
-        drawn = delays(program.file, domain_of_rank)
+        drawn = delays(program, domain_of_rank)
         both = zip(self.step_of_noise, drawn, strict=True)
         columns = {
             "noise_rank": [one.rank for one in drawn],
