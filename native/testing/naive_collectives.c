@@ -157,6 +157,8 @@ int MPI_Reduce_scatter(const void *send, void *received, const int counts[], MPI
     }
     const void *input = send == MPI_IN_PLACE ? received : send;
     scratch total = reduction(input, total_count, type, op, size, comm);
+    if (send == MPI_IN_PLACE) /* what follows the result in the buffer is undefined */
+        copy(total.address, received, total_count, type);
     copy(at(total.address, first, type), received, counts[rank], type);
     free(total.memory);
     return MPI_SUCCESS;
