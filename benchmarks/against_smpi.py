@@ -37,10 +37,10 @@ from smpi_tables import print_all, within_limits
 SIZES = [2, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
 SAMPLE = Settings(
     ps=[64, 96],
-    sizes=[2, 1024, 65536],
+    sizes=[2, 65536],
     collectives=["reduce", "allreduce", "alltoall"],
     algorithms=[],
-    budget_s=0.4,
+    budget_s=0.15,
 )
 
 

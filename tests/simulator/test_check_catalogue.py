@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
 
-PROCESSES = (*range(1, 18), 23, 24, 25, 31, 32, 33, 48, 57, 64, 65)
+PROCESSES = (*range(1, 18), 23, 24, 31, 32, 33, 48, 65)
 """All of the smaller ones; of the larger ones those beside powers of two, even, odd and prime."""
 
 ONE_BLOCK = ("barrier", "bcast", "reduce", "gather", "scatter", "scan", "exscan")
