@@ -1,18 +1,25 @@
 """The page of legal calls that MPI libraries get wrong, from what ``offbeat doctor --legal-calls`` found.
 
 ``python docs/reference_pages/wrong_collectives.py COLLECTIVE=FILE ...`` adds documents of its option
-``--json`` to the data; ``make docs`` then writes the page.
+``--json`` to the data, and with the argument ``programs`` compiles and runs the short programs on the
+libraries of this machine; ``make docs`` then writes the page.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from offbeat.study.algorithm import KINDS
+from offbeat.mpi import find, launch
+from offbeat.mpi.installation import Installation
+from offbeat.study.algorithm import DEFAULT, KINDS
+from offbeat.units import enumeration
 
 SOURCE = "docs/reference_pages/wrong_collectives.json"
 DATA = Path(__file__).with_suffix(".json")
@@ -35,14 +42,29 @@ is not listed may be wrong for calls that were not drawn.
 def page() -> str:
     """The page in Markdown."""
     data = json.loads(DATA.read_text(encoding="utf-8"))
+    wrong = dict(_by_library(data["wrong"]))
     numbers = [
-        f"- {library}: {sum(entry['calls'] for entry in entries)} calls of {len(entries)} collectives"
+        f"- {library}: {sum(entry['calls'] for entry in entries):,} calls; {_counts(wrong.get(library, []))};"
+        f" algorithms were forced in {_with_algorithms(entries)}"
         for library, entries in _by_library(data["tried"])
     ]
     parts = [INTRODUCTION.format(numbers="\n".join(numbers))]
     for library, entries in _by_library(data["wrong"]):
         parts.append(f"## {library}\n\n{_table(entries)}")
-    return "\n\n".join([*parts, _programs()])
+    return "\n\n".join([*parts, _programs(data["programs"])])
+
+
+def _counts(entries: list[dict[str, Any]]) -> str:
+    """How many defaults and forced algorithms are wrong."""
+    names = {(entry["collective"], entry["algorithm"]) for entry in entries}
+    defaults = sum(name == DEFAULT for _, name in names)
+    return f"{defaults} defaults and {len(names) - defaults} algorithms are wrong"
+
+
+def _with_algorithms(entries: list[dict[str, Any]]) -> str:
+    """The collectives of which more than the library's own choice was tried."""
+    names = {entry["collective"] for entry in entries if entry["algorithms"] > 1}
+    return enumeration(sorted(names)) or "no collective"
 
 
 def _by_library(entries: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -60,17 +82,27 @@ def _table(entries: list[dict[str, Any]]) -> str:
     return "\n".join([head, *rows])
 
 
-def _programs() -> str:
-    """The short programs, with their first comment."""
-    rows = [
-        f"| `examples/legal_calls/{path.name}` | {_comment(path)} |" for path in sorted(PROGRAMS.glob("*.c"))
-    ]
+def _programs(runs: list[dict[str, Any]]) -> str:
+    """The short programs, with their first comment, and how they ended on the libraries."""
+    rows = []
+    for path in sorted(PROGRAMS.glob("*.c")):
+        ended = "; ".join(
+            f"{run['library']}{_forced(run['environment'])}: {run['result']}"
+            for run in runs
+            if run["program"] == path.stem
+        )
+        rows.append(f"| `examples/legal_calls/{path.name}` | {_comment(path)} | {ended} |")
     head = (
         "## Programs\n\nEach of these programs makes one such call, prints how much of the result is wrong,"
-        " and ends with status 1 if anything is. Compile one with `mpicc` and run it on four processes.\n\n"
-        "| program | call |\n| --- | --- |"
+        " and ends with status 1 if anything is. Compile one with `mpicc` and run it on four processes, where"
+        " variables are named with these in its environment.\n\n"
+        "| program | call | outcome |\n| --- | --- | --- |"
     )
     return "\n".join([head, *rows])
+
+
+def _forced(environment: dict[str, str]) -> str:
+    return "".join(f" `{name}={value}`" for name, value in environment.items())
 
 
 def _comment(path: Path) -> str:
@@ -88,26 +120,123 @@ RESULTS = {
 
 
 def add(collective: str, check: dict[str, Any]) -> None:
-    """Add the outcome of a check of one collective to the data, in place of an earlier one."""
+    """Add the outcome of a check of one collective to the data; of the same seed in place of an earlier one.
+
+    A fault that another seed has found is kept.
+    """
     data = json.loads(DATA.read_text(encoding="utf-8"))
     about = {"library": check["library"], "collective": collective}
-    for entries in (data["tried"], data["wrong"]):
-        entries[:] = [entry for entry in entries if about.items() - entry.items()]
-    data["tried"].append(about | {"calls": check["tried"]})
+    tried = about | {"seed": check["seed"]}
+    data["tried"] = [entry for entry in data["tried"] if tried.items() - entry.items()]
+    data["tried"].append(tried | {"calls": check["tried"], "algorithms": check["algorithms"]})
+    known = {(e["library"], e["collective"], e["algorithm"], e["kind"]) for e in data["wrong"]}
     for algorithm in check["wrong"]:
         for call in algorithm["calls"]:
-            outcomes = [word for start, word in RESULTS.items() if call["result"].startswith(start)]
             entry = {
                 "algorithm": algorithm["algorithm"],
                 "kind": call["kind"],
-                "result": outcomes[0] if outcomes else "wrong result",
+                "result": _outcome(call["result"]),
                 "call": call["descriptor"],
             }
-            data["wrong"].append(about | entry)
+            key = (check["library"], collective, entry["algorithm"], entry["kind"])
+            if key not in known:
+                known.add(key)
+                data["wrong"].append(about | entry)
+    _write(data)
+
+
+def _outcome(result: str) -> str:
+    return next((word for start, word in RESULTS.items() if result.startswith(start)), "wrong result")
+
+
+def _write(data: dict[str, Any]) -> None:
     DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+LONGEST_S = 20.0
+"""A program that runs longer hangs."""
+
+OPEN_MPI_RULES = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+RUNS: list[tuple[str, str, dict[str, str]]] = [
+    ("alltoall_in_place", "mpich-4.0.2", {}),
+    ("absolute_address", "mpich-5.0.2", {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "k_brucks"}),
+    (
+        "bcast_root",
+        "mpich-5.0.2",
+        {
+            "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "nb",
+            "MPIR_CVAR_IBCAST_INTRA_ALGORITHM": "tsp_scatterv_recexch_allgatherv",
+        },
+    ),
+    (
+        "different_types",
+        "openmpi-4.1.4",
+        OPEN_MPI_RULES | {"OMPI_MCA_coll_tuned_bcast_algorithm": "8"},
+    ),
+    ("displacement_alone", "mpich-4.0.2", {}),
+    ("gaps_overwritten", "intelmpi-2021.18.1", {}),
+    (
+        "lower_bound",
+        "openmpi-4.1.4",
+        OPEN_MPI_RULES | {"OMPI_MCA_coll_tuned_allreduce_algorithm": "4"},
+    ),
+    ("minimum_of_pairs", "intelmpi-2021.18.1", {"I_MPI_ADJUST_ALLREDUCE": "7"}),
+    ("offset_maximum", "openmpi-5.0.11", {}),
+    ("pairs_gathered", "mpich-5.0.2", {}),
+    (
+        "ranks_in_order",
+        "openmpi-5.0.11",
+        OPEN_MPI_RULES | {"OMPI_MCA_coll_tuned_allreduce_algorithm": "4"},
+    ),
+    ("unsigned_minimum", "mpich-4.0.2", {}),
+]
+"""Program, installation, and the variables that force an algorithm."""
+
+
+def run_programs() -> None:
+    """Compile and run each program on the library that gets its call wrong, and keep how it ended."""
+    installed = {one.name: one for one in find.survey().installations}
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    data["programs"] = [
+        {
+            "program": program,
+            "library": installed[name].version_text,
+            "environment": environment,
+            "result": _result_of(program, installed[name], environment),
+        }
+        for program, name, environment in RUNS
+        if name in installed
+    ]
+    _write(data)
+
+
+def _result_of(program: str, library: Installation, environment: dict[str, str]) -> str:
+    with TemporaryDirectory() as folder:
+        binary = Path(folder) / program
+        mpi = [str(library.library), f"-Wl,-rpath,{library.library.parent}"]
+        source = PROGRAMS / f"{program}.c"
+        subprocess.run(["cc", "-std=c11", f"-I{library.include}", source, "-o", binary, *mpi], check=True)
+        command = launch.command(library, [str(binary)], 4, nodes=0, ppn=0, environment=environment)
+        try:
+            ended = subprocess.run(
+                command.argv,
+                env=dict(command.environment),
+                capture_output=True,
+                text=True,
+                timeout=LONGEST_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return "hangs"
+    if ended.returncode == 0:
+        return "right"
+    return "wrong result" if re.search(r"[1-9]\d* wrong|WRONG", ended.stdout) else "ends with an error"
 
 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
-        name, _, file = argument.partition("=")
-        add(name, json.loads(Path(file).read_text(encoding="utf-8")))
+        name, has_file, file = argument.partition("=")
+        if has_file:
+            add(name, json.loads(Path(file).read_text(encoding="utf-8")))
+        else:
+            run_programs()
