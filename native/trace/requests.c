@@ -5,7 +5,6 @@
 #include "trace/process_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static offbeat_tracer_request_table *const table = &offbeat_tracer_requests;
 
@@ -39,45 +38,6 @@ int offbeat_tracer_completion_reserve(offbeat_tracer_completion *completion, int
     }
     completion->handles = thread->scratch;
     return thread->scratch != NULL;
-}
-
-static int is_receive(uintptr_t handle) {
-    const offbeat_tracer_request *request = offbeat_tracer_request_find(table, handle);
-    return request != NULL && request->is_message && request->is_active &&
-           request->message.kind == OFFBEAT_TRACE_RECEIVE;
-}
-
-/* Queries the status of a request. @return whether it is complete */
-static int query(uintptr_t handle, MPI_Status *status) {
-    const offbeat_tracer_request *request = offbeat_tracer_request_find(table, handle);
-    int is_complete = 0;
-    status->MPI_ERROR = MPI_SUCCESS;
-    if (PMPI_Request_get_status((MPI_Request)handle, &is_complete, status) != MPI_SUCCESS || !is_complete)
-        status->MPI_ERROR = MPI_ERR_PENDING;
-    else if (request != NULL && request->other != NULL) /* MPI_Isendrecv does not set it */
-        status->MPI_ERROR = MPI_SUCCESS;
-    return is_complete;
-}
-
-void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_Status *statuses) {
-    int has_failed = 0, is_waiting = 0;
-    for (int i = 0; i < completion->count; i++) {
-        memset(&statuses[i], 0, sizeof statuses[i]);
-        statuses[i].MPI_SOURCE = MPI_PROC_NULL; /* states nothing */
-        statuses[i].MPI_ERROR = is_receive(completion->handles[i]) ? MPI_ERR_PENDING : MPI_SUCCESS;
-    }
-    do {
-        is_waiting = 0;
-        for (int i = 0; i < completion->count; i++) {
-            if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
-                continue;
-            if (query(completion->handles[i], &statuses[i]))
-                has_failed |= statuses[i].MPI_ERROR != MPI_SUCCESS;
-            else
-                is_waiting = 1;
-        }
-    } while (is_waiting && !has_failed);
-    completion->queried = statuses;
 }
 
 /* The call itself, for those that wrote nothing else. */

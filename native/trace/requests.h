@@ -6,8 +6,9 @@
  *
  * The requests that a call completed are looked up after it: so a call that completes one of many requests,
  * or none, costs little. If point-to-point calls are recorded, each call writes something, so that its time
- * is known; and ignored statuses are replaced by the tracer's own, which resolve wildcards, where this does
- * not change what the library does with errors (IS_WAITALL_QUERIED).
+ * is known; and ignored statuses are replaced by the tracer's own, which resolve wildcards. MPI_Waitall is an
+ * exception: what some libraries do after an error depends on its statuses, which are queried before it.
+ * tests/trace/test_failing_requests.py compares all calls and libraries.
  */
 #ifndef OFFBEAT_TRACE_REQUESTS_H
 #define OFFBEAT_TRACE_REQUESTS_H
@@ -110,18 +111,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_enter(offbeat_tracer_comple
     completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
 }
 
-/** Whether the statuses of requests are queried before MPI_Waitall, instead of replacing ignored ones:
- * MPI_Waitall of Open MPI 5 does not report the errors of requests if their statuses are ignored, and reports
- * them (by the error handler, too) if they are not. tests/trace/test_failing_requests.py compares all calls
- * and libraries. */
-#ifdef OPEN_MPI
-enum { IS_WAITALL_QUERIED = 1 };
-#else
-enum { IS_WAITALL_QUERIED = 0 };
-#endif
-
-/** Waits, as MPI_Waitall does, for the receives among the requests and takes their statuses, until all are
- * complete or one has failed. */
+/** Waits, as MPI_Waitall does, for the receives among the requests and takes their statuses: `queried`, or
+ * NULL if this could have another effect. status_query.c. */
 void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_Status *statuses);
 
 /** The statuses to pass instead of ignored ones, as many as handles; NULL: the ignored ones. Fortran's have
@@ -132,7 +123,7 @@ static inline void *offbeat_tracer_completion_statuses(offbeat_tracer_completion
     void *statuses = completion->count <= OFFBEAT_TRACER_INLINE_REQUESTS
                          ? (void *)completion->inline_statuses
                          : (void *)(completion->handles + completion->count);
-    if (!IS_WAITALL_QUERIED || completion->function != OFFBEAT_Waitall)
+    if (completion->function != OFFBEAT_Waitall)
         return statuses;
     offbeat_tracer_completion_query(completion, statuses);
     return NULL;

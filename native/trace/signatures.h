@@ -67,12 +67,21 @@
 /* --- what the wrappers of constructors and destructors do before and after the call, by kind ---
  *
  * The wrappers' file defines CODE, the error code; COMM and REQUEST of an argument, COMM_AT of what an
- * argument points to; LANGUAGE, the flag of its records; and NEWCOMM_POINTERS, in C and in Fortran. */
+ * argument points to; LANGUAGE, the flag of its records; NEWCOMM_POINTERS, in C and in Fortran; and
+ * ADD_TO_INFO and ADD_TO_INFOS, which replace the info arguments of MPI_Comm_spawn. */
 
 #define OFFBEAT_ENTER(function, flags, comm)                                                                 \
     offbeat_tracer_call call;                                                                                \
     offbeat_tracer_call_enter(&call, function, (flags) | LANGUAGE, comm, OFFBEAT_TRACER_CALLER);
 #define OFFBEAT_ENTER_COMM(function) OFFBEAT_ENTER(function, 0, COMM(comm))
+#define OFFBEAT_ENTER_SPAWN(function)                                                                        \
+    offbeat_tracer_spawn spawn;                                                                              \
+    ADD_TO_INFO(info);                                                                                       \
+    OFFBEAT_ENTER_COMM(function)
+#define OFFBEAT_ENTER_SPAWN_MULTIPLE(function)                                                               \
+    offbeat_tracer_spawn spawn;                                                                              \
+    ADD_TO_INFOS(count, infos);                                                                              \
+    OFFBEAT_ENTER_COMM(function)
 #define OFFBEAT_ENTER_NONBLOCKING(function) OFFBEAT_ENTER(function, OFFBEAT_TRACE_ISSUE, COMM(comm))
 #define OFFBEAT_ENTER_GROUP(function)                                                                        \
     offbeat_tracer_call call;                                                                                \
@@ -83,6 +92,10 @@
 
 #define OFFBEAT_NEWCOMM (CODE == MPI_SUCCESS ? COMM_AT(newcomm) : MPI_COMM_NULL)
 #define OFFBEAT_LEAVE_COMM offbeat_tracer_constructor_leave(&call, CODE, OFFBEAT_NEWCOMM);
+#define OFFBEAT_LEAVE_SPAWN                                                                                  \
+    OFFBEAT_LEAVE_COMM                                                                                       \
+    offbeat_tracer_spawn_leave(&spawn);
+#define OFFBEAT_LEAVE_SPAWN_MULTIPLE OFFBEAT_LEAVE_SPAWN
 #define OFFBEAT_LEAVE_GROUP offbeat_tracer_group_constructor_leave(&call, OFFBEAT_NEWCOMM);
 #define OFFBEAT_LEAVE_NONBLOCKING                                                                            \
     offbeat_tracer_nonblocking_constructor_leave(&call, CODE, REQUEST_AT(request), NEWCOMM_POINTERS);

@@ -115,6 +115,8 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/requests.c
     trace/sessions.c
     trace/skipped_messages.c
+    trace/spawn_info.c
+    trace/status_query.c
     trace/traced_call.c
     trace/wrappers_c.c
     trace/wrappers_fortran.c

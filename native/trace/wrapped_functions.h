@@ -15,6 +15,7 @@
  *   - COMM: called by all processes of `comm`
  *   - GROUP: called by the processes of `newcomm` only
  *   - NONBLOCKING: as COMM, but nonblocking (`request`)
+ *   - SPAWN, SPAWN_MULTIPLE: as COMM; the spawned processes get the tracer's variables (spawn_info.h)
  *   - DESTRUCTOR: frees the communicator that `comm` points to
  *
  * OFFBEAT_MESSAGE_FUNCTION(name, lower, blocking, mode, signature): point-to-point functions with a buffer,
@@ -103,11 +104,11 @@ OFFBEAT_CONSTRUCTOR(Comm_accept, comm_accept, COMM, 1,
 OFFBEAT_CONSTRUCTOR(Comm_connect, comm_connect, COMM, 1,
                     (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm),
                     (port, info, root, comm, newcomm))
-OFFBEAT_CONSTRUCTOR(Comm_spawn, comm_spawn, COMM, 2,
+OFFBEAT_CONSTRUCTOR(Comm_spawn, comm_spawn, SPAWN, 2,
                     (const char *program, char *argv[], int count, MPI_Info info, int root, MPI_Comm comm,
                      MPI_Comm *newcomm, int codes[]),
                     (program, argv, count, info, root, comm, newcomm, codes))
-OFFBEAT_CONSTRUCTOR(Comm_spawn_multiple, comm_spawn_multiple, COMM, 2,
+OFFBEAT_CONSTRUCTOR(Comm_spawn_multiple, comm_spawn_multiple, SPAWN_MULTIPLE, 2,
                     (int count, char *programs[], char **argvs[], const int counts[], const MPI_Info infos[],
                      int root, MPI_Comm comm, MPI_Comm *newcomm, int codes[]),
                     (count, programs, argvs, counts, infos, root, comm, newcomm, codes))

@@ -6,6 +6,7 @@
 #include "trace/record_arguments.h"
 #include "trace/requests.h"
 #include "trace/signatures.h"
+#include "trace/spawn_info.h"
 #include "trace/wrapper_c.h"
 
 /* Parameter lists cannot be put in parentheses of their own. */
@@ -42,6 +43,8 @@
 
 /* --- constructors and destructors of communicators, and requests --- */
 
+#define ADD_TO_INFO(info) info = *offbeat_tracer_spawn_enter(&spawn, comm, root, 1, &info)
+#define ADD_TO_INFOS(count, infos) infos = offbeat_tracer_spawn_enter(&spawn, comm, root, count, infos)
 #define OFFBEAT_CONSTRUCTOR(name, lower, kind, strings, parameters, names)                                   \
     WRAPPER(MPI_##name, OFFBEAT_##name, parameters, names, OFFBEAT_ENTER_##kind(OFFBEAT_##name),             \
             OFFBEAT_LEAVE_##kind)

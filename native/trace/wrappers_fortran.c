@@ -14,6 +14,7 @@
 
 #include "trace/message_call.h"
 #include "trace/requests.h"
+#include "trace/spawn_info.h"
 #include "trace/wrapper_fortran.h"
 
 #include <pthread.h>
@@ -62,6 +63,11 @@
 
 /* --- constructors and destructors of communicators: mpi_comm_dup_ and mpi_comm_dup_f08_ --- */
 
+#define ADD_TO_INFOS(count, infos)                                                                           \
+    infos = (void *)offbeat_tracer_spawn_enter_fortran(&spawn, COMM(comm), INTEGER(root), count, infos)
+#define ADD_TO_INFO(info)                                                                                    \
+    const MPI_Fint info_count = 1;                                                                           \
+    ADD_TO_INFOS(&info_count, info)
 #define CONSTRUCTOR(symbol, function, kind, strings, names)                                                  \
     WRAPPER(symbol, function, PARAMETERS_##strings names, NAMES_##strings names,                             \
             OFFBEAT_ENTER_##kind(function), OFFBEAT_LEAVE_##kind)

@@ -92,15 +92,18 @@ class Traced(Struct, frozen=True):
         variables: Mapping[str, str] | None = None,
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in ``folder`` until it ends in any way; its trace is in ``folder/trace``."""
+        """Run a program in ``folder`` until it ends in any way; its trace is in ``folder/trace``.
+
+        p is the number of processes; 0: one process, without a launcher.
+        """
         environment = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
         if traced:
             environment["LD_PRELOAD"] = str(self.library)
         assigned = [f"{name}={value}" for name, value in environment.items()]
         started = ["/usr/bin/env", *assigned, str(program), *arguments]
-        launch = command(self.mpi, started, p, steerable=False)
+        launch = command(self.mpi, started, max(p, 1), steerable=False)
         return subprocess.run(
-            launch.argv,
+            launch.argv if p else started,
             env=launch.environment,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

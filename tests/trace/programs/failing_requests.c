@@ -1,10 +1,12 @@
 /*
- * Requests of which some fail, completed in all ways: `failing_requests FUNCTION HANDLER STATUSES SEED`.
+ * Requests of which some fail, completed in all ways: `failing_requests FILE CASE...`, where a case is
+ * FUNCTION HANDLER STATUSES SEED.
  *
  * FUNCTION is the completing call (Wait, Waitall, ..., or Recv, Mrecv, Sendrecv), HANDLER is fatal, return or
  * user, STATUSES is ignored or read. The seed draws the number of requests, which of them receive a message
- * that is longer than the buffer (MPI_ERR_TRUNCATE), which have wildcards, and which are sends. A process
- * sends to itself. What each call returns is printed, and what was received.
+ * that is longer than the buffer (MPI_ERR_TRUNCATE), which have wildcards, and which are sends. The last
+ * process sends to process 0, a single process to itself. Process 0 writes into FILE what each call returns
+ * and what was received: a launcher can lose what an aborting process prints.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@
 enum { MOST = 4, LENGTH = 4 };
 
 static unsigned long state;
-static MPI_Comm order; /* of the messages */
+static MPI_Comm order, messages; /* `order` decides when messages are sent; each case has its `messages` */
+static FILE *file;
 static MPI_Request requests[MOST];
 static int rank, sender, count, is_read, sent[MOST][LENGTH], received[MOST][LENGTH];
 static MPI_Status statuses[MOST];
@@ -36,27 +39,37 @@ static const char *class_of(int code) {
 
 static void handle(MPI_Comm *comm, int *code, ...) {
     (void)comm;
-    printf("handler: %s\n", class_of(*code));
+    fprintf(file, "handler: %s\n", class_of(*code));
 }
 
 static void print_requests(const char *function, int code, int number, const MPI_Status *read,
                            int read_count) {
-    printf("%s: %s %d;", function, class_of(code), number);
+    fprintf(file, "%s: %s %d;", function, class_of(code), number);
     for (int i = 0; i < count; i++)
-        printf(" %d:%s", i, requests[i] == MPI_REQUEST_NULL ? "null" : "active");
+        fprintf(file, " %d:%s", i, requests[i] == MPI_REQUEST_NULL ? "null" : "active");
     for (int i = 0; is_read && i < read_count; i++)
-        printf(" from %d tag %d", read[i].MPI_SOURCE, read[i].MPI_TAG);
+        fprintf(file, " from %d tag %d", read[i].MPI_SOURCE, read[i].MPI_TAG);
     if (is_read && code != MPI_SUCCESS)
         for (int i = 0; i < read_count; i++)
-            printf(" %s", class_of(read[i].MPI_ERROR));
-    printf("\n");
+            fprintf(file, " %s", class_of(read[i].MPI_ERROR));
+    fprintf(file, "\n");
 }
 
 static void send(int i, int is_long) {
     for (int k = 0; k < LENGTH; k++)
         sent[i][k] = 10 * i + k;
     if (rank == sender)
-        MPI_Bsend(sent[i], is_long ? LENGTH : 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+        MPI_Bsend(sent[i], is_long ? LENGTH : 1, MPI_INT, 0, i, messages);
+}
+
+/* Waits until all messages of the sender have arrived: libraries deliver the messages between two processes
+ * of a node in their order. MPICH 5 reports that a message is too long depending on whether it arrived before
+ * its receive was posted. */
+static void wait_for_messages(void) {
+    if (rank == sender)
+        MPI_Bsend(NULL, 0, MPI_INT, 0, 0, order);
+    if (rank == 0)
+        MPI_Recv(NULL, 0, MPI_INT, sender, 0, order, MPI_STATUS_IGNORE);
 }
 
 /* Posts a receive of a message that was sent before, or is sent after it; or a send. */
@@ -66,19 +79,20 @@ static void post(int i) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (is_send) {
         if (rank == sender)
-            MPI_Irecv(received[i], LENGTH, MPI_INT, 0, i, MPI_COMM_WORLD, &request);
+            MPI_Irecv(received[i], LENGTH, MPI_INT, 0, i, messages, &request);
         if (rank == 0)
-            MPI_Isend(sent[i], 2, MPI_INT, sender, i, MPI_COMM_WORLD, &requests[i]);
+            MPI_Isend(sent[i], 2, MPI_INT, sender, i, messages, &requests[i]);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         return;
     }
-    if (is_first)
+    if (is_first) {
         send(i, is_long);
-    MPI_Barrier(order);
+        wait_for_messages();
+    }
     const int code =
-        rank != 0 ? MPI_SUCCESS : MPI_Irecv(received[i], 2, MPI_INT, source, i, MPI_COMM_WORLD, &requests[i]);
+        rank != 0 ? MPI_SUCCESS : MPI_Irecv(received[i], 2, MPI_INT, source, i, messages, &requests[i]);
     if (code != MPI_SUCCESS)
-        printf("Irecv: %s\n", class_of(code));
+        fprintf(file, "Irecv: %s\n", class_of(code));
     MPI_Barrier(order);
     if (!is_first)
         send(i, is_long);
@@ -139,51 +153,74 @@ static void call_blocking(const char *function) {
     requests[0] = MPI_REQUEST_NULL;
     count = 1;
     send(0, is_long);
+    wait_for_messages();
     if (rank != 0)
         return;
     if (strcmp(function, "Sendrecv") == 0) {
         code = MPI_Sendrecv(sent[0], 1, MPI_INT, MPI_PROC_NULL, 0, received[0], 2, MPI_INT, source, 0,
-                            MPI_COMM_WORLD, status);
+                            messages, status);
     } else if (strcmp(function, "Mrecv") == 0) {
-        MPI_Mprobe(source, 0, MPI_COMM_WORLD, &message, status);
+        MPI_Mprobe(source, 0, messages, &message, status);
         code = MPI_Mrecv(received[0], 2, MPI_INT, &message, status);
     } else {
-        code = MPI_Recv(received[0], 2, MPI_INT, source, 0, MPI_COMM_WORLD, status);
+        code = MPI_Recv(received[0], 2, MPI_INT, source, 0, messages, status);
     }
     print_requests(function, code, 0, statuses, 1);
+}
+
+static void set_handler(const char *name) {
+    MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+    if (strcmp(name, "return") == 0)
+        handler = MPI_ERRORS_RETURN;
+    else if (strcmp(name, "user") == 0)
+        MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(messages, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+}
+
+/* @param words FUNCTION HANDLER STATUSES SEED */
+static void run_case(char **words) {
+    const char *function = words[0];
+    if (rank == 0)
+        fprintf(file, "%s %s %s %s\n", words[0], words[1], words[2], words[3]);
+    MPI_Comm_dup(order, &messages);
+    set_handler(words[1]);
+    is_read = strcmp(words[2], "read") == 0;
+    state = strtoul(words[3], NULL, 10) * 2654435761UL + 1;
+    memset(received, 0, sizeof received);
+    memset(statuses, 0, sizeof statuses);
+    if (strstr("Recv Mrecv Sendrecv", function) != NULL) {
+        call_blocking(function);
+    } else {
+        count = 1 + draw(MOST);
+        for (int i = 0; i < count; i++) {
+            requests[i] = MPI_REQUEST_NULL;
+            post(i);
+        }
+        wait_for_messages();
+        if (rank == 0)
+            complete(function);
+    }
+    for (int i = 0; i < MOST && rank == 0; i++)
+        fprintf(file, "%d %d%s", received[i][0], received[i][1], i + 1 < MOST ? ", " : "\n");
 }
 
 int main(int argc, char **argv) {
     static char buffer[1 << 16];
     int size;
-    MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-    setvbuf(stdout, NULL, _IOLBF, 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &order);
     sender = size - 1;
-    state = strtoul(argv[4], NULL, 10) * 2654435761UL + 1;
-    is_read = strcmp(argv[3], "read") == 0;
-    if (strcmp(argv[2], "return") == 0)
-        handler = MPI_ERRORS_RETURN;
-    else if (strcmp(argv[2], "user") == 0)
-        MPI_Comm_create_errhandler(handle, &handler);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    file = fopen(rank == 0 ? argv[1] : "/dev/null", "w");
+    setvbuf(file, NULL, _IOLBF, 0);
     MPI_Buffer_attach(buffer, sizeof buffer);
-    if (strstr("Recv Mrecv Sendrecv", argv[1]) != NULL) {
-        call_blocking(argv[1]);
-    } else {
-        count = 1 + draw(MOST);
-        for (int i = 0; i < count; i++)
-            post(i);
+    for (int at = 2; at + 3 < argc; at += 4) {
+        run_case(argv + at);
         MPI_Barrier(order);
-        if (rank == 0)
-            complete(argv[1]);
     }
-    for (int i = 0; i < MOST && rank == 0; i++)
-        printf("%d %d%s", received[i][0], received[i][1], i + 1 < MOST ? ", " : "\n");
     MPI_Finalize();
     return 0;
 }
