@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from offbeat.engines.executors import Workers
 from offbeat.engines.sim import SimEngine
-from offbeat.mpi.libraries import LIBRARIES
 from offbeat.program.schema import Family, PhaseSection
 from offbeat.program.steps import communicators_of
 from offbeat.simulation.exits import Job, call_of
@@ -73,7 +72,7 @@ class Library(SimEngine):
 
     def algorithms(self, collective: str) -> list[Algorithm]:
         """The default, and all algorithms of the family."""
-        variable, _ = LIBRARIES[self.family].forcing_variable(collective)
+        variable = f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
         return [
             Algorithm(collective=collective, name=DEFAULT),
             *(structs.replace(one, settings={variable: one.name}) for one in super().algorithms(collective)),

@@ -224,7 +224,7 @@ def tries(settings: Settings, platform: Platform, folder: Path) -> Tries:
 def simulated_study(study: Path, platform: Platform, directory: Path) -> Results:
     """The results of a study on the simulated library."""
     loaded = RunOptions(engine="sim", family=FAMILY).load(study)
-    engine = Library(platform, FAMILY, one_worker)
+    engine = Library(platform, FAMILY, one_worker, loaded.base)
     try:
         with resume.open_store(loaded, directory) as store:
             run(loaded, store, engine, RunProgress(Console(quiet=True)))
