@@ -33,15 +33,20 @@ static int replace_pages(uintptr_t address) {
 
 /* Does with a signal what the program had set. */
 static void pass_on(int number, siginfo_t *information, void *context) {
+    const struct sigaction action = program_action;
     const int is_fault = information->si_code > 0; /* else another process or thread sent the signal */
-    if (program_action.sa_flags & SA_SIGINFO) {
-        program_action.sa_sigaction(number, information, context);
-    } else if (program_action.sa_handler == SIG_DFL || (program_action.sa_handler == SIG_IGN && is_fault)) {
+    if (action.sa_flags & (int)SA_RESETHAND) {
+        program_action.sa_handler = SIG_DFL;
+        program_action.sa_flags &= ~SA_SIGINFO;
+    }
+    if (action.sa_flags & SA_SIGINFO) {
+        action.sa_sigaction(number, information, context);
+    } else if (action.sa_handler == SIG_DFL || (action.sa_handler == SIG_IGN && is_fault)) {
         signal(number, SIG_DFL);
         if (!is_fault) /* a fault is raised again by the same instruction */
             raise(number);
-    } else if (program_action.sa_handler != SIG_IGN) {
-        program_action.sa_handler(number);
+    } else if (action.sa_handler != SIG_IGN) {
+        action.sa_handler(number);
     }
 }
 
