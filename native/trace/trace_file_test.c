@@ -452,12 +452,14 @@ static void count_signal(int number) {
 
 /* A program's own handler, for a signal that the trace file did not cause. */
 static void send_other_signal(void) {
-    signal(SIGBUS, count_signal);
+    struct sigaction action = {.sa_handler = count_signal}; /* signal() may install it for one signal only */
+    test_assert(sigaction(SIGBUS, &action, NULL) == 0, "the program's handler cannot be set");
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
     raise(SIGBUS);
     test_assert(program_signals == 1, "the program's handler was called %d times", (int)program_signals);
     offbeat_tracer_file_close();
-    test_assert(signal(SIGBUS, SIG_DFL) == count_signal, "the program's handler is not set any more");
+    test_assert(sigaction(SIGBUS, NULL, &action) == 0 && action.sa_handler == count_signal,
+                "the program's handler is not set any more");
     test_assert(offbeat_tracer_file_create(path, 0) == EEXIST, "an existing file was overwritten");
 }
 

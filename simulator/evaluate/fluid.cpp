@@ -173,7 +173,8 @@ double Fluid::next_delay(size_t &queue) const {
     }
     if (next == never)
         return false;
-    if (in_progress == never && arrives > 0 && ready_vertices_.empty()) {
+    const bool is_idle = in_progress == never && links_.solve_at_s() == never && ready_vertices_.empty();
+    if (is_idle && arrives > 0) {
         move_origin(arrivals_s_[ranks_by_arrival_[arrived_]]);
         next = arrives = 0;
     }

@@ -168,7 +168,7 @@ def test_a_finished_study_measures_nothing_again(
 
 LONG = """
 import offbeat, sys
-study = offbeat.Study.of("alltoall", ["8 B", "64 KiB"], [512, 768, 1024], platform="paper")
+study = offbeat.Study.of("alltoall", ["8 B", "64 KiB"], [256, 384, 512], platform="paper")
 try:
     study.run(sys.argv[1])
 except KeyboardInterrupt:

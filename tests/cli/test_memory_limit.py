@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from offbeat.cli.process import MINIMUM_BYTES
@@ -36,6 +37,15 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MINIMUM_BYTES, MINIMUM_BYTES))
 
 
+def _sleeps(pid: int) -> bool:
+    """Whether a process waits for 0.1 s."""
+    states = set()
+    for _ in range(5):
+        states.add(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
+        time.sleep(0.02)
+    return states == {"S"}
+
+
 def test_the_smallest_address_space_that_is_accepted_suffices_to_select(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(SMALL_STUDY)
     offbeat = [sys.executable, "-m", "offbeat"]
@@ -63,6 +73,8 @@ def test_a_signal_ends_a_process_that_waits_in_native_code() -> None:
     )
     with waiting:
         assert waiting.stdout and waiting.stdout.readline() == "ready\n"
+        while not _sleeps(waiting.pid):
+            pass
         waiting.send_signal(signal.SIGTERM)
         _, errors = waiting.communicate(timeout=120)
     assert waiting.returncode == 128 + signal.SIGTERM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -51,32 +50,33 @@ def test_the_launchers_start_as_many_processes_with_the_forwarded_variable(name:
     """OFFBEAT_TEST_LAUNCH_LINES is the number of drawn lines that each launcher runs."""
     installation = real_installation(name)
     app = tmp_path / "app"
-    app.write_text('#!/bin/sh\necho "RAN <$A>"\n', encoding="utf-8")
+    ran = tmp_path / "ran"  # launchers may lose what a process prints before it ends
+    app.write_text(f'#!/bin/sh\necho "$A" >> {ran}\n', encoding="utf-8")
     app.chmod(0o755)
 
     @settings(max_examples=int(os.environ.get("OFFBEAT_TEST_LAUNCH_LINES", "2")), deadline=None)
     @given(lines(REAL[name], always_counted=True, programs=(str(app),)))
     def launch(line: Line) -> None:
         argv, _ = with_variables([str(installation.mpirun), *line.words[1:]], {"A": "7 8"}, installation)
-        assert _ran(argv) == ["RAN <7 8>"] * sum(count or 0 for count in line.counts), argv
+        ran.unlink(missing_ok=True)
+        _launch(argv)
+        assert ran.read_text().splitlines() == ["7 8"] * sum(count or 0 for count in line.counts), argv
 
     launch()
 
 
-def _ran(argv: list[str]) -> list[str]:
+def _launch(argv: list[str]) -> None:
     allowed = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
-    ran = subprocess.run(
+    subprocess.run(
         argv,
         capture_output=True,
-        text=True,
         stdin=subprocess.DEVNULL,
         env=os.environ | allowed,
         timeout=60,
         check=False,
     )
-    return [found[0] for line in ran.stdout.splitlines() if (found := re.search("RAN <.*>", line))]

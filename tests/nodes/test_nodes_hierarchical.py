@@ -117,6 +117,10 @@ def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(by_han: P
     assert "mca_coll_han_reduce_intra_simple " in observed["reduce", 64, "han_simple"]
     assert "han" not in observed["reduce", 2048, "linear"]
     assert "mca_coll_han_reduce_intra " in observed["reduce", 65536, "han_intra"]
+    proofs = read_proofs(by_han / "tuning")
+    assert proofs is not None
+    outside = [proof for proof in proofs.proofs if proof.expected == "default"]
+    assert outside and all("coll_han" in proof.evidence for proof in outside), "han keeps what is not tuned"
 
 
 def test_mpich_obeys_files_that_name_smp(by_smp: Path) -> None:

@@ -59,9 +59,6 @@ FEW = {
 }
 """Two algorithms of reduce per library with different code, which show whether a file is obeyed."""
 
-PPN = {"openmpi5": 2}
-"""Processes per node for libraries that need more than one: ``han`` divides by nodes."""
-
 
 def write_study(
     folder: Path,
@@ -85,11 +82,11 @@ def write_study(
     (folder / "study.toml").write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("ppn", [1, 2] if WHOLE else [0])
+# With several processes on each node Open MPI 5 runs han, which test_nodes_hierarchical.py tests.
+@pytest.mark.parametrize("ppn", [1, 2] if WHOLE else [1])
 def test_a_library_obeys_its_files_on_two_nodes(
     library: str, ppn: int, installation: Installation, tmp_path: Path
 ) -> None:
-    ppn = ppn or PPN.get(library, 1)
     clocks = f"--offsets=0,{OFFSETS[library]}"
     write_study(tmp_path, installation, ppn=ppn)
     offbeat(["run", "study.toml", "--mpi", installation.mpirun], tmp_path, clocks)

@@ -30,7 +30,7 @@ def test_a_notebook_tunes_a_program_and_resumes(
     monkeypatch.chdir(tmp_path)
 
     def tuned() -> offbeat.TunedProgram:
-        return offbeat.tune(launch.argv, "tuned", budget="15min", mpi=str(mpi_installation.mpirun))
+        return offbeat.tune(launch.argv, "tuned", budget="2min", mpi=str(mpi_installation.mpirun))
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(tuned).result()

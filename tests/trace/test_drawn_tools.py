@@ -39,4 +39,4 @@ def test_drawn_tools_and_their_programs_behave_as_without_the_tracer(some_traced
 
 @pytest.mark.slow
 def test_drawn_tools_behave_as_without_the_tracer_on_all_libraries(traced: Traced) -> None:
-    assert differences_of(traced, CORPUS, drawn=8) == []
+    assert differences_of(traced, CORPUS, drawn=2) == []

@@ -52,7 +52,7 @@ def offbeat(launch: LaunchCommand, folder: Path, *arguments: object) -> subproce
     )
 
 
-@pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5", "mpich5", "intelmpi"], indirect=True)
+@pytest.mark.parametrize("mpi_installation", ["openmpi5", "mpich5", "intelmpi"], indirect=True)
 def test_ft_is_verified_with_every_choice_and_every_rank_gets_its_variables(
     mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
 ) -> None:

@@ -162,7 +162,7 @@ class Driver:
         if answer is None:
             self._kill()
             self._release()
-            raise DriverLost(f"{HUNG}no answer within {timeout_s:g} s")
+            raise DriverLost(f"{HUNG}no answer within {round(timeout_s, 3):g} s")
         return answer
 
     def _answer_within(self, seconds: float) -> bytes | None:

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTSTANDING = 100000, THREADS = 4, TURNS = 500 };
+enum { OUTSTANDING = 50000, THREADS = 4, TURNS = 500 };
 
 static int rank, size;
 
