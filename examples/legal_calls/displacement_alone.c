@@ -1,4 +1,5 @@
-/* MPI_Allgatherv on MPI_COMM_SELF: the only block is received two elements behind the address of the buffer. */
+/* MPI_Allgatherv on MPI_COMM_SELF: the only block is received two elements behind the address of the buffer.
+ */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* MPI_Reduce with a user-defined sum of a type of one integer and a gap of 12 bytes, which must stay as it is. */
+/* MPI_Reduce with a user-defined sum of a type of one integer and a gap of 12 bytes, which must stay as it
+ * is. */
 #include <mpi.h>
 #include <stdio.h>
 

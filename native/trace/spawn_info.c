@@ -88,7 +88,7 @@ static int is_needed(MPI_Comm comm, int root) {
 
 /* Copies infos; the originals stay where there is no copy. */
 static void copy_all(offbeat_tracer_spawn *spawn, int count, const MPI_Info *infos) {
-    spawn->infos = malloc((size_t)count * 2 * sizeof *spawn->infos); /* what is passed, then the copies */
+    spawn->infos = malloc((size_t)count * 2 * sizeof(MPI_Info)); /* what is passed, then the copies */
     spawn->handles = malloc((size_t)count * sizeof *spawn->handles);
     if (spawn->infos == NULL || spawn->handles == NULL)
         return;
@@ -114,7 +114,7 @@ const MPI_Fint *offbeat_tracer_spawn_enter_fortran(offbeat_tracer_spawn *spawn, 
     *spawn = (offbeat_tracer_spawn){.count = 0};
     if (!is_needed(comm, root) || *count <= 0)
         return handles;
-    MPI_Info *infos = malloc((size_t)*count * sizeof *infos);
+    MPI_Info *infos = malloc((size_t)*count * sizeof(MPI_Info));
     for (int i = 0; i < *count && infos != NULL; i++)
         infos[i] = PMPI_Info_f2c(handles[i]);
     if (infos != NULL)
