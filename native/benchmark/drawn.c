@@ -58,10 +58,7 @@ static offbeat_drawn_request request_of(const offbeat_command *command) {
 /* Creates the call on each communicator that this process is in.
  * @return NULL, or on all processes an error message */
 static const char *create_calls(offbeat_session *session, const offbeat_command *command,
-                                offbeat_drawn_call *calls[CALLS]) {
-    offbeat_drawn_request request = request_of(command);
-    int64_t *elements = elements_of(command, &request.elements_length);
-    request.elements = elements;
+                                offbeat_drawn_request request, offbeat_drawn_call *calls[CALLS]) {
     const char *why = NULL;
     for (int i = 0; i < CALLS && !why; i++) {
         int size = offbeat_command_list_length(command, members_keys[i]);
@@ -73,7 +70,6 @@ static const char *create_calls(offbeat_session *session, const offbeat_command 
     }
     int64_t failed = why != NULL;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    free(elements);
     return !failed ? NULL : why ? why : "another process could not prepare the call";
 }
 
@@ -81,7 +77,10 @@ void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command
     offbeat_drawn_call *calls[CALLS] = {NULL};
     int error = MPI_SUCCESS;
     int64_t wrong[3] = {0}; /* elements, guard bytes, and errors */
-    const char *why = create_calls(session, command, calls);
+    offbeat_drawn_request request = request_of(command);
+    int64_t *elements = elements_of(command, &request.elements_length);
+    request.elements = elements;
+    const char *why = create_calls(session, command, request, calls);
     for (int i = 0; i < CALLS && !why && error == MPI_SUCCESS; i++)
         error = calls[i] ? offbeat_drawn_call_run(calls[i]) : MPI_SUCCESS;
     for (int i = 0; i < CALLS && !why && error == MPI_SUCCESS; i++) {
@@ -92,6 +91,7 @@ void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command
     }
     for (int i = 0; i < CALLS; i++)
         offbeat_drawn_call_free(&calls[i]);
+    free(elements);
     if (why) {
         offbeat_answer_failure(&session->answer, why);
         return;

@@ -9,17 +9,10 @@
  * bits in each order. */
 enum { EXPONENTS = 24 };
 
-/* Random bits that depend on both arguments: SplitMix64's finaliser (Steele et al., OOPSLA 2014). */
-static uint64_t random_bits(uint64_t rank, uint64_t index) {
-    uint64_t bits = (rank + 1) * UINT64_C(0x9e3779b97f4a7c15) + (index + 1) * UINT64_C(0xd1342543de82ef95);
-    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return bits ^ (bits >> 31);
-}
-
 /* A number with 53 random bits, a random sign and a random magnitude. */
 static double contribution(uint64_t rank, uint64_t index) {
-    uint64_t bits = random_bits(rank, index);
+    uint64_t bits =
+        offbeat_spread(rank * UINT64_C(0x9e3779b97f4a7c15) + (index + 1) * UINT64_C(0xd1342543de82ef95));
     double fraction = 1 + (double)(bits >> 12) * 0x1p-52;
     double magnitude = (double)(UINT64_C(1) << (bits >> 1 & 1023) % EXPONENTS);
     return bits & 1 ? -fraction * magnitude : fraction * magnitude;

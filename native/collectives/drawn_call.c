@@ -13,7 +13,6 @@ enum { SENT_GUARD = 0x5a, RECEIVED_GUARD = 0xa5 };
 struct offbeat_drawn_call {
     const offbeat_collective *row;
     offbeat_drawn_request request;
-    int64_t *elements; /* of the request, which outlives the caller's list */
     int p, rank;
     offbeat_operator op;
     int is_reduction;
@@ -372,16 +371,6 @@ static int resolve_buffers(offbeat_drawn_call *call) {
     return keeps_own_block;
 }
 
-static const char *copy_elements(offbeat_drawn_call *call) {
-    size_t length = (size_t)call->request.elements_length;
-    call->elements = calloc(length + 1, sizeof *call->elements);
-    if (!call->elements)
-        return "no memory for the counts of a drawn call";
-    memcpy(call->elements, call->request.elements, length * sizeof *call->elements);
-    call->request.elements = call->elements;
-    return NULL;
-}
-
 const char *offbeat_drawn_call_create(const offbeat_drawn_request *request, offbeat_drawn_call **call) {
     offbeat_drawn_call *created = *call = calloc(1, sizeof *created);
     if (!created)
@@ -389,9 +378,7 @@ const char *offbeat_drawn_call_create(const offbeat_drawn_request *request, offb
     created->request = *request;
     created->send_type.handle = created->receive_type.handle = MPI_DATATYPE_NULL;
     created->arguments.operation = MPI_OP_NULL;
-    const char *why = copy_elements(created);
-    if (!why)
-        why = resolve_collective(created);
+    const char *why = resolve_collective(created);
     created->arguments.comm = request->comm;
     if (why || created->row->result == OFFBEAT_NOTHING)
         return why;
@@ -445,7 +432,6 @@ void offbeat_drawn_call_free(offbeat_drawn_call **call) {
     offbeat_type_text_free(&freed->send_type);
     offbeat_type_text_free(&freed->receive_type);
     free(freed->counts);
-    free(freed->elements);
     free(freed);
     *call = NULL;
 }

@@ -42,8 +42,8 @@ typedef struct offbeat_drawn_outcome {
     size_t guards;   /**< bytes that were changed although MPI must not write them */
 } offbeat_drawn_outcome;
 
-/** Creates datatypes, operation and buffers; texts of the request must live as long as the call. Local.
- * @param[out] call free it, also after an error
+/** Creates datatypes, operation and buffers; texts and lists of the request must live as long as the call.
+ * Local. @param[out] call free it, also after an error
  * @return NULL, or an error message (static storage) */
 const char *offbeat_drawn_call_create(const offbeat_drawn_request *request, offbeat_drawn_call **call);
 

@@ -74,8 +74,7 @@ int offbeat_op_fits(offbeat_op op, offbeat_datatype datatype) {
     return 1;
 }
 
-/** Spreads a number over 64 bits: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t spread(uint64_t x) {
+uint64_t offbeat_spread(uint64_t x) {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -84,7 +83,7 @@ static uint64_t spread(uint64_t x) {
 
 /** 64 pseudo-random bits, a function of rank and residue. */
 static uint64_t noise(int rank, size_t residue) {
-    return spread((uint64_t)rank * OFFBEAT_PERIOD + residue);
+    return offbeat_spread((uint64_t)rank * OFFBEAT_PERIOD + residue);
 }
 
 /** The largest number that a datatype represents exactly. */
@@ -99,9 +98,9 @@ static int64_t positive(uint64_t bits, uint64_t limit) {
 
 offbeat_value offbeat_label(offbeat_datatype datatype, int rank, size_t index) {
     /* Odd multiples of different ranks differ modulo any larger power of two. */
-    uint64_t label = (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + spread(index % OFFBEAT_PERIOD);
+    uint64_t label = (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + offbeat_spread(index % OFFBEAT_PERIOD);
     return (offbeat_value){(int64_t)(label & largest(datatype)),
-                           (int64_t)(spread(label) & largest(datatype))};
+                           (int64_t)(offbeat_spread(label) & largest(datatype))};
 }
 
 /**
@@ -110,7 +109,7 @@ offbeat_value offbeat_label(offbeat_datatype datatype, int rank, size_t index) {
  */
 static int64_t selected_index(int limit, int p, int rank, size_t residue) {
     int64_t stride = ((int64_t)p + limit - 1) / limit;
-    int64_t shifted = rank + (int64_t)(spread(residue) % (uint64_t)p);
+    int64_t shifted = rank + (int64_t)(offbeat_spread(residue) % (uint64_t)p);
     return shifted % stride == 0 ? shifted / stride : -1;
 }
 
@@ -144,13 +143,15 @@ static int64_t single_bit(offbeat_datatype datatype, int p, int rank, size_t res
     int bits = traits[datatype].bits;
     int64_t index = selected_index(bits / 2, p, rank, residue);
     return index < 0 ? 0
-                     : INT64_C(1) << (((uint64_t)index + spread(~residue) % (uint64_t)bits) % (uint64_t)bits);
+                     : INT64_C(1) << (((uint64_t)index + offbeat_spread(~residue) % (uint64_t)bits) %
+                                      (uint64_t)bits);
 }
 
 static offbeat_value affine_map(int rank, size_t residue) {
     uint64_t bits = noise(rank, residue);
     uint64_t slopes = (uint64_t)OFFBEAT_PRIME - 2; /* neither 0 nor 1 */
-    return (offbeat_value){1 + positive(bits, slopes), (int64_t)(spread(bits) % (uint64_t)OFFBEAT_PRIME)};
+    return (offbeat_value){1 + positive(bits, slopes),
+                           (int64_t)(offbeat_spread(bits) % (uint64_t)OFFBEAT_PRIME)};
 }
 
 offbeat_value offbeat_term(offbeat_datatype datatype, offbeat_op op, int p, int rank, size_t index) {

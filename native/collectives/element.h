@@ -96,6 +96,9 @@ const char *offbeat_op_name(offbeat_op op);
  * only; user_sum on double and gapped only; none on odd and wide. */
 int offbeat_op_fits(offbeat_op op, offbeat_datatype datatype);
 
+/** Spreads a number over 64 bits: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+uint64_t offbeat_spread(uint64_t x);
+
 /**
  * The value that @p rank sends at @p index in collectives without a reduction. At one index, the values of
  * ranks less than 256 apart differ; for datatypes wider than a byte those of all ranks differ.

@@ -45,7 +45,7 @@ from offbeat.program.load import Program
 from offbeat.program.neighbours import messages
 from offbeat.program.schema import PhaseSection
 from offbeat.program.simulate import Progress, Simulated, prepare, until
-from offbeat.program.steps import weights_of
+from offbeat.program.steps import compute_time_s, weights_of
 
 SHARED_LATENCIES = 1.0
 """Messages whose transfer takes at least this many times their latency certainly share bandwidth: the
@@ -192,18 +192,18 @@ def _received(
 
 
 def _critical_path_s(program: Program, platform: Platform, on_progress: Progress | None) -> float:
-    phases = [_alone(phase, platform) for phase in program.file.phase]
+    phases = [_alone(program, index, platform) for index in range(len(program.file.phase))]
     alone = structs.replace(program, file=structs.replace(program.file, phase=phases))
     run = prepare(alone, unshared(platform)).simulate(on_progress)
     return mean_iteration_s(last_ends_s(run))
 
 
-def _alone(phase: PhaseSection, platform: Platform) -> PhaseSection:
+def _alone(program: Program, index: int, platform: Platform) -> PhaseSection:
     """The phase with the time of its work in place of its memory traffic, if it had the domain alone."""
-    memory = platform.file.memory
+    phase, memory = program.file.phase[index], platform.file.memory
     if not (phase.memory and memory.bandwidth):
         return phase
-    compute_s = phase.flops / platform.file.flop_rate if phase.flops and platform.file.flop_rate else 0.0
+    compute_s = compute_time_s(program, index, platform)
     traffic_s = phase.memory / min(memory.core_bandwidth, memory.bandwidth)
     return structs.replace(phase, time=phase.time + max(compute_s, traffic_s), flops=0.0, memory=0.0)
 

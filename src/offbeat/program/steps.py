@@ -90,7 +90,7 @@ def _no_work(p: int) -> Work:
 def _work(built: Steps, program: Program, index: int, platform: Platform, p: int) -> Work:
     """The work of a phase. With memory traffic, operations limit the rate at which a rank draws it."""
     phase, machine = program.file.phase[index], platform.file
-    compute_s = _compute_s(program, index, platform)
+    compute_s = compute_time_s(program, index, platform)
     weights = weights_of(phase, p)
     if not phase.memory:
         return weights * (phase.time + compute_s), np.zeros(p), np.zeros(p, np.uint32)
@@ -105,7 +105,11 @@ def _work(built: Steps, program: Program, index: int, platform: Platform, p: int
     return weights * phase.time, weights * phase.memory, flow_class
 
 
-def _compute_s(program: Program, index: int, platform: Platform) -> float:
+def compute_time_s(program: Program, index: int, platform: Platform) -> float:
+    """The time of the floating-point operations of a phase, in seconds.
+
+    Raises :class:`BadInput` if the platform does not state how fast they are.
+    """
     phase = program.file.phase[index]
     if not phase.flops:
         return 0.0
