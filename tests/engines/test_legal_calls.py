@@ -146,6 +146,26 @@ def test_a_failure_counts_if_it_is_repeated_alone_in_a_new_launch(launches) -> N
     assert tries[3] == 0  # of a kind that was found, no call is tried again
 
 
+def test_a_call_that_the_default_gets_wrong_in_a_new_launch_does_not_count_against_an_algorithm(
+    launches,
+) -> None:
+    """A read outside a buffer may hit memory that earlier calls of the launch left behind."""
+    made: list[str] = []
+
+    def answer(where, forced, verb, values):
+        is_first = made[-1:] != ["call"]
+        made.append(verb)
+        if values.get("root") == 2 and (forced or is_first):
+            raise DriverLost("the launch was killed by signal 11")
+        return SOUND
+
+    launches.answer = answer
+    calls = [rooted(1), rooted(2), rooted(3)]
+    by_default = trials(launches, DEFAULTS, calls, 5.0)
+    assert by_default.failures == []
+    assert trials(launches, FORCED, calls, 5.0, by_default.as_reference(DEFAULTS)).failures == []
+
+
 @pytest.mark.parametrize("losses", [1, 2])
 def test_a_launch_that_is_lost_before_any_call_is_repeated_once(launches, losses: int) -> None:
     greetings: Counter[str] = Counter()

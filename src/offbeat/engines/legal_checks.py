@@ -32,7 +32,9 @@ class Setup(Struct, frozen=True):
 class Reference(Struct, frozen=True):
     """The library's own choice, with which algorithms are compared, and the calls that it gets wrong.
 
-    ``outcomes`` maps the descriptor of each call that was made to its outcome.
+    ``outcomes`` maps the descriptor of each call that was made alone in a launch to its outcome. A call that
+    was right after others in a launch is not among them: whether a read outside a buffer ends the program
+    depends on the memory that earlier calls left behind.
     """
 
     setup: Setup
@@ -182,8 +184,11 @@ class Trials(Struct, frozen=True, kw_only=True):
 
     def as_reference(self, setup: Setup) -> Reference:
         """The outcome for the library's own choice, which was launched as in ``setup``."""
-        outcomes = {call.command.line(): RIGHT for call in self.right}
-        outcomes |= {failure.call.command.line(): failure.outcome for failure in self.failures}
+        outcomes = {
+            call.command.line(): failure.outcome
+            for failure in self.failures
+            for call in (failure.call, failure.simplest)
+        }
         return Reference(setup, self.failures, outcomes)
 
 
