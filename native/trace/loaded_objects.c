@@ -133,10 +133,28 @@ int offbeat_tracer_resolver_init(const void *caller) {
     return 1;
 }
 
+/* MPICH 4.0 has the procedures of mpi_f08 without PMPI names. In the scope there may be a tool before the
+ * library, whose own procedures are in the object that has the PMPI names of the other bindings. */
+static void *find_without_prefix(void *scope, const char *pmpi_name) {
+    const struct link_map *library =
+        *pmpi_name == 'p' ? object_of(offbeat_tracer_dlsym(scope, "pmpi_init_")) : NULL;
+    void *handle = library != NULL ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (handle == NULL)
+        return NULL;
+    void *function = offbeat_tracer_dlsym(handle, pmpi_name + 1);
+    dlclose(handle);
+    return object_of(function) == library ? function : NULL;
+}
+
+static void *find_pmpi(void *scope, const char *pmpi_name) {
+    void *function = offbeat_tracer_dlsym(scope, pmpi_name);
+    return function != NULL ? function : find_without_prefix(scope, pmpi_name);
+}
+
 int offbeat_tracer_is_library_function(const void *function, const char *pmpi_name) {
     const struct link_map *object = object_of(function);
     void *handle = object != NULL ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    const void *pmpi = handle != NULL ? offbeat_tracer_dlsym(handle, pmpi_name) : NULL;
+    const void *pmpi = handle != NULL ? find_pmpi(handle, pmpi_name) : NULL;
     if (pmpi == NULL || object_of(pmpi) != object) /* tools do not define PMPI names */
         return 0;
     /* In the global scope there may be tools before the library. The handle stays open, as the library is
@@ -152,7 +170,7 @@ int offbeat_tracer_is_loaded(const void *caller) {
 
 void *offbeat_tracer_next_symbol(const char *name) {
     void *scope = atomic_load(&mpi_scope);
-    void *function = offbeat_tracer_dlsym(scope != NULL ? scope : RTLD_NEXT, name);
+    void *function = find_pmpi(scope != NULL ? scope : RTLD_NEXT, name);
     /* dlsym(RTLD_NEXT) depends on its caller, which must be this library: prevents a tail call. */
     atomic_signal_fence(memory_order_seq_cst);
     return function;

@@ -89,7 +89,7 @@ static int first_in_f08 = FIRST;
 /* Determines the index of a single request that is complete. MPI_UNDEFINED is the same as in C. */
 static void detect_first_in_f08(void) {
     static offbeat_tracer_next_functions next;
-    enum { is_pmpi = 0 }; /* MPICH 4.0 has this function without the prefix only */
+    enum { is_pmpi = 1 }; /* tools do not get this call */
     MPI_Request request;
     MPI_Fint index = FIRST, code = MPI_SUCCESS;
     const MPI_Fint count = 1;
@@ -153,15 +153,16 @@ BOTH(session_init, (void *info, void *handler, void *session, void *code), (info
 BOTH(session_finalize, (void *session, void *code), (session, code), offbeat_tracer_session_finalize_enter(),
      offbeat_tracer_end_leave())
 
-/* MPI_Pcontrol has no error code. */
+/* MPI_Pcontrol has no error code, except in mpi_f08 of MPICH 4.0, where it is optional: NULL if it is absent.
+ * In other libraries the second argument is undefined. It is passed on and not read. */
 #define PCONTROL(symbol)                                                                                     \
-    EXPORTED void symbol(void *level);                                                                       \
-    void symbol(void *level) {                                                                               \
+    EXPORTED void symbol(void *level, void *code);                                                           \
+    void symbol(void *level, void *code) {                                                                   \
         static offbeat_tracer_next_functions next;                                                           \
         const int is_pmpi = offbeat_tracer_take_name();                                                      \
         const int64_t delay_ns = offbeat_tracer_delay(OFFBEAT_MARK(INTEGER_AT(level)));                      \
         offbeat_tracer_pcontrol_enter(INTEGER_AT(level), LANGUAGE, OFFBEAT_TRACER_CALLER);                   \
-        NEXT(symbol, (void *), (level));                                                                     \
+        NEXT(symbol, (void *, void *), (level, code));                                                       \
         offbeat_tracer_pcontrol_leave();                                                                     \
         offbeat_tracer_delay_after(delay_ns);                                                                \
     }

@@ -1,5 +1,5 @@
 /*
- * What the wrappers of a PMPI tool share (drawn_tools.py writes the wrappers): it counts calls, and prints
+ * What the wrappers of a PMPI tool share (tool_sources.py writes the wrappers): it counts calls, and prints
  * the numbers when the process ends. TOOL is the tool's name. Calls of functions that begin and end MPI are
  * printed at once. A line is written by one system call, so that lines of processes are not mixed.
  */
@@ -28,12 +28,19 @@ HIDDEN void count_call(const char *name) {
     int i = 0;
     while (names[i] != NULL && strcmp(names[i], name) != 0)
         i++;
-    names[i] = name;
+    if (names[i] == NULL)
+        names[i] = strdup(name);
     calls[i]++;
     pthread_mutex_unlock(&lock);
     if (strstr(name, "MPI_Init") != NULL || strcmp(name, "MPI_Finalize") == 0 ||
         strcmp(name, "MPI_Abort") == 0)
         print(name, calls[i]);
+}
+
+/* For tools in Fortran, which pass the length of a string after it; the string ends with a zero. */
+HIDDEN void count_call_of_fortran_(const char *name, size_t length) {
+    (void)length;
+    count_call(name);
 }
 
 HIDDEN void print_arguments(const char *text, double number) {
