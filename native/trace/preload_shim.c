@@ -42,7 +42,8 @@ typedef word function(PARAMETERS);
 typedef struct trampoline {
     const char *name;
     _Atomic(function *) target;
-    function *exported; /* jumps to the target, or to that of another name */
+    function *exported;                /* jumps to the target, or to that of another name */
+    const struct trampoline *mpi_name; /* of the same function by its name without P */
 } trampoline;
 
 extern trampoline __start_offbeat_trampolines[], __stop_offbeat_trampolines[]; // NOLINT: names of the linker
@@ -98,44 +99,63 @@ static int is_program_call(const void *caller) {
     return offbeat_tracer_is_program_code(caller) > 0;
 }
 
+static inline __attribute__((always_inline)) function *get_target(const trampoline *trampoline) {
+    return atomic_load_explicit(&trampoline->target, memory_order_relaxed);
+}
+
 /* The fence prevents a tail call, which would write all thirteen arguments to where the caller's are: the
  * caller may have passed fewer, and have other data there. */
-#define TRAMPOLINE(symbol)                                                                                   \
-    static function first_##symbol;                                                                          \
-    static trampoline trampoline_##symbol __attribute__((                                                    \
-        section("offbeat_trampolines"), aligned(sizeof(void *)), used)) = {#symbol, first_##symbol, symbol}; \
-    static word first_##symbol(PARAMETERS) {                                                                 \
-        word result = resolve_first_call(&trampoline_##symbol, __builtin_return_address(0))(ARGUMENTS);      \
-        atomic_signal_fence(memory_order_seq_cst);                                                           \
-        return result;                                                                                       \
-    }
-#define TARGET(symbol) atomic_load_explicit(&trampoline_##symbol.target, memory_order_relaxed)
+#define CALL_IN_FRAME(function)                                                                              \
+    const word result = (function)(ARGUMENTS);                                                               \
+    atomic_signal_fence(memory_order_seq_cst);                                                               \
+    return result;
+
+/* The trampoline that jumped to one of the following functions, which have no parameter for it. */
+static _Thread_local const trampoline *called __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noinline)) word first_call(PARAMETERS) {
+    CALL_IN_FRAME(resolve_first_call(called, __builtin_return_address(0)))
+}
+
+/* A call by a PMPI name from code that was not scanned yet. */
+static __attribute__((noinline)) word scan_caller(PARAMETERS) {
+    const trampoline *pmpi_name = called;
+    offbeat_tracer_has_pmpi_name = is_program_call(__builtin_return_address(0));
+    CALL_IN_FRAME(get_target(offbeat_tracer_has_pmpi_name ? pmpi_name->mpi_name : pmpi_name))
+}
+
 /* A program or a tool with MPI wrappers of its own calls the functions by their PMPI names. The tracer
  * records these calls, and its wrappers then call the MPI library's functions, not those of the next tool
  * (offbeat_tracer_has_pmpi_name). Calls from inside a traced call and from the MPI library bypass the tracer.
  * Code that was not scanned yet needs a frame of its own, as the first call
  * does; readers of the trace remove that frame from the call path. */
+static __attribute__((noinline)) word call_by_pmpi_name(PARAMETERS) {
+    const int is_program = offbeat_tracer_is_program_code(__builtin_return_address(0));
+    if (offbeat_tracer_this_thread.depth > 0 || is_program == 0)
+        return get_target(called)(ARGUMENTS);
+    offbeat_tracer_has_pmpi_name = is_program > 0;
+    return (is_program > 0 ? get_target(called->mpi_name) : scan_caller)(ARGUMENTS);
+}
+
+#define TRAMPOLINE(symbol, name_without_p)                                                                   \
+    static function first_##symbol;                                                                          \
+    static trampoline trampoline_##symbol                                                                    \
+        __attribute__((section("offbeat_trampolines"), aligned(sizeof(void *)), used)) = {                   \
+            #symbol, first_##symbol, symbol, &trampoline_##name_without_p};                                  \
+    static word first_##symbol(PARAMETERS) {                                                                 \
+        called = &trampoline_##symbol;                                                                       \
+        return first_call(ARGUMENTS);                                                                        \
+    }
 #define TRAMPOLINES_OF(symbol, pmpi)                                                                         \
     EXPORTED function symbol, pmpi;                                                                          \
-    TRAMPOLINE(symbol)                                                                                       \
-    TRAMPOLINE(pmpi)                                                                                         \
-    static word scan_##pmpi(PARAMETERS) {                                                                    \
-        const void *caller = __builtin_return_address(0);                                                    \
-        offbeat_tracer_has_pmpi_name = is_program_call(caller);                                              \
-        function *target = offbeat_tracer_has_pmpi_name ? TARGET(symbol) : TARGET(pmpi);                     \
-        word result = target(ARGUMENTS);                                                                     \
-        atomic_signal_fence(memory_order_seq_cst);                                                           \
-        return result;                                                                                       \
-    }                                                                                                        \
+    TRAMPOLINE(symbol, symbol)                                                                               \
+    TRAMPOLINE(pmpi, symbol)                                                                                 \
     word symbol(PARAMETERS) {                                                                                \
-        return TARGET(symbol)(ARGUMENTS);                                                                    \
+        return get_target(&trampoline_##symbol)(ARGUMENTS);                                                  \
     }                                                                                                        \
     word pmpi(PARAMETERS) {                                                                                  \
-        const int is_program = offbeat_tracer_is_program_code(__builtin_return_address(0));                  \
-        if (offbeat_tracer_this_thread.depth > 0 || is_program == 0)                                         \
-            return TARGET(pmpi)(ARGUMENTS);                                                                  \
-        offbeat_tracer_has_pmpi_name = is_program > 0;                                                       \
-        return (is_program > 0 ? TARGET(symbol) : scan_##pmpi)(ARGUMENTS);                                   \
+        called = &trampoline_##pmpi;                                                                         \
+        return call_by_pmpi_name(ARGUMENTS);                                                                 \
     }
 
 #define TRAMPOLINES(name, lower)                                                                             \
