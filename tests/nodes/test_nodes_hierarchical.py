@@ -40,10 +40,6 @@ hostfile = "hosts.txt"
 """
 
 
-WRONG_IN_HAN = "lower-bounds"
-"""Open MPI 5.0.11: MPI_Reduce of han_simple hangs for some datatypes that do not begin at the buffer."""
-
-
 def measured(
     folder: Path,
     installation: Installation,
@@ -89,12 +85,14 @@ def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
 
 @pytest.fixture(scope="module")
 def by_han(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of Open MPI 5 with files for reduce, by algorithms of ``han`` and one of ``tuned``."""
+    """Results of Open MPI 5 with files for broadcasts, by algorithms of ``han`` and one of ``tuned``."""
     folder = tmp_path_factory.mktemp("han")
-    names = ["linear", "han_simple", "han_intra"]
-    results = measured(folder, real_installation("openmpi5"), ["reduce"], names, [64, 2048, 65536])
-    algorithms = {("reduce", 64): "han_simple", ("reduce", 2048): "linear", ("reduce", 65536): "han_intra"}
-    tuned_to(results, algorithms, "--allow-wrong-results", WRONG_IN_HAN)
+    names = ["basic_linear", "han_simple", "han_intra"]
+    results = measured(folder, real_installation("openmpi5"), ["bcast"], names, [64, 2048, 65536])
+    tuned_to(
+        results,
+        {("bcast", 64): "han_simple", ("bcast", 2048): "basic_linear", ("bcast", 65536): "han_intra"},
+    )
     return results
 
 
@@ -111,12 +109,11 @@ def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(by_han: P
     verdicts = read_study(by_han).verdicts
     assert {one.status for one in verdicts} == {"proved"}
     assert all(one.legal_calls > 0 for one in verdicts)
-    forced = [one for one in verdicts if one.algorithm != "default"]
-    assert {call.kind for one in forced for call in one.wrong_calls} <= {WRONG_IN_HAN}
+    assert not any(one.wrong_calls for one in verdicts if one.algorithm != "default")
     observed = obeyed(by_han)
-    assert "mca_coll_han_reduce_intra_simple " in observed["reduce", 64, "han_simple"]
-    assert "han" not in observed["reduce", 2048, "linear"]
-    assert "mca_coll_han_reduce_intra " in observed["reduce", 65536, "han_intra"]
+    assert "mca_coll_han_bcast_intra_simple " in observed["bcast", 64, "han_simple"]
+    assert "han" not in observed["bcast", 2048, "basic_linear"]
+    assert "mca_coll_han_bcast_intra " in observed["bcast", 65536, "han_intra"]
     proofs = read_proofs(by_han / "tuning")
     assert proofs is not None
     outside = [proof for proof in proofs.proofs if proof.expected == "default"]
@@ -136,7 +133,7 @@ def test_proof_measurement_verification_and_use_run_the_same_algorithm_on_two_no
     """Compares functions, messages and variables; the last launch uses the line that ``offbeat export``
     prints."""
     executed = the_same_everywhere(request.getfixturevalue(results), tmp_path)
-    assert {"by_han": "mca_coll_han_reduce_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
+    assert {"by_han": "mca_coll_han_bcast_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
         executed.use.functions[0]
     )
 

@@ -89,7 +89,6 @@ def another_study(folder: Path) -> Iterator[None]:
     study.write_text(text)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
 def test_a_bad_setting_of_the_user_is_found_and_taken_back_and_a_killed_run_is_resumed(
     mpi_installation: Installation, tmp_path: Path
@@ -186,19 +185,18 @@ def test_a_program_that_fails_is_named_with_its_output(
     assert "trace-output.txt" in done.stderr
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
 def test_rows_and_columns_of_a_grid_are_measured_at_the_same_time_and_share_a_rule(
     mpi_installation: Installation, tmp_path: Path
 ) -> None:
     program = built(mpi_installation, tmp_path, "grid")
     launch = command(
-        mpi_installation, [str(program), "150", "262144", "2"], 4, steerable=False, environment=BRUCK
+        mpi_installation, [str(program), "60", "65536", "2"], 4, steerable=False, environment=BRUCK
     )
     verdict = tuned(launch, mpi_installation, tmp_path)
     (gain,) = verdict["expected"]
     layouts = {(one["p"], one["communicators"], one["stride"]) for one in gain["configurations"]}
     assert layouts == {(2, 2, 1), (2, 2, 2)}
     assert gain["algorithm"] != "modified_bruck"
-    assert {"default", "as_started"} <= set(verdict["times_s"])
-    assert {"default", "tuned"} <= set(verdict["times_s"])
+    tried = set(verdict["times_s"])
+    assert {"default", "as_started"} < tried and tried & {"tuned", "in_program"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from one_environment import everywhere, expect_the_same
 from tuned_study import Tuned, offbeat
 
 from offbeat.tuning.plan import Rule, TuningPlan
@@ -44,6 +45,11 @@ def test_every_library_obeys_the_files_written_for_it(tuned: Tuned) -> None:
     # each rule at its measured size and at the boundary to its neighbour
     assert sorted(changed) == [("allgather", 64), *(("reduce", size) for size in (64, 360, 368, 2048))]
     assert "3 of 3 rules verified" in ran.stdout
+
+
+def test_proof_measurement_verification_and_use_run_the_same_algorithm(tuned: Tuned, tmp_path: Path) -> None:
+    rule = tuned.plan.rules["reduce"][0]
+    expect_the_same(everywhere(tuned.results, rule, tuned.files, tuned.installation, tmp_path))
 
 
 @pytest.mark.parametrize("mpi_installation", ["openmpi5", "mpich5", "intelmpi"], indirect=True)
