@@ -92,8 +92,8 @@ set_source_files_properties(trace/loaded_objects.c PROPERTIES
 # Thousands of generated functions, which take most of the time of the build: without debug information on variables, and
 # the trampolines with as little optimisation as makes them jumps (preload_shim.c).
 set(lines_only $<$<CONFIG:RelWithDebInfo>:-g1>)
-set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c trace/wrappers_messages_c.c
-    trace/wrappers_messages_fortran.c PROPERTIES COMPILE_OPTIONS "${lines_only}")
+set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c trace/wrappers_large_c.c
+    trace/wrappers_messages_c.c trace/wrappers_messages_fortran.c PROPERTIES COMPILE_OPTIONS "${lines_only}")
 set_source_files_properties(trace/preload_shim.c PROPERTIES
     COMPILE_OPTIONS "${lines_only};-O1;-foptimize-sibling-calls")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
@@ -120,6 +120,7 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/traced_call.c
     trace/wrappers_c.c
     trace/wrappers_fortran.c
+    trace/wrappers_large_c.c
     trace/wrappers_messages_c.c
     trace/wrappers_messages_fortran.c
     ${trace_without_mpi})

@@ -7,7 +7,8 @@
 #ifndef OFFBEAT_TRACE_WRAPPER_C_H
 #define OFFBEAT_TRACE_WRAPPER_C_H
 
-#include "trace/traced_call.h"
+#include "trace/record_arguments.h"
+#include "trace/signatures.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -44,6 +45,35 @@
         offbeat_tracer_delay_after(delay_ns);                                                                \
         return code;                                                                                         \
     }
+
+/* --- collectives: blocking, nonblocking and persistent, each also with large counts --- */
+
+/* @param finish  writes the record, if the call is recorded */
+#define OFFBEAT_COLLECTIVE_WRAPPER(symbol, function, flags, signature, count_type, parameters, names,        \
+                                   finish)                                                                   \
+    WRAPPER(                                                                                                 \
+        symbol, function, parameters, names, OFFBEAT_ENTER(function, flags, comm),                           \
+        if (offbeat_tracer_call_leave(&call, code)) {                                                        \
+            const offbeat_tracer_array_format arrays = {.count_bytes = (int)sizeof(count_type)};             \
+            OFFBEAT_RECORD_ARGUMENTS(signature)                                                              \
+            finish;                                                                                          \
+        })
+
+#define OFFBEAT_COLLECTIVE_WRAPPERS(name, lower, signature, suffix, flags, count_type, roles)                \
+    OFFBEAT_COLLECTIVE_WRAPPER(MPI_##name##suffix, OFFBEAT_##name, flags, signature, count_type,             \
+                               (OFFBEAT_EXPAND(signature, roles)),                                           \
+                               (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES)),                          \
+                               offbeat_tracer_call_write(&call))                                             \
+    OFFBEAT_COLLECTIVE_WRAPPER(MPI_I##lower##suffix, OFFBEAT_I##lower, (flags) | OFFBEAT_TRACE_ISSUE,        \
+                               signature, count_type,                                                        \
+                               (OFFBEAT_EXPAND(signature, roles), MPI_Request * request),                    \
+                               (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES), request),                 \
+                               offbeat_tracer_call_issued(&call, *request, 0))                               \
+    OFFBEAT_COLLECTIVE_WRAPPER(MPI_##name##_init##suffix, OFFBEAT_##name##_init, flags, signature,           \
+                               count_type,                                                                   \
+                               (OFFBEAT_EXPAND(signature, roles), MPI_Info info, MPI_Request * request),     \
+                               (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES), info, request),           \
+                               offbeat_tracer_call_issued(&call, *request, 1))
 
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -3,43 +3,16 @@
  * The wrappers for C, except those of point-to-point functions.
  */
 #include "trace/message_call.h"
-#include "trace/record_arguments.h"
 #include "trace/requests.h"
-#include "trace/signatures.h"
 #include "trace/spawn_info.h"
 #include "trace/wrapper_c.h"
 
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/* --- collectives: blocking, nonblocking and persistent, each also with large counts --- */
-
-/* @param finish  writes the record, if the call is recorded */
-#define COLLECTIVE(symbol, function, flags, signature, count_type, parameters, names, finish)                \
-    WRAPPER(                                                                                                 \
-        symbol, function, parameters, names, OFFBEAT_ENTER(function, flags, comm),                           \
-        if (offbeat_tracer_call_leave(&call, code)) {                                                        \
-            const offbeat_tracer_array_format arrays = {.count_bytes = (int)sizeof(count_type)};             \
-            OFFBEAT_RECORD_ARGUMENTS(signature)                                                              \
-            finish;                                                                                          \
-        })
-
-#define VARIANTS(name, lower, signature, suffix, flags, count_type, roles)                                   \
-    COLLECTIVE(MPI_##name##suffix, OFFBEAT_##name, flags, signature, count_type,                             \
-               (OFFBEAT_EXPAND(signature, roles)), (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES)),      \
-               offbeat_tracer_call_write(&call))                                                             \
-    COLLECTIVE(MPI_I##lower##suffix, OFFBEAT_I##lower, (flags) | OFFBEAT_TRACE_ISSUE, signature, count_type, \
-               (OFFBEAT_EXPAND(signature, roles), MPI_Request * request),                                    \
-               (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES), request),                                 \
-               offbeat_tracer_call_issued(&call, *request, 0))                                               \
-    COLLECTIVE(MPI_##name##_init##suffix, OFFBEAT_##name##_init, flags, signature, count_type,               \
-               (OFFBEAT_EXPAND(signature, roles), MPI_Info info, MPI_Request * request),                     \
-               (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES), info, request),                           \
-               offbeat_tracer_call_issued(&call, *request, 1))
-
+/* Those with large counts are in wrappers_large_c.c. */
 #define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
-    VARIANTS(name, lower, signature, , 0, int, OFFBEAT_C_ROLES)                                              \
-    VARIANTS(name, lower, signature, _c, OFFBEAT_TRACE_LARGE, MPI_Count, OFFBEAT_C_LARGE_ROLES)
+    OFFBEAT_COLLECTIVE_WRAPPERS(name, lower, signature, , 0, int, OFFBEAT_C_ROLES)
 
 /* --- constructors and destructors of communicators, and requests --- */
 
