@@ -84,14 +84,14 @@ def drawn_messages(rng: np.random.Generator, thread: int, count: int) -> np.ndar
     return rows
 
 
-def drawn_rows(rng: np.random.Generator) -> Rows:
-    """Records and messages of one to four threads."""
+def drawn_rows(rng: np.random.Generator, most_threads: int = 4) -> Rows:
+    """Records and messages of one to some threads."""
     return [
         (
             drawn_records(rng, thread, int(rng.choice([0, 1, 500, 3000, 12000]))),
             drawn_messages(rng, thread, int(rng.choice([0, 0, 30, 1500]))),
         )
-        for thread in range(int(rng.integers(1, 5)))
+        for thread in range(int(rng.integers(1, most_threads + 1)))
     ]
 
 
@@ -105,9 +105,9 @@ class DrawnTrace:
     is_killed: bool
 
 
-def traced(rng: np.random.Generator, program: Path, folder: Path) -> DrawnTrace:
-    """A drawn trace that the tracer's encoder wrote."""
-    rows = drawn_rows(rng)
+def traced(rng: np.random.Generator, program: Path, folder: Path, most_threads: int = 4) -> DrawnTrace:
+    """A drawn trace that the tracer's encoder wrote, of at most 64 threads."""
+    rows = drawn_rows(rng, most_threads)
     limit = int(rng.integers(3, 8)) * form.PAGE_BYTES if rng.random() < 0.3 else 0
     return written(program, folder, rows, limit_bytes=limit, is_killed=bool(rng.random() < 0.4))
 
@@ -130,9 +130,11 @@ def written(
     return DrawnTrace(path, rows, limit_bytes > 0, is_killed)
 
 
-def simulated(rng: np.random.Generator, folder: Path) -> DrawnTrace:
+def simulated(
+    rng: np.random.Generator, _program: Path | None, folder: Path, most_threads: int = 4
+) -> DrawnTrace:
     """A drawn trace as simulated programs write it."""
-    rows, path = drawn_rows(rng), folder / "rank-000000.trace"
+    rows, path = drawn_rows(rng, most_threads), folder / "rank-000000.trace"
     pages = encode.definition_pages(
         [encode.function(number, 0, number, "MPI_Bcast") for number in range(1, 31)]
     )

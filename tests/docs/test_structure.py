@@ -15,8 +15,8 @@ PACKAGE = REPOSITORY / "src" / "offbeat"
 NATIVE = REPOSITORY / "native"
 SIMULATOR = REPOSITORY / "simulator"
 
-SHARED = {"trace_files", "known_programs", "known_answers", "drawn_traces"}
-"""The files of the benchmarks that tests import: made-up and drawn traces, programs and what they gain."""
+SHARED = {"trace_files", "known_programs", "known_answers", "drawn_traces", "page_damage"}
+"""The files of the benchmarks that tests import: traces, damages, programs and what they gain."""
 
 OUTSIDE = {"atomic_write", "errors", "json_document", "progress_bar", "reading", "table", "units", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
@@ -136,7 +136,7 @@ def test_a_benchmark_needs_nothing_of_the_tests(path: Path) -> None:
     assert not imported_modules(path) & {test.stem for test in (REPOSITORY / "tests").rglob("*.py")}
 
 
-def test_the_tests_share_four_files_with_the_benchmarks_and_import_no_program_of_theirs() -> None:
+def test_the_tests_share_five_files_with_the_benchmarks_and_import_no_program_of_theirs() -> None:
     programs = {path.stem for path in (REPOSITORY / "benchmarks").glob("*.py")} - SHARED
     for path in (REPOSITORY / "tests").rglob("*.py"):
         assert path.stem not in programs | SHARED, f"{path} would replace a file of the benchmarks"

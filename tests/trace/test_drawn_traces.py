@@ -10,13 +10,14 @@ from pathlib import Path
 import drawn_traces as drawn
 import numpy as np
 import pytest
+from page_damage import DamagedPages
 
 from offbeat.trace import format as form
 from offbeat.trace.rank_file import open_file
 
 pytestmark = pytest.mark.slow
 
-READS = 40
+READS = 15
 """Of each drawn trace, damaged in another way each time."""
 
 
@@ -51,7 +52,7 @@ def test_what_the_tracer_wrote_is_read_also_if_it_was_killed_or_cut_off(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_simulated_programs_wrote_is_read(tmp_path: Path, seed: int) -> None:
-    one = drawn.simulated(np.random.default_rng(seed), tmp_path)
+    one = drawn.simulated(np.random.default_rng(seed), None, tmp_path)
     file = open_file(one.path)
     assert (drawn.rows_of(file), file.faults) == (expected(one), [])
 
@@ -59,7 +60,7 @@ def test_what_simulated_programs_wrote_is_read(tmp_path: Path, seed: int) -> Non
 @pytest.mark.parametrize("seed", range(6))
 def test_no_damage_of_a_trace_is_silent(tmp_path: Path, program: Path, seed: int) -> None:
     rng = np.random.default_rng([seed, 1])
-    one = drawn.simulated(rng, tmp_path) if seed == 0 else drawn.traced(rng, program, tmp_path)
+    one = drawn.simulated(rng, None, tmp_path) if seed == 0 else drawn.traced(rng, program, tmp_path)
     content, file = one.path.read_bytes(), open_file(one.path)
     whole = drawn.rows_of(file)
     outcomes = set()
@@ -68,6 +69,16 @@ def test_no_damage_of_a_trace_is_silent(tmp_path: Path, program: Path, seed: int
         outcomes.add(drawn.outcome(one.path, whole, file.faults))
     assert "noticed" in outcomes
     assert "silent" not in outcomes
+
+
+def test_each_damaged_page_is_noticed_or_read_as_before(tmp_path: Path, program: Path) -> None:
+    seed = int(np.random.default_rng().integers(0, 2**32))
+    rng = np.random.default_rng(seed)
+    for make in (drawn.traced, drawn.simulated):
+        damaged = DamagedPages(make(rng, program, tmp_path, 8).path)
+        outcomes = damaged.read(rng) + damaged.read(rng)
+        assert outcomes["silent"] == 0, f"seed {seed}"
+        assert outcomes.total() == 2 * len(damaged.numbers)
 
 
 def test_a_damaged_page_is_named_and_the_others_are_read(tmp_path: Path, program: Path) -> None:

@@ -17,9 +17,6 @@ from offbeat.trace.page_checksum import Place, header_checksums, write_checksums
 
 _BODY_BYTES = form.PAGE_BYTES - form.PAGE_HEADER_BYTES
 
-_CHECKSUMMED_AT_ONCE = 32
-"""Whose checksums are computed together: they fit into the caches."""
-
 _MEMBERS_AT_ONCE = 8192
 """Ranks in one definition of members: it must fit a page."""
 
@@ -147,8 +144,7 @@ def _page(kind: int, lane: int, body: bytes) -> bytes:
 def checksummed(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
     """Pages with their checksums; ``first`` is the number of the first one in the file of this rank."""
     words = np.frombuffer(bytearray(pages), "<u8").reshape(-1, form.PAGE_BYTES // 8)
-    for begin in range(0, len(words), _CHECKSUMMED_AT_ONCE):
-        write_checksums(words[begin : begin + _CHECKSUMMED_AT_ONCE], Place(run, rank, first + begin))
+    write_checksums(words, Place(run, rank, np.arange(first, first + len(words), dtype=np.uint64)))
     return words.tobytes()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
@@ -60,26 +61,29 @@ def page_sums(
 ) -> NDArray[np.uint64]:
     """The checksums of pages, (n, PAGE_BYTES / 8), of which these numbers of words and templates count."""
     body, header = pages[:, form.PAGE_HEADER_BYTES // 8 :], pages[:, : form.PAGE_HEADER_BYTES // 8]
-    index = np.arange(form.PAGE_WORDS)
-    is_written = index < words[:, None]
-    is_written |= index >= form.PAGE_WORDS - form.TEMPLATE_WORDS * templates[:, None]
-    sums = np.where(is_written, _mixed(body + _KEYS), np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    numbers = place.first + np.arange(len(pages), dtype=np.uint64)
+    ends = np.minimum(words, form.PAGE_WORDS)
+    begins = np.maximum(form.PAGE_WORDS - form.TEMPLATE_WORDS * templates, 0)
+    sums = np.zeros(len(pages), np.uint64)
+    # Page by page: what is mixed stays in the first cache, and only the written part is mixed.
+    for i, (page, end, begin) in enumerate(zip(body, ends.tolist(), begins.tolist(), strict=True)):
+        sums[i : i + 1] += _mixed(page[:end] + _KEYS[:end]).sum(dtype=np.uint64)
+        sums[i : i + 1] += _mixed(page[begin:] + _KEYS[begin:]).sum(dtype=np.uint64)
     for column, position in (
         (header[:, 0], KIND_WORD),
         (header[:, 3], ORIGIN_WORD),
         (np.full(len(pages), place.run, np.uint64), RUN_WORD),
-        (np.uint64(place.rank) | numbers << _HALF, PLACE_WORD),
+        (np.uint64(place.rank) | place.numbers << _HALF, PLACE_WORD),
     ):
         sums += _mixed(column + np.uint64((position + 1) * int(_STEP) % 2**64))
     return sums
 
 
-class Place:
-    """Where pages are: the run and the rank of their file, and the number of the first one."""
+class Place(Struct, frozen=True, eq=False):
+    """Where pages are: the run and the rank of their file, and their numbers, (n,)."""
 
-    def __init__(self, run: int, rank: int, first: int) -> None:
-        self.run, self.rank, self.first = run, rank, np.uint64(first)
+    run: int
+    rank: int
+    numbers: NDArray[np.uint64]
 
 
 def write_checksums(pages: NDArray[np.uint64], place: Place) -> None:

@@ -16,7 +16,7 @@ from offbeat.trace import format as form
 from offbeat.trace.page_checksum import Place, page_sums, published, word_counts
 
 _PAGES_AT_ONCE = 32
-"""Whose checksums are computed together: 2 MiB, which fit into the caches."""
+"""Whose checksums are compared together."""
 
 _ROW_WORDS = {form.MESSAGES: form.MESSAGE_BYTES // 8, form.RECORDS: form.RECORD_BYTES // 8, form.ENCODED: 1}
 """How many words a record or message takes at least."""
@@ -59,7 +59,7 @@ def pages_of(path: Path, mapped: NDArray[np.uint8], version: int, run: int, rank
         part = words_of(mapped, first, end)
         headers[first:end] = part[:, : headers.shape[1]]
         if version >= form.CHECKED_SINCE:
-            place = Place(run, rank, first)
+            place = Place(run, rank, np.arange(first, end, dtype=np.uint64))
             is_right[first:end], is_cut[first:end] = _checked(part, place)
     headers[0], is_right[0] = 0, True
     kind, lane = (headers[:, 0] & np.uint64(0xFFFFFFFF)), headers[:, 0] >> np.uint64(32)
@@ -92,9 +92,11 @@ def _checked(part: NDArray[np.uint64], place: Place) -> tuple[NDArray[np.bool_],
     """Which pages have the right checksum, and which of them only without their last message, a poll."""
     is_right = _has_checksum(part, part[:, 1], place)
     is_cut = np.zeros(len(part), np.bool_)
-    if not is_right.all():
-        is_cut = ~is_right & (part[:, 0] & np.uint64(0xFFFFFFFF) == form.MESSAGES)
-        is_cut &= _has_checksum(part, part[:, 2], place) & (part[:, 2] != 0)
+    is_message = part[:, 0] & np.uint64(0xFFFFFFFF) == form.MESSAGES
+    rest = np.flatnonzero(~is_right & is_message & (part[:, 2] != 0))
+    if len(rest):
+        of_rest = Place(place.run, place.rank, place.numbers[rest])
+        is_cut[rest] = _has_checksum(part[rest], part[rest, 2], of_rest)
     return is_right | is_cut, is_cut
 
 
