@@ -20,13 +20,29 @@ from offbeat.trace.read import open_trace
 pytestmark = pytest.mark.slow
 
 
-def run(traced: Traced, program: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    """Launch one process that spawns one, by the words ``before`` the launcher's."""
-    launch = command(traced.mpi, [str(program), "1"], 1, steerable=False)
-    words = [word for word in launch.argv if traced.mpi.family != "mpich" or word not in ("-bind-to", "core")]
+# Of a process and those that it spawned by one command and by two commands.
+PRINTED = {
+    "one": ["first rank 0: sum 1, one", "spawned rank 1: sum 1, first command"],
+    "multiple": [
+        "first rank 0: sum 3, multiple",
+        "spawned rank 1: sum 3, first command",
+        "spawned rank 2: sum 3, second command",
+    ],
+}
+MORE_PROCESSES_THAN_CORES = {
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI 4
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
+}
+
+
+def run(traced: Traced, program: Path, how: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Trace one process, which spawns others."""
+    launch = command(traced.mpi, [str(program), how], 1, steerable=False)
+    words = [word for word in launch.argv if word not in ("--bind-to", "-bind-to", "core")]
+    offbeat = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(folder)]
     return subprocess.run(
-        [*before, *words],
-        env=launch.environment,
+        [*offbeat, "--mpi", str(traced.mpi.mpirun), "--", *words],
+        env={**launch.environment, **MORE_PROCESSES_THAN_CORES},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -38,16 +54,18 @@ def run(traced: Traced, program: Path, *before: str) -> subprocess.CompletedProc
 @pytest.mark.parametrize("mpi_installation", ["openmpi4", "openmpi5", "mpich5"], indirect=True)
 def test_spawned_processes_have_a_trace_of_their_own(traced: Traced) -> None:
     program = traced.compile_c("spawning.c")
-    alone = run(traced, program)
-    assert alone.returncode == 0, alone.stderr
-    folder = traced.folder / "t"
-    offbeat = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(folder)]
-    done = run(traced, program, *offbeat, "--mpi", str(traced.mpi.mpirun), "--")
-    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, sorted(alone.stdout.splitlines()))
-    (spawned,) = folder.glob("spawned-*")
-    (first,), (second,) = read(folder), read(spawned)
-    assert (first.names.count("MPI_Barrier"), second.names.count("MPI_Barrier")) == (5, 9)
-    trace = open_trace(folder)
-    assert [file.header.run for file in trace.files] == [first.run]
-    assert trace.notes == [f"1 rank that MPI_Comm_spawn started: a trace of its own, {spawned}"]
-    assert open_trace(spawned).notes == []
+    for how, printed in PRINTED.items():
+        folder = traced.folder / how
+        done = run(traced, program, how, folder)
+        assert (done.returncode, sorted(done.stdout.splitlines())) == (0, printed), done.stderr
+        (place,) = folder.glob("spawned-*")
+        (first,), spawned = read(folder), read(place)
+        assert first.names.count("MPI_Barrier") == 5
+        assert [trace.names.count("MPI_Barrier") for trace in spawned] == [9] * (len(printed) - 1)
+        function = {"one": "MPI_Comm_spawn", "multiple": "MPI_Comm_spawn_multiple"}[how]
+        assert first.names.count(function) == 1
+        trace = open_trace(folder)
+        assert [file.header.run for file in trace.files] == [first.run]
+        count = "1 rank" if how == "one" else "2 ranks"
+        assert trace.notes == [f"{count} that MPI_Comm_spawn started: a trace of its own, {place}"]
+        assert open_trace(place).notes == []
