@@ -76,7 +76,7 @@ static const char *create_calls(offbeat_session *session, const offbeat_command 
 void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command) {
     offbeat_drawn_call *calls[CALLS] = {NULL};
     int error = MPI_SUCCESS;
-    int64_t wrong[3] = {0}; /* elements, guard bytes, and errors */
+    int64_t wrong[4] = {0}; /* elements, guard bytes, datatypes, and errors */
     offbeat_drawn_request request = request_of(command);
     int64_t *elements = elements_of(command, &request.elements_length);
     request.elements = elements;
@@ -85,9 +85,10 @@ void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command
         error = calls[i] ? offbeat_drawn_call_run(calls[i]) : MPI_SUCCESS;
     for (int i = 0; i < CALLS && !why && error == MPI_SUCCESS; i++) {
         offbeat_drawn_outcome outcome =
-            calls[i] ? offbeat_drawn_call_check(calls[i]) : (offbeat_drawn_outcome){0, 0};
+            calls[i] ? offbeat_drawn_call_check(calls[i]) : (offbeat_drawn_outcome){0};
         wrong[0] += (int64_t)outcome.elements;
         wrong[1] += (int64_t)outcome.guards;
+        wrong[2] += outcome.misplaced;
     }
     for (int i = 0; i < CALLS; i++)
         offbeat_drawn_call_free(&calls[i]);
@@ -96,14 +97,15 @@ void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command
         offbeat_answer_failure(&session->answer, why);
         return;
     }
-    wrong[2] = error != MPI_SUCCESS;
-    offbeat_p2p_allreduce(wrong, 3, OFFBEAT_SUM, session->control_comm);
+    wrong[3] = error != MPI_SUCCESS;
+    offbeat_p2p_allreduce(wrong, 4, OFFBEAT_SUM, session->control_comm);
     offbeat_error_text first = {""};
-    if (wrong[2])
+    if (wrong[3])
         offbeat_session_gather_error(session, error, &first);
     offbeat_answer *answer = offbeat_session_answer(session);
     offbeat_answer_number(answer, "wrong", wrong[0]);
     offbeat_answer_number(answer, "guards", wrong[1]);
+    offbeat_answer_number(answer, "misplaced", wrong[2]);
     offbeat_answer_text(answer, "error", first.text);
     offbeat_answer_end(answer);
 }

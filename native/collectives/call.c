@@ -24,7 +24,7 @@ static const char *or_empty(const char *name) {
 
 static int resolve_collective(const offbeat_request *request, offbeat_call *call, const char **why) {
     call->collective = offbeat_collective_find(request->collective);
-    if (call->collective == NULL)
+    if (call->collective == NULL || !call->collective->is_measured)
         return offbeat_refuse(MPI_ERR_ARG, why, "'%s' is not a collective in the table",
                               or_empty(request->collective));
     call->run = call->collective->run;

@@ -40,6 +40,7 @@ typedef enum offbeat_root {
 typedef enum offbeat_count_kind {
     OFFBEAT_EVEN_COUNTS,   /**< one count for all ranks */
     OFFBEAT_UNEVEN_COUNTS, /**< a count for each rank */
+    OFFBEAT_UNEVEN_TYPES,  /**< a count and a datatype for each rank, and displacements in bytes */
 } offbeat_count_kind;
 
 /** A row of the table in collectives.def. */
@@ -50,6 +51,7 @@ typedef struct offbeat_collective {
     offbeat_result result;      /**< the expected content of the receive buffer */
     offbeat_root root;          /**< the role of the root */
     offbeat_count_kind counts;  /**< of its arguments */
+    int is_measured;            /**< otherwise only drawn calls have it (drawn_call.h) */
     int (*run)(offbeat_call *); /**< the MPI call */
 } offbeat_collective;
 
@@ -66,6 +68,7 @@ typedef struct offbeat_arguments {
     int send_count, receive_count;
     MPI_Datatype send_type, receive_type;
     const int *send_counts, *send_displacements; /**< only of collectives with these arguments */
+    const MPI_Datatype *send_types, *receive_types;
 } offbeat_arguments;
 
 /** The position of a block in a buffer, in elements. */

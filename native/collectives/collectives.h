@@ -68,7 +68,7 @@ typedef struct offbeat_variant {
 /** @return the counts of that name, or OFFBEAT_COUNTS if there are none */
 offbeat_counts offbeat_counts_find(const char *name);
 
-/** The number of collectives in the table, and the i-th name; NULL if i is outside the table. */
+/** The number of collectives that are measured, and the i-th name; NULL if i is not below their number. */
 int offbeat_collective_count(void);
 const char *offbeat_collective_name(int i);
 

@@ -12,38 +12,37 @@ enum { MARGIN_BYTES = 4096 };
 /* Datatypes of size 0 have elements all the same. */
 enum { EMPTY_ELEMENTS = 2 };
 
+/* Blocks with displacements in bytes begin at multiples of this number: the largest alignment of a basic
+ * type. */
+enum { BLOCK_ALIGNMENT = 16 };
+
 static const char *const no_memory = "no memory for the buffers of a drawn call";
 
 int offbeat_drawn_count(const offbeat_typed_text *type, size_t elements) {
     return type->count ? (int)(elements / type->count) : EMPTY_ELEMENTS;
 }
 
-const char *offbeat_drawn_blocks_create(const offbeat_typed_text *type, const size_t *elements, int blocks,
-                                        offbeat_drawn_buffer *buffer) {
+const char *offbeat_drawn_blocks_create(const offbeat_typed_text *types, int has_types,
+                                        const size_t *elements, int blocks, offbeat_drawn_buffer *buffer) {
     size_t next = 0;
-    *buffer = (offbeat_drawn_buffer){.type = type, .block_count = blocks};
+    *buffer = (offbeat_drawn_buffer){
+        .block_count = blocks, .is_in_bytes = has_types, .is_absolute = types->is_absolute};
     buffer->blocks = calloc((size_t)blocks + 1, sizeof *buffer->blocks);
     if (!buffer->blocks)
         return no_memory;
     for (int i = 0; i < blocks; i++) {
+        const offbeat_typed_text *type = &types[has_types ? i : 0];
+        if (type->is_absolute != buffer->is_absolute)
+            return "absolute and other datatypes are mixed in a buffer";
         if (type->count ? elements[i] % type->count : elements[i])
             return "a block is not a whole number of elements of its datatype";
         if (elements[i] > INT_MAX || next > INT_MAX - elements[i] - EMPTY_ELEMENTS)
             return "a buffer has too many elements";
         buffer->blocks[i] =
-            (offbeat_drawn_block){(int)next, offbeat_drawn_count(type, elements[i]), elements[i]};
+            (offbeat_drawn_block){type, (int)next, offbeat_drawn_count(type, elements[i]), elements[i]};
         next += (size_t)buffer->blocks[i].count;
     }
     return NULL;
-}
-
-void offbeat_drawn_blocks_spread(offbeat_drawn_buffer *buffer, int gap, int is_descending) {
-    int next = 0;
-    for (int i = 0; i < buffer->block_count; i++) {
-        offbeat_drawn_block *block = &buffer->blocks[is_descending ? buffer->block_count - 1 - i : i];
-        block->displacement = next += gap;
-        next += block->count;
-    }
 }
 
 /** A range of bytes. */
@@ -51,10 +50,8 @@ typedef struct range {
     MPI_Aint low, high;
 } range;
 
-/* The bytes of an element of the datatype, with its bounds and its address. */
-static range range_of_type(const offbeat_typed_text *type) {
-    MPI_Aint upper_bound = type->lower_bound + type->extent;
-    range bytes = {type->lower_bound < 0 ? type->lower_bound : 0, upper_bound > 0 ? upper_bound : 0};
+/* A range that also includes the data of an element of the datatype. */
+static range with_data(range bytes, const offbeat_typed_text *type) {
     for (size_t i = 0; i < type->count; i++) {
         MPI_Aint begin = type->entries[i].displacement;
         MPI_Aint end = begin + (MPI_Aint)type->entries[i].basic->extent;
@@ -64,14 +61,61 @@ static range range_of_type(const offbeat_typed_text *type) {
     return bytes;
 }
 
+/* The bytes of an element of the datatype, with its bounds and its address. */
+static range range_of_type(const offbeat_typed_text *type) {
+    MPI_Aint upper_bound = type->lower_bound + type->extent;
+    const range bounds = {type->lower_bound < 0 ? type->lower_bound : 0, upper_bound > 0 ? upper_bound : 0};
+    return with_data(bounds, type);
+}
+
+/* The first byte of a block, from the buffer's address. */
+static MPI_Aint start_of(const offbeat_drawn_buffer *buffer, const offbeat_drawn_block *block) {
+    return block->displacement * (buffer->is_in_bytes ? 1 : block->type->extent);
+}
+
+/* The bytes of all elements of a block, given those of one element. */
+static range repeated(range element, const offbeat_drawn_block *block) {
+    MPI_Aint shift = (block->count ? block->count - 1 : 0) * block->type->extent;
+    return (range){element.low + (shift < 0 ? shift : 0), element.high + (shift > 0 ? shift : 0)};
+}
+
+/* Places a block behind the bytes that are occupied, at a displacement in bytes that is not negative. */
+static MPI_Aint place_in_bytes(offbeat_drawn_block *block, MPI_Aint occupied) {
+    if (block->count == 0 || block->type->count == 0) {
+        block->displacement = (int)occupied;
+        return occupied;
+    }
+    const offbeat_type_entry *first = block->type->entries;
+    const range begin = {first->displacement, first->displacement};
+    range data = repeated(with_data(begin, block->type), block);
+    MPI_Aint start = occupied > data.low ? occupied - data.low : 0;
+    start = (start + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
+    block->displacement = (int)start;
+    return start + data.high;
+}
+
+void offbeat_drawn_blocks_spread(offbeat_drawn_buffer *buffer, int gap, int is_descending) {
+    MPI_Aint next = 0;
+    for (int i = 0; i < buffer->block_count; i++) {
+        offbeat_drawn_block *block = &buffer->blocks[is_descending ? buffer->block_count - 1 - i : i];
+        if (buffer->is_in_bytes) {
+            next = place_in_bytes(block, next + (MPI_Aint)gap * BLOCK_ALIGNMENT);
+            continue;
+        }
+        next += gap;
+        block->displacement = (int)next;
+        next += block->count;
+    }
+}
+
 static range range_of_blocks(const offbeat_drawn_buffer *buffer) {
-    range element = range_of_type(buffer->type), bytes = {0, 0};
+    range bytes = {0, 0};
     for (int i = 0; i < buffer->block_count; i++) {
         const offbeat_drawn_block *block = &buffer->blocks[i];
-        MPI_Aint first = block->displacement * buffer->type->extent;
-        MPI_Aint last = first + (block->count ? block->count - 1 : 0) * buffer->type->extent;
-        bytes.low = first + element.low < bytes.low ? first + element.low : bytes.low;
-        bytes.high = last + element.high > bytes.high ? last + element.high : bytes.high;
+        MPI_Aint start = start_of(buffer, block);
+        range used = repeated(range_of_type(block->type), block);
+        bytes.low = start + used.low < bytes.low ? start + used.low : bytes.low;
+        bytes.high = start + used.high > bytes.high ? start + used.high : bytes.high;
     }
     return bytes;
 }
@@ -104,23 +148,24 @@ void *offbeat_drawn_buffer_address(const offbeat_drawn_buffer *buffer) {
     return buffer->memory + buffer->base;
 }
 
-static const offbeat_type_entry *entry_of(const offbeat_drawn_buffer *buffer, size_t index) {
-    return &buffer->type->entries[index % buffer->type->count];
+static const offbeat_type_entry *entry_of(const offbeat_drawn_block *block, size_t index) {
+    return &block->type->entries[index % block->type->count];
 }
 
-const offbeat_basic_type *offbeat_drawn_element_type(const offbeat_drawn_buffer *buffer, size_t index) {
-    return entry_of(buffer, index)->basic;
+const offbeat_basic_type *offbeat_drawn_element_type(const offbeat_drawn_buffer *buffer, int block,
+                                                     size_t index) {
+    return entry_of(&buffer->blocks[block], index)->basic;
 }
 
 unsigned char *offbeat_drawn_element(const offbeat_drawn_buffer *buffer, unsigned char *image, int block,
                                      size_t index) {
-    const offbeat_typed_text *type = buffer->type;
-    MPI_Aint element = buffer->blocks[block].displacement + (MPI_Aint)(index / type->count);
-    return image + buffer->base + element * type->extent + entry_of(buffer, index)->displacement;
+    const offbeat_drawn_block *place = &buffer->blocks[block];
+    MPI_Aint element = start_of(buffer, place) + (MPI_Aint)(index / place->type->count) * place->type->extent;
+    return image + buffer->base + element + entry_of(place, index)->displacement;
 }
 
 void offbeat_drawn_element_accept(offbeat_drawn_buffer *buffer, int block, size_t index, int with_padding) {
-    const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, index);
+    const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, block, index);
     unsigned char *actual = offbeat_drawn_element(buffer, buffer->memory, block, index);
     unsigned char *expected = offbeat_drawn_element(buffer, buffer->expected, block, index);
     if (with_padding)
@@ -157,7 +202,7 @@ offbeat_difference offbeat_drawn_buffer_compare(offbeat_drawn_buffer *buffer, in
             const unsigned char *actual = offbeat_drawn_element(buffer, buffer->memory, block, i);
             const unsigned char *expected = offbeat_drawn_element(buffer, buffer->expected, block, i);
             difference.elements +=
-                !is_equal(offbeat_drawn_element_type(buffer, i), actual, expected, is_logical);
+                !is_equal(offbeat_drawn_element_type(buffer, block, i), actual, expected, is_logical);
             offbeat_drawn_element_accept(buffer, block, i, is_reduced);
         }
     difference.guards = count_differing_bytes(buffer);

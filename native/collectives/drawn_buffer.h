@@ -12,15 +12,17 @@
 #include "type_text.h"
 
 typedef struct offbeat_drawn_block {
-    int displacement; /**< in extents of the datatype */
+    const offbeat_typed_text *type;
+    int displacement; /**< in extents of the datatype; in bytes if each block has a datatype */
     int count;        /**< elements of the datatype */
     size_t elements;  /**< basic elements */
 } offbeat_drawn_block;
 
 typedef struct offbeat_drawn_buffer {
-    const offbeat_typed_text *type;
     offbeat_drawn_block *blocks;
     int block_count;
+    int is_in_bytes;         /**< displacements are in bytes */
+    int is_absolute;         /**< the address of the call is MPI_BOTTOM */
     size_t bytes;            /**< of memory and of expected; 0: there is no buffer */
     unsigned char *memory;   /**< what MPI may reach by the addresses of the call, and more on both sides */
     unsigned char *expected; /**< what memory holds after a correct call */
@@ -37,11 +39,13 @@ typedef struct offbeat_difference {
 int offbeat_drawn_count(const offbeat_typed_text *type, size_t elements);
 
 /** Allocates blocks of @p elements basic elements each, one after another, and no memory. Local.
+ * @param types one datatype for all blocks
+ * @param has_types a datatype for each block instead, all or none of them with absolute addresses
  * @return NULL, or an error message (static storage) */
-const char *offbeat_drawn_blocks_create(const offbeat_typed_text *type, const size_t *elements, int blocks,
-                                        offbeat_drawn_buffer *buffer);
+const char *offbeat_drawn_blocks_create(const offbeat_typed_text *types, int has_types,
+                                        const size_t *elements, int blocks, offbeat_drawn_buffer *buffer);
 
-/** Moves the blocks apart, by a number of extents, and turns their order around. */
+/** Moves the blocks apart, by a number of extents or of 16 bytes, and turns their order around. */
 void offbeat_drawn_blocks_spread(offbeat_drawn_buffer *buffer, int gap, int is_descending);
 
 /** Allocates the memory that the blocks need, and fills it with guard bytes. Local.
@@ -54,7 +58,8 @@ void offbeat_drawn_buffer_free(offbeat_drawn_buffer *buffer);
 void *offbeat_drawn_buffer_address(const offbeat_drawn_buffer *buffer);
 
 /** The type of a basic element of a block. */
-const offbeat_basic_type *offbeat_drawn_element_type(const offbeat_drawn_buffer *buffer, size_t index);
+const offbeat_basic_type *offbeat_drawn_element_type(const offbeat_drawn_buffer *buffer, int block,
+                                                     size_t index);
 
 /** @param image memory or expected @return the address of a basic element of a block */
 unsigned char *offbeat_drawn_element(const offbeat_drawn_buffer *buffer, unsigned char *image, int block,

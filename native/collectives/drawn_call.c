@@ -2,6 +2,7 @@
 #include "drawn_call.h"
 
 #include "call.h"
+#include "datatype_check.h"
 #include "drawn_buffer.h"
 
 #include <stdlib.h>
@@ -19,7 +20,9 @@ struct offbeat_drawn_call {
     int uses_send,
         uses_receive; /* whether MPI reads the send buffer, and reads or writes the receive buffer */
     int is_in_place;  /* the input of this process is in its receive buffer */
-    offbeat_typed_text send_type, receive_type;
+    int type_count;   /* datatypes of each side: p if the call has a datatype for each rank */
+    offbeat_typed_text *send_types, *receive_types;
+    MPI_Datatype *handles; /* two lists: sent and received */
     offbeat_drawn_buffer send, receive;
     int *counts; /* four lists: counts and displacements, sent and received */
     offbeat_call arguments;
@@ -31,7 +34,7 @@ struct offbeat_drawn_call {
 static const offbeat_drawn_call *running;
 
 static void reduce_elements(void *in, void *inout, int *count, MPI_Datatype *handle) {
-    const offbeat_typed_text *type = &running->send_type;
+    const offbeat_typed_text *type = running->send_types;
     (void)handle;
     for (int i = 0; i < *count; i++)
         for (size_t j = 0; j < type->count; j++) {
@@ -54,7 +57,7 @@ static int create_operation(offbeat_operator op, MPI_Op *operation) {
 }
 
 static const char *resolve_operation(offbeat_drawn_call *call) {
-    const offbeat_typed_text *type = &call->send_type;
+    const offbeat_typed_text *type = call->send_types;
     call->op = offbeat_operator_find(call->request.op);
     if (call->op == OFFBEAT_OPERATORS)
         return "the operation of a drawn call is unknown";
@@ -69,20 +72,28 @@ static const char *resolve_operation(offbeat_drawn_call *call) {
 
 /* --- blocks --- */
 
+static int has_uneven_counts(const offbeat_drawn_call *call) {
+    return call->row->counts != OFFBEAT_EVEN_COUNTS;
+}
+
+static int has_types(const offbeat_drawn_call *call) {
+    return call->row->counts == OFFBEAT_UNEVEN_TYPES;
+}
+
 /* The number of basic elements from one rank to another; of a reduction those of the receiver's block. */
 static size_t block_elements(const offbeat_drawn_call *call, int sender, int receiver) {
     const offbeat_drawn_request *request = &call->request;
     int64_t item = 0;
-    if (call->row->counts == OFFBEAT_UNEVEN_COUNTS)
-        item = call->is_reduction                     ? receiver
-               : call->row->send == OFFBEAT_ONE_BLOCK ? sender
-                                                      : sender + (int64_t)request->slope * receiver;
+    if (has_uneven_counts(call))
+        item = call->row->receive == OFFBEAT_ONE_BLOCK ? receiver
+               : call->row->send == OFFBEAT_ONE_BLOCK  ? sender
+                                                       : sender + (int64_t)request->slope * receiver;
     return (size_t)request->elements[item % request->elements_length];
 }
 
 /* The blocks of a send or receive buffer of this process. */
 static const char *create_blocks(const offbeat_drawn_call *call, int is_send, offbeat_blocks length,
-                                 const offbeat_typed_text *type, offbeat_drawn_buffer *buffer) {
+                                 const offbeat_typed_text *types, offbeat_drawn_buffer *buffer) {
     int count = length == OFFBEAT_BLOCK_PER_RANK ? call->p : 1;
     size_t *elements = calloc((size_t)count, sizeof *elements);
     if (!elements)
@@ -92,28 +103,27 @@ static const char *create_blocks(const offbeat_drawn_call *call, int is_send, of
         elements[other] = is_send || call->is_reduction ? block_elements(call, call->rank, peer)
                                                         : block_elements(call, peer, call->rank);
     }
-    const char *why = offbeat_drawn_blocks_create(type, elements, count, buffer);
+    const char *why = offbeat_drawn_blocks_create(types, has_types(call), elements, count, buffer);
     free(elements);
     return why;
 }
 
 static int has_displacements(const offbeat_drawn_call *call, offbeat_blocks length) {
-    return call->row->counts == OFFBEAT_UNEVEN_COUNTS && length == OFFBEAT_BLOCK_PER_RANK &&
-           !call->is_reduction;
+    return has_uneven_counts(call) && length == OFFBEAT_BLOCK_PER_RANK && !call->is_reduction;
 }
 
 static const char *create_buffer(const offbeat_drawn_call *call, int is_send, offbeat_blocks length,
-                                 offbeat_typed_text *type, offbeat_drawn_buffer *buffer) {
+                                 offbeat_typed_text *types, offbeat_drawn_buffer *buffer) {
     if (length == OFFBEAT_NO_BLOCK)
         return NULL;
-    const char *why = create_blocks(call, is_send, length, type, buffer);
+    const char *why = create_blocks(call, is_send, length, types, buffer);
     if (!why && has_displacements(call, length))
         offbeat_drawn_blocks_spread(buffer, call->request.gap, call->request.is_descending);
     if (!why)
         why = offbeat_drawn_buffer_create(buffer, is_send ? SENT_GUARD : RECEIVED_GUARD);
-    if (!why && type->is_absolute &&
-        offbeat_type_text_bind(type, offbeat_drawn_buffer_address(buffer)) != MPI_SUCCESS)
-        why = "a datatype with absolute addresses could not be created";
+    for (int i = 0; i < call->type_count && !why && buffer->is_absolute; i++)
+        if (offbeat_type_text_bind(&types[i], offbeat_drawn_buffer_address(buffer)) != MPI_SUCCESS)
+            why = "a datatype with absolute addresses could not be created";
     return why;
 }
 
@@ -165,7 +175,7 @@ static offbeat_numbers reduced(const offbeat_drawn_call *call, const offbeat_bas
 static void write_block(const offbeat_drawn_call *call, offbeat_drawn_buffer *buffer, unsigned char *image,
                         int block, size_t elements, size_t place, content *value) {
     for (size_t i = 0; i < elements; i++) {
-        const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, i);
+        const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, block, i);
         offbeat_numbers_store(basic, value(call, basic, block, i, place + i),
                               offbeat_drawn_element(buffer, image, block, i));
     }
@@ -244,8 +254,8 @@ static void set_lists(offbeat_drawn_call *call) {
         lists[3][i] = call->receive.blocks[i].displacement;
     }
     if (call->is_reduction) /* reduce_scatter has the counts of what each rank receives */
-        for (int i = 0; call->row->counts == OFFBEAT_UNEVEN_COUNTS && i < call->p; i++)
-            lists[2][i] = offbeat_drawn_count(&call->send_type, block_elements(call, 0, i));
+        for (int i = 0; has_uneven_counts(call) && i < call->p; i++)
+            lists[2][i] = offbeat_drawn_count(call->send_types, block_elements(call, 0, i));
     call->arguments.arguments.send_counts = lists[0];
     call->arguments.arguments.send_displacements = lists[1];
     call->arguments.counts = lists[2];
@@ -255,7 +265,7 @@ static void set_lists(offbeat_drawn_call *call) {
 static void *address_of(const offbeat_drawn_buffer *buffer) {
     if (!buffer->bytes)
         return NULL;
-    return buffer->type->is_absolute ? MPI_BOTTOM : offbeat_drawn_buffer_address(buffer);
+    return buffer->is_absolute ? MPI_BOTTOM : offbeat_drawn_buffer_address(buffer);
 }
 
 static int count_of(const offbeat_drawn_buffer *buffer, int block) {
@@ -264,7 +274,7 @@ static int count_of(const offbeat_drawn_buffer *buffer, int block) {
 
 /* The count argument of a reduction: of a whole vector, or of what each process receives. */
 static int reduction_count(const offbeat_drawn_call *call) {
-    return offbeat_drawn_count(&call->send_type, block_elements(call, 0, call->rank));
+    return offbeat_drawn_count(call->send_types, block_elements(call, 0, call->rank));
 }
 
 static void hide_ignored(offbeat_drawn_call *call) {
@@ -275,13 +285,28 @@ static void hide_ignored(offbeat_drawn_call *call) {
         arguments->send_count = 0;
         arguments->send_type = MPI_DATATYPE_NULL;
         arguments->send_counts = arguments->send_displacements = NULL;
+        arguments->send_types = NULL;
     }
     if (!call->uses_receive) {
         if (arguments->receive != MPI_IN_PLACE)
             arguments->receive = NULL;
         arguments->receive_count = 0;
         arguments->receive_type = MPI_DATATYPE_NULL;
+        call->arguments.counts = call->arguments.displacements = NULL;
     }
+}
+
+static void set_types(offbeat_drawn_call *call) {
+    const offbeat_typed_text *received = call->is_reduction ? call->send_types : call->receive_types;
+    offbeat_arguments *arguments = &call->arguments.arguments;
+    for (int i = 0; i < call->type_count; i++) {
+        call->handles[i] = call->send_types[i].handle;
+        call->handles[call->type_count + i] = received[i].handle;
+    }
+    arguments->send_types = call->handles;
+    arguments->receive_types = call->handles + call->type_count;
+    arguments->send_type = arguments->send_types[0];
+    arguments->receive_type = call->arguments.type = arguments->receive_types[0];
 }
 
 static void set_arguments(offbeat_drawn_call *call, int keeps_own_block) {
@@ -292,9 +317,7 @@ static void set_arguments(offbeat_drawn_call *call, int keeps_own_block) {
     arguments->send_count = count_of(&call->send, 0);
     arguments->receive_count = call->arguments.count =
         call->is_reduction ? reduction_count(call) : count_of(&call->receive, 0);
-    arguments->send_type = call->send_type.handle;
-    arguments->receive_type = call->arguments.type =
-        call->receive.type ? call->receive.type->handle : call->receive_type.handle;
+    set_types(call);
     if (call->request.has_nulls && call->row->send != OFFBEAT_NO_BLOCK)
         hide_ignored(call);
     call->arguments.root = call->request.root;
@@ -323,21 +346,31 @@ static const char *create_type(const char *list, int rank, offbeat_typed_text *t
 static const char *create_types(offbeat_drawn_call *call) {
     const offbeat_drawn_request *request = &call->request;
     int is_bcast_root = call->row->send == OFFBEAT_NO_BLOCK && call->rank == request->root;
-    const char *received = request->receive && !is_bcast_root ? request->receive : request->send;
-    const char *why = create_type(request->send, call->is_reduction ? 0 : call->rank, &call->send_type);
-    if (!why && !call->is_reduction)
-        why = create_type(received, call->rank, &call->receive_type);
+    const char *received = request->receive && !is_bcast_root ? request->receive : request->send, *why = NULL;
+    call->type_count = has_types(call) ? call->p : 1;
+    call->send_types = calloc((size_t)call->type_count, sizeof *call->send_types);
+    call->receive_types = calloc((size_t)call->type_count, sizeof *call->receive_types);
+    call->handles = calloc(2 * (size_t)call->type_count, sizeof(MPI_Datatype));
+    if (!call->send_types || !call->receive_types || !call->handles)
+        return "no memory for the datatypes of a drawn call";
+    for (int i = 0; i < call->type_count; i++)
+        call->send_types[i].handle = call->receive_types[i].handle = MPI_DATATYPE_NULL;
+    for (int i = 0; i < call->type_count && !why; i++) {
+        why = create_type(request->send, call->is_reduction ? 0 : call->rank + i, &call->send_types[i]);
+        if (!why && !call->is_reduction)
+            why = create_type(received, call->rank + i, &call->receive_types[i]);
+    }
     return why;
 }
 
 static const char *create_buffers(offbeat_drawn_call *call) {
     offbeat_blocks received = call->row->receive;
     int is_whole_input = call->is_in_place && call->row->send == OFFBEAT_BLOCK_PER_RANK;
-    offbeat_typed_text *type = call->is_reduction ? &call->send_type : &call->receive_type;
-    const char *why = create_buffer(call, 1, call->row->send, &call->send_type, &call->send);
+    offbeat_typed_text *types = call->is_reduction ? call->send_types : call->receive_types;
+    const char *why = create_buffer(call, 1, call->row->send, call->send_types, &call->send);
     if (!why)
         why =
-            create_buffer(call, 0, is_whole_input ? OFFBEAT_BLOCK_PER_RANK : received, type, &call->receive);
+            create_buffer(call, 0, is_whole_input ? OFFBEAT_BLOCK_PER_RANK : received, types, &call->receive);
     call->counts = calloc(4 * (size_t)call->p, sizeof *call->counts);
     return why || call->counts ? why : "no memory for the counts of a drawn call";
 }
@@ -376,7 +409,6 @@ const char *offbeat_drawn_call_create(const offbeat_drawn_request *request, offb
     if (!created)
         return "no memory for a drawn call";
     created->request = *request;
-    created->send_type.handle = created->receive_type.handle = MPI_DATATYPE_NULL;
     created->arguments.operation = MPI_OP_NULL;
     const char *why = resolve_collective(created);
     created->arguments.comm = request->comm;
@@ -410,6 +442,20 @@ static void accept_undefined(offbeat_drawn_call *call) {
                 offbeat_drawn_element_accept(&call->receive, block, i, 1);
 }
 
+/* The number of this process's datatypes of one side that the library itself gets wrong. */
+static int count_misplaced(const offbeat_drawn_call *call, const char *list,
+                           const offbeat_drawn_buffer *buffer) {
+    size_t length, elements = 0;
+    int count = 0;
+    for (int i = 0; i < buffer->block_count; i++)
+        elements = buffer->blocks[i].elements > elements ? buffer->blocks[i].elements : elements;
+    for (int i = 0; i < call->type_count && list && elements; i++) {
+        const char *item = item_of(list, call->is_reduction ? 0 : call->rank + i, &length);
+        count += offbeat_datatype_is_misplaced(item, length, elements);
+    }
+    return count;
+}
+
 offbeat_drawn_outcome offbeat_drawn_call_check(offbeat_drawn_call *call) {
     int is_logical =
         call->is_reduction && call->op >= OFFBEAT_OPERATOR_LAND && call->op <= OFFBEAT_OPERATOR_LXOR;
@@ -418,7 +464,13 @@ offbeat_drawn_outcome offbeat_drawn_call_check(offbeat_drawn_call *call) {
     offbeat_difference sent = offbeat_drawn_buffer_compare(&call->send, 0, 0);
     offbeat_difference received =
         offbeat_drawn_buffer_compare(&call->receive, is_logical, call->is_reduction && call->uses_receive);
-    return (offbeat_drawn_outcome){received.elements, sent.elements + sent.guards + received.guards};
+    offbeat_drawn_outcome outcome = {received.elements, sent.elements + sent.guards + received.guards, 0};
+    const offbeat_drawn_request *request = &call->request;
+    if (outcome.elements + outcome.guards > 0)
+        outcome.misplaced =
+            count_misplaced(call, request->send, &call->send) +
+            count_misplaced(call, request->receive ? request->receive : request->send, &call->receive);
+    return outcome;
 }
 
 void offbeat_drawn_call_free(offbeat_drawn_call **call) {
@@ -429,8 +481,13 @@ void offbeat_drawn_call_free(offbeat_drawn_call **call) {
         MPI_Op_free(&freed->arguments.operation);
     offbeat_drawn_buffer_free(&freed->send);
     offbeat_drawn_buffer_free(&freed->receive);
-    offbeat_type_text_free(&freed->send_type);
-    offbeat_type_text_free(&freed->receive_type);
+    for (int i = 0; i < freed->type_count && freed->send_types && freed->receive_types; i++) {
+        offbeat_type_text_free(&freed->send_types[i]);
+        offbeat_type_text_free(&freed->receive_types[i]);
+    }
+    free(freed->send_types);
+    free(freed->receive_types);
+    free(freed->handles);
     free(freed->counts);
     free(freed);
     *call = NULL;

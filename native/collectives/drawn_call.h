@@ -19,15 +19,16 @@ typedef struct offbeat_drawn_call offbeat_drawn_call;
 typedef struct offbeat_drawn_request {
     const char *collective; /**< name in the table */
     const char *send;    /**< datatypes (type_text.h) separated by '/': rank r sends the item r modulo their
-                              number. The only datatype of reductions; of bcast the root's */
+                              number; of alltoallw r plus the other rank. The only datatype of reductions; of
+                              bcast the root's */
     const char *receive; /**< the same of what ranks receive; NULL: as they send */
     const char *op;      /**< operation (operand.h) of reductions */
     const int64_t
-        *elements; /**< basic elements of a block, by rank as the datatypes. Of alltoallv the item
-                        (sender + slope * receiver) modulo the length is the block between two ranks */
+        *elements; /**< basic elements of a block, by rank as the datatypes. Of alltoallv and alltoallw the
+                        item (sender + slope * receiver) modulo the length is the block between two ranks */
     int elements_length;
     int slope;
-    int gap;           /**< extents between blocks, where the call has displacements */
+    int gap; /**< extents (of alltoallw: 16 bytes) between blocks, where the call has displacements */
     int is_descending; /**< blocks are in descending order, where the call has displacements */
     int root;
     int in_place;  /**< MPI_IN_PLACE wherever the standard allows it: at the root of rooted collectives */
@@ -40,6 +41,7 @@ typedef struct offbeat_drawn_request {
 typedef struct offbeat_drawn_outcome {
     size_t elements; /**< wrong basic elements of the result */
     size_t guards;   /**< bytes that were changed although MPI must not write them */
+    int misplaced;   /**< datatypes that MPI_Pack or MPI_Unpack get wrong, if anything is wrong */
 } offbeat_drawn_outcome;
 
 /** Creates datatypes, operation and buffers; texts and lists of the request must live as long as the call.

@@ -108,20 +108,23 @@ const offbeat_verb offbeat_verbs[] = {
     {OFFBEAT_DRIVER, "call",
      "`call collective=... members=... send=T elements=N,...`: makes one legal call, on one communicator or on two"
      " that share processes, and checks it against what each process computes by itself. Answers the number of wrong"
-     " basic elements, the number of bytes that were written although MPI must not touch them, and the MPI error."
+     " basic elements, the number of bytes that were written although MPI must not touch them, the number of datatypes"
+     " that MPI_Pack or MPI_Unpack misplace as well, and the MPI error."
      " `native/collectives/type_text.h` describes the text of a datatype. Lists by rank are used cyclically.",
      KEYS(COLLECTIVE, NUMBERS("members", INT_MAX, NULL, NULL,
                   "ranks of the communicator, in this order, separated by commas; of one rank it is MPI_COMM_SELF"),
           NUMBERS("next", INT_MAX, NULL, "none",
                   "ranks of another communicator, on which the same call is made immediately afterwards"),
           TEXT("send", NULL, "none, for barrier",
-               "datatypes by rank, separated by `/`: of what a rank sends; the datatype of a reduction"),
+               "datatypes by rank, separated by `/`: of what a rank sends; of alltoallw by the sum of both ranks; the"
+               " datatype of a reduction"),
           TEXT("receive", NULL, "as `send`", "datatypes by rank of what a rank receives"),
           NUMBERS("elements", INT_MAX, NULL, "none, for barrier",
-                  "basic elements of a block, by rank; of alltoallv by the sender's rank plus `slope` times the"
-                  " receiver's rank"),
+                  "basic elements of a block, by rank; of alltoallv and alltoallw by the sender's rank plus `slope` times"
+                  " the receiver's rank"),
           NUMBER("slope", 0, INT_MAX, "1", "see `elements`; 1: two ranks send each other the same number"),
-          NUMBER("gap", 0, INT_MAX, "0", "extents between blocks, where the call has displacements"),
+          NUMBER("gap", 0, INT_MAX, "0",
+                 "extents between blocks, where the call has displacements; of alltoallw multiples of 16 bytes"),
           NUMBER("descending", 0, 1, "0", "1: blocks are in descending order, where the call has displacements"),
           TEXT("op", "sum", NULL,
                "operation of a reduction: a predefined one, or `affine` (not commutative) or `user_sum`, which accept"
@@ -132,7 +135,7 @@ const offbeat_verb offbeat_verbs[] = {
           NUMBER("nulls", 0, 1, "0",
                  "1: arguments that MPI ignores on a process are NULL, 0 and MPI_DATATYPE_NULL; 0: those of a buffer"
                  " that must not be touched")),
-     ANSWERS(A_NUMBER("wrong"), A_NUMBER("guards"), A_TEXT("error"))},
+     ANSWERS(A_NUMBER("wrong"), A_NUMBER("guards"), A_NUMBER("misplaced"), A_TEXT("error"))},
     {OFFBEAT_DRIVER, "bits",
      "`bits collective=...`: calls a reduction of `double` once, with numbers whose sum depends on the order of its"
      " additions. Answers a digest of the result of each process, by which algorithms are compared that may add in"

@@ -10,6 +10,7 @@
  *   gaps            received blocks include one byte behind their end
  *   crash           null for the arguments that MPI ignores is dereferenced
  *   in-place        allgather ignores what is in the receive buffer in place
+ *   first-type      alltoallw sends every block with the datatype of the first
  */
 #include <mpi.h>
 #include <signal.h>
@@ -216,6 +217,47 @@ int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *
                  send_type, i, comm);
     if (received != MPI_IN_PLACE)
         receive(received, count, type, root, comm);
+    close_outbox(&out);
+    return MPI_SUCCESS;
+}
+
+int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *received, const int counts[],
+                const int displacements[], MPI_Datatype type, int root, MPI_Comm comm) {
+    outbox out = open_outbox(comm);
+    if (send != MPI_IN_PLACE)
+        post(&out, send, send_count, send_type, root, comm);
+    for (int i = 0; rank_in(comm) == root && i < size_of(comm); i++)
+        if (i != root || send != MPI_IN_PLACE)
+            receive((void *)at(received, displacements[i], type), counts[i], type, i, comm);
+    close_outbox(&out);
+    return MPI_SUCCESS;
+}
+
+int MPI_Scatterv(const void *send, const int counts[], const int displacements[], MPI_Datatype send_type,
+                 void *received, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    outbox out = open_outbox(comm);
+    for (int i = 0; rank_in(comm) == root && i < size_of(comm); i++)
+        if (i != root || received != MPI_IN_PLACE)
+            post(&out, at(send, displacements[i], send_type), counts[i], send_type, i, comm);
+    if (received != MPI_IN_PLACE)
+        receive(received, count, type, root, comm);
+    close_outbox(&out);
+    return MPI_SUCCESS;
+}
+
+int MPI_Alltoallw(const void *send, const int send_counts[], const int send_displacements[],
+                  const MPI_Datatype send_types[], void *received, const int counts[],
+                  const int displacements[], const MPI_Datatype types[], MPI_Comm comm) {
+    outbox out = open_outbox(comm);
+    int is_in_place = send == MPI_IN_PLACE, first = has_fault("first-type");
+    for (int i = 0; i < size_of(comm); i++)
+        if (is_in_place)
+            post(&out, (char *)received + displacements[i], counts[i], types[first ? 0 : i], i, comm);
+        else
+            post(&out, (const char *)send + send_displacements[i], send_counts[i], send_types[first ? 0 : i],
+                 i, comm);
+    for (int i = 0; i < size_of(comm); i++)
+        receive((char *)received + displacements[i], counts[i], types[i], i, comm);
     close_outbox(&out);
     return MPI_SUCCESS;
 }

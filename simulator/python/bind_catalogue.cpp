@@ -58,6 +58,8 @@ nb::list collective_table() {
     OFFBEAT_ROW(name, sent, received, result, root, counts, "simulated")
 #define OFFBEAT_MEASURED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)             \
     OFFBEAT_ROW(name, sent, received, result, root, counts, "measured")
+#define OFFBEAT_CHECKED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)              \
+    OFFBEAT_ROW(name, sent, received, result, root, counts, "checked")
 #define OFFBEAT_TRACED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)               \
     OFFBEAT_ROW(name, sent, received, result, root, counts, "traced")
 #include "collectives.def"

@@ -20,7 +20,7 @@ from offbeat.study.schema import MpiSection
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
 """(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""
 
-SOUND = {"ok": True, "error": "", "wrong": 0, "guards": 0}
+SOUND = {"ok": True, "error": "", "wrong": 0, "guards": 0, "misplaced": 0}
 
 
 class FakeDriver:

@@ -21,13 +21,13 @@ from offbeat.engines.legal_kinds import is_legal, kinds_of_call, layouts, single
 from offbeat.engines.legal_types import BASICS, OPERATIONS, parse
 from offbeat.mpi.driver import HUNG, DriverLost
 from offbeat.study.algorithm import DEFAULT, KINDS, Algorithm
-from offbeat.study.collectives import COLLECTIVES, PROPERTIES
+from offbeat.study.collectives import CHECKED, PROPERTIES
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
-@given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES, st.integers(0, 1 << 30))
+@given(st.sampled_from(CHECKED), st.integers(1, 70), SIZES, st.integers(0, 1 << 30))
 def test_every_drawn_call_is_legal_and_repeated_by_its_seed(
     collective: str, p: int, sizes: list[int], seed: int
 ) -> None:
@@ -46,7 +46,7 @@ def test_every_drawn_call_is_legal_and_repeated_by_its_seed(
 
 
 @settings(max_examples=40)
-@given(st.sampled_from(COLLECTIVES), st.integers(1, 9), st.integers(0, 1 << 30))
+@given(st.sampled_from(CHECKED), st.integers(1, 9), st.integers(0, 1 << 30))
 def test_a_call_without_a_kind_is_legal_and_has_the_kind_no_longer(
     collective: str, p: int, seed: int
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_call_without_a_kind_is_legal_and_has_the_kind_no_longer(
 
 
 def test_draws_have_every_kind_every_basic_type_and_every_operation() -> None:
-    drawn = [call for name in COLLECTIVES for call in islice(drawn_calls(name, 5, [64, 16384], 1), 100)]
+    drawn = [call for name in CHECKED for call in islice(drawn_calls(name, 5, [64, 16384], 1), 100)]
     kinds = Counter(kind for call in drawn for kind in call.kinds)
     assert set(kinds) == set(KINDS) - {"sizes"}
     assert min(kinds.values()) > 8, kinds
@@ -98,7 +98,7 @@ def test_the_layout_of_a_datatype_is_that_of_the_standard(text: str, bounds: tup
 
 
 def test_the_corpus_is_tried_first() -> None:
-    corpus = [call for name in COLLECTIVES for call in corpus_calls(name, 8)]
+    corpus = [call for name in CHECKED for call in corpus_calls(name, 8)]
     assert len(corpus) > 4 and all(is_legal(call.command) for call in corpus)
     calls = calls_to_try("bcast", 8, [64], PROOF_SEED, 5)
     known = corpus_calls("bcast", 8)
@@ -164,6 +164,16 @@ def test_a_call_that_the_default_gets_wrong_in_a_new_launch_does_not_count_again
     by_default = trials(launches, DEFAULTS, calls, 5.0)
     assert by_default.failures == []
     assert trials(launches, FORCED, calls, 5.0, by_default.as_reference(DEFAULTS)).failures == []
+
+
+def test_a_call_whose_datatypes_the_library_misplaces_in_memory_does_not_count(launches) -> None:
+    launches.answer = lambda where, forced, verb, values: (
+        SOUND | {"wrong": 3, "misplaced": 1} if values.get("root") == 2 else SOUND
+    )
+    calls = [rooted(1), rooted(2), rooted(3)]
+    result = trials(launches, DEFAULTS, calls, 5.0)
+    assert result.failures == [] and result.right == calls and result.misplaced == [rooted(2)]
+    assert len(launches.started) == 1
 
 
 @pytest.mark.parametrize("losses", [1, 2])

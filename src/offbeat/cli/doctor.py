@@ -127,14 +127,14 @@ def _try_legal_calls(
 ) -> None:
     """Print the calls that the library gets wrong, in a table with a line to repeat each; status 1 if any."""
     from offbeat.engines.open import check_legal_calls
-    from offbeat.study.collectives import COLLECTIVES
+    from offbeat.study.collectives import CHECKED
 
-    unknown = [name for name in collectives if name not in COLLECTIVES]
+    unknown = [name for name in collectives if name not in CHECKED]
     if unknown:
-        raise BadInput(f"--collective {unknown[0]}: known are {', '.join(COLLECTIVES)}")
+        raise BadInput(f"--collective {unknown[0]}: known are {', '.join(CHECKED)}")
     check = check_legal_calls(
         installation,
-        collectives or COLLECTIVES,
+        collectives or CHECKED,
         draws=draws,
         seed=seed,
         p=processes,
@@ -164,6 +164,11 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
     number = counted(check.tried, "legal call")
     kinds = f"{counted(len(calls), 'kind')} of them wrong" if calls else "none wrong"
     console.print(f"{check.library}: {number} tried on {check.p} processes, seed {check.seed}: {kinds}.")
+    if check.misplaced:
+        shortest = min(check.misplaced, key=len)
+        number = counted(len(check.misplaced), "call")
+        console.print(f"{number} with datatypes that MPI_Pack or MPI_Unpack get wrong, such as")
+        console.print(f"  {shortest}", markup=False)
 
 
 def _show_rules_file(path: Path, installation: Installation, json: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, structs
 
-from offbeat.engines.legal_kinds import kinds_of_call, phrase
+from offbeat.engines.legal_kinds import kinds_of_call, phrase, without_bottom
 from offbeat.engines.legal_types import (
     BASICS,
     FAR_BYTES,
@@ -126,7 +126,7 @@ class _Draw:
 
     def _reduction(self) -> _Types:
         random = self.random
-        if self._happens(0.6):
+        if self._happens(0.55):
             op = random.choice(tuple(OPERATIONS))
             names = [name for name, basic in BASICS.items() if basic.family in OPERATIONS[op]]
             unit, copies, send = [random.choice(names)], 1, ""
@@ -134,6 +134,8 @@ class _Draw:
         else:
             op = random.choice((*USER_OPERATIONS, USER_OPERATIONS[0]))
             unit, copies = self._signature(is_user_operation=True), random.choice((1, 1, 2, 3, 6))
+            if self._happens(0.2):
+                copies = self._large(unit)
             send = drawn_type(random, unit, copies)
         return _Types(send=send, op=op, elements=self._elements(send, unit, copies))
 
@@ -151,10 +153,15 @@ class _Draw:
             return _Types(send=self._type(unit, copies, whole), elements=elements)
         number = 1 if form == "sides" else 3
         sides = [
-            "/".join(self._type(unit, copies, whole) for _ in range(random.randint(1, number)))
-            for _ in range(2)
+            [self._type(unit, copies, whole) for _ in range(random.randint(1, number))] for _ in range(2)
         ]
-        return _Types(send=sides[0], receive=sides[1], elements=elements)
+        send, receive = ("/".join(self._with_one_address(side)) for side in sides)
+        return _Types(send=send, receive=receive, elements=elements)
+
+    def _with_one_address(self, texts: list[str]) -> list[str]:
+        """Datatypes of one buffer: where they differ between blocks, all or none are for MPI_BOTTOM."""
+        is_mixed = len({text.startswith("bottom(") for text in texts}) > 1
+        return [without_bottom(text) for text in texts] if self.row.has_uneven_types and is_mixed else texts
 
     def _signature(self, *, is_user_operation: bool) -> list[str]:
         """The basic types of which elements consist."""
@@ -180,6 +187,11 @@ class _Draw:
         fits = whole and most * number * extent <= MOST_BUFFER_BYTES
         column = f"vector[{number},1,{most}]({text})"
         return f"resized[{parse(text).lower_bound},{extent}]({column})" if fits else drawn_far(text, number)
+
+    def _large(self, unit: Sequence[str]) -> int:
+        """Units of a large element, so that a message of a size that matters has one element or a few."""
+        unit_bytes = sum(BASICS[name].extent for name in unit)
+        return max(1, self.random.choice(self.sizes) // unit_bytes // self.random.choice((1, 1, 2, 3)))
 
     def _elements(self, send: str, unit: Sequence[str], copies: int) -> list[int]:
         """Basic elements of blocks: one number, or several for collectives with a count for each rank."""

@@ -141,6 +141,9 @@ MOST_FAULTS = 10
 RIGHT = ""
 """The outcome of a call with the right result."""
 
+MISPLACED = "MPI_Pack or MPI_Unpack gets its datatypes wrong, too"
+"""The outcome of a call that says nothing about its collective: the library's datatypes are at fault."""
+
 
 class Failure(Struct, frozen=True, kw_only=True):
     """A call that failed twice, the second time alone in a new launch.
@@ -172,10 +175,15 @@ def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
 
 
 class Trials(Struct, frozen=True, kw_only=True):
-    """The outcome of calls in launches of one kind; ``right`` are those that were made and did not fail."""
+    """The outcome of calls in launches of one kind.
+
+    ``right`` are those that were made and did not fail, among them ``misplaced``, whose outcome was
+    :data:`MISPLACED`.
+    """
 
     failures: list[Failure]
     right: list[LegalCall]
+    misplaced: list[LegalCall]
 
     @property
     def executed(self) -> int:
@@ -222,14 +230,14 @@ def trials(
         suspect = left[place]
         left = left[place + 1 :]
         outcome = trial.outcome(suspect)
-        if not outcome or (by_default and by_default.outcome(suspect)):
+        if outcome in (RIGHT, MISPLACED) or (by_default and by_default.outcome(suspect)):
             right.append(suspect)
             continue
         failure = trial.explained(suspect, outcome, by_default)
         found.append(failure)
         is_like = partial(_is_of_kind, p=setup.spec.p) if reference else _fails_alike
         left = [call for call in left if not is_like(call, failure)]
-    return Trials(failures=found, right=right)
+    return Trials(failures=found, right=right, misplaced=trial.misplaced)
 
 
 def _is_of_kind(call: LegalCall, failure: Failure, p: int) -> bool:
@@ -255,18 +263,24 @@ class _Trial:
         self._setup = setup
         self._patience_s = patience_s
         self._outcomes = outcomes
+        self.misplaced: list[LegalCall] = []
 
     def first_failure(self, calls: Sequence[LegalCall], hang_s: float) -> tuple[int | None, str]:
-        """The position of the first call that fails, None if all are right, and its outcome."""
+        """The position of the first call that fails, None if all are right, and its outcome.
+
+        Calls whose outcome is :data:`MISPLACED` do not fail; they are added to ``misplaced``.
+        """
         done = 0
         try:
             repeat_if_lost(self._start)
             with self._launches.running(self._setup.spec) as driver:
                 answers = driver.ask_each([call.command for call in calls], timeout_s=hang_s)
                 for answer in answers:
-                    if outcome := describe(answer):
+                    outcome = describe(answer)
+                    if outcome not in (RIGHT, MISPLACED):
                         self._launches.kill()
                         return done, outcome
+                    self.misplaced += [calls[done]] if outcome else []
                     done += 1
         except Refused as refusal:
             self._launches.kill()
@@ -286,7 +300,9 @@ class _Trial:
         line = call.command.line()
         if line not in self._outcomes:
             self._launches.kill()
-            self._outcomes[line] = self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
+            outcome = self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
+            is_misplaced = not outcome and call in self.misplaced
+            self._outcomes[line] = MISPLACED if is_misplaced else outcome
         return self._outcomes[line]
 
     def explained(self, call: LegalCall, outcome: str, reference: _Trial | None) -> Failure:
@@ -318,6 +334,8 @@ def describe(answer: Drawn) -> str:
     """What is wrong with a call; :data:`RIGHT` if nothing is."""
     if answer.error:
         return f"it returns the error {answer.error.splitlines()[0].strip()}"
+    if answer.misplaced:
+        return MISPLACED
     if answer.wrong:
         are = "is" if answer.wrong == 1 else "are"
         return f"{counted(answer.wrong, 'element')} of the result {are} wrong"

@@ -144,12 +144,13 @@ def _by_text(command: CallDrawn, change: Callable[[str], str]) -> CallDrawn:
     return msgspec.structs.replace(command, **values)
 
 
-def _without_bottom(text: str) -> str:
+def without_bottom(text: str) -> str:
+    """The datatype with addresses that are relative to the buffer."""
     return text.removeprefix("bottom(")[:-1] if text.startswith("bottom(") else text
 
 
 def _without_shift(text: str) -> str:
-    return _flat(text) if parse(_without_bottom(text)).is_shifted else text
+    return _flat(text) if parse(without_bottom(text)).is_shifted else text
 
 
 def _renamed(command: CallDrawn, names: dict[str, str]) -> CallDrawn:
@@ -166,7 +167,7 @@ def _renamed(command: CallDrawn, names: dict[str, str]) -> CallDrawn:
 
 def _only_first_types(command: CallDrawn) -> CallDrawn:
     first = str(command.send).split("/")[0]
-    return msgspec.structs.replace(command, send=_without_bottom(first), receive=UNSET)
+    return msgspec.structs.replace(command, send=without_bottom(first), receive=UNSET)
 
 
 def _only_basic_type(command: CallDrawn) -> CallDrawn:
@@ -221,7 +222,7 @@ def _unpaired(command: CallDrawn) -> CallDrawn:
 
 
 _REMOVALS: dict[str, Callable[[CallDrawn], CallDrawn]] = {
-    "absolute-addresses": lambda call: _by_text(call, _without_bottom),
+    "absolute-addresses": lambda call: _by_text(call, without_bottom),
     "pair-types": _unpaired,
     "types-differ": _only_first_types,
     "lower-bounds": lambda call: _by_text(call, _without_shift),
@@ -270,6 +271,8 @@ def is_legal(command: CallDrawn) -> bool:
     found, counts = layouts(command), _elements(command)
     if not PROPERTIES[command.collective].has_data:
         return True
+    if not _has_one_address(command):
+        return False
     if any(count % one.count if one.count else count for one in found for count in counts):
         return False
     op = _op(command)
@@ -279,6 +282,14 @@ def is_legal(command: CallDrawn) -> bool:
             return "logical" not in families and len(found) == 1
         return len(found) == 1 and found[0].is_basic and families <= set(OPERATIONS[op])
     return _same_signature(found, max(counts, default=0))
+
+
+def _has_one_address(command: CallDrawn) -> bool:
+    """Whether the datatypes of each buffer have the same address: MPI_BOTTOM, or that of the buffer."""
+    if not PROPERTIES[command.collective].has_uneven_types:
+        return True
+    sides = [text for text in (command.send, command.receive) if not isinstance(text, UnsetType)]
+    return all(len({text.startswith("bottom(") for text in side.split("/")}) == 1 for side in sides)
 
 
 def _same_signature(found: list[Layout], elements: int) -> bool:

@@ -39,7 +39,8 @@ class LibraryCheck(Struct, frozen=True, kw_only=True):
     """The outcome of one check of a library.
 
     ``tried`` is the number of legal calls that were made; ``seed`` is the seed of their draws. ``algorithms``
-    is the number of algorithms, with the library's own choice for each collective.
+    is the number of algorithms, with the library's own choice for each collective. ``misplaced`` are calls
+    with datatypes that MPI_Pack or MPI_Unpack get wrong as well: they count for nothing.
     """
 
     library: str
@@ -48,6 +49,7 @@ class LibraryCheck(Struct, frozen=True, kw_only=True):
     tried: int
     algorithms: int
     wrong: list[WrongAlgorithm]
+    misplaced: list[str]
 
 
 def check_library(
@@ -66,6 +68,7 @@ def check_library(
     library itself gets wrong do not count against an algorithm.
     """
     tried, algorithms, wrong = 0, 0, []
+    misplaced: dict[str, None] = {}
     for collective in collectives:
         calls = calls_to_try(collective, p, SIZES, seed, draws)
         reference = None
@@ -82,6 +85,7 @@ def check_library(
                 result = trials(engine.launches, setup, calls, PATIENCE_S, reference, MOST_FAILURES)
             tried += result.executed
             algorithms += 1
+            misplaced |= {call.command.line(): None for call in result.misplaced}
             if result.failures:
                 found = wrong_calls(result.failures)
                 wrong.append(WrongAlgorithm(collective=collective, algorithm=algorithm.name, calls=found))
@@ -92,4 +96,5 @@ def check_library(
         tried=tried,
         algorithms=algorithms,
         wrong=wrong,
+        misplaced=list(misplaced),
     )

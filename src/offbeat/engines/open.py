@@ -22,7 +22,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.results import layout
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import PARTITIONED_SEND
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.study.collectives import CHECKED, COLLECTIVES
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection, Study
 
@@ -151,7 +151,7 @@ def find_approaches(installation: Installation, names: Iterable[str]) -> list[st
 
 def check_legal_calls(
     installation: Installation,
-    collectives: Sequence[str] = COLLECTIVES,
+    collectives: Sequence[str] = CHECKED,
     *,
     draws: int = CHECK_DRAWS,
     seed: int = 1,

@@ -169,10 +169,14 @@ class Checked(Answer, frozen=True, kw_only=True):
 
 
 class Drawn(Answer, frozen=True, kw_only=True):
-    """The number of wrong basic elements, of bytes that MPI must not write and wrote, and the MPI error."""
+    """The number of wrong basic elements, of bytes that MPI must not write and wrote, and the MPI error.
+
+    If anything is wrong, ``misplaced`` is the number of datatypes that MPI_Pack or MPI_Unpack get wrong, too.
+    """
 
     wrong: int
     guards: int
+    misplaced: int
     error: str
 
 

@@ -17,7 +17,8 @@ Blocks = Literal["NO_BLOCK", "ONE_BLOCK", "BLOCK_PER_RANK", "BLOCK_PER_NEIGHBOUR
 class Collective(Struct, frozen=True):
     """A row of the table, with the words of its columns.
 
-    ``use`` is ``simulated`` (and measured and traced), ``measured`` (and traced) or ``traced``.
+    ``use`` is ``simulated`` (and measured and traced), ``measured`` (and traced), ``checked`` for legal calls
+    (and traced) or ``traced``. Legal calls of what is measured are checked, too.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Collective(Struct, frozen=True):
     @property
     def is_measured(self) -> bool:
         """Whether studies can have it."""
-        return self.use != "traced"
+        return self.use in ("simulated", "measured")
 
     @property
     def has_data(self) -> bool:
@@ -51,7 +52,12 @@ class Collective(Struct, frozen=True):
     @property
     def has_uneven_counts(self) -> bool:
         """Whether the call has a count for each rank."""
-        return self.counts == "UNEVEN_COUNTS"
+        return self.counts != "EVEN_COUNTS"
+
+    @property
+    def has_uneven_types(self) -> bool:
+        """Whether the call has a datatype for each rank, and displacements in bytes."""
+        return self.counts == "UNEVEN_TYPES"
 
     @property
     def has_two_buffers(self) -> bool:
@@ -73,6 +79,9 @@ PROPERTIES = {row[0]: Collective(*row) for row in _simulator.collectives()}
 
 COLLECTIVES = tuple(name for name, row in PROPERTIES.items() if row.is_measured)
 """Every collective that offbeat measures, by its MPI name in lower case."""
+
+CHECKED = tuple(name for name, row in PROPERTIES.items() if row.use != "traced")
+"""Every collective whose legal calls can be drawn and checked: those that are measured, and others."""
 
 REDUCING = tuple(name for name in COLLECTIVES if PROPERTIES[name].reduces)
 """Measured collectives that take an operation."""
