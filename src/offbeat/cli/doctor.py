@@ -47,8 +47,8 @@ def command(
         Path | None,
         typer.Option(
             "--rules",
-            help="Check this rules file of Open MPI instead: what is wrong in it, what it forces, and what is"
-            " never reached.",
+            help="Check this rules file of Open MPI, or selection tree of MPICH, instead: what is wrong in"
+            " it, what it forces, and what is never reached.",
             metavar="FILE",
         ),
     ] = None,
@@ -97,7 +97,7 @@ def command(
         _show_algorithms(find.choose(mpi), json)
         return
     if rules is not None:
-        _show_rules_file(rules, find.choose("openmpi" if mpi == "auto" else mpi), json)
+        _show_rules_file(rules, find.choose(_family_of(rules) if mpi == "auto" else mpi), json)
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
@@ -171,13 +171,22 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
         console.print(f"  {shortest}", markup=False)
 
 
+def _family_of(path: Path) -> str:
+    """The family of libraries that read a file of this content: selection trees of MPICH are JSON."""
+    from offbeat.reading import read_file
+
+    try:
+        return "mpich" if read_file(path).lstrip().startswith(b"{") else "openmpi"
+    except OSError:
+        return "openmpi"
+
+
 def _show_rules_file(path: Path, installation: Installation, json: str) -> None:
     from offbeat.engines.open import list_algorithms
     from offbeat.tuning.rules_check import check_rules, name_of_algorithms
 
-    if installation.family != "openmpi":
-        raise BadInput(f"--rules reads rules files of Open MPI, and {installation.name} is another library")
-    check = check_rules(path, installation, name_of_algorithms(list_algorithms(installation)))
+    algorithms = list_algorithms(installation) if installation.family == "openmpi" else {}
+    check = check_rules(path, installation, name_of_algorithms(algorithms))
     if prints_text(json):
         console = stdout()
         console.print(f"{path}, as {installation.name} reads it:", markup=False)

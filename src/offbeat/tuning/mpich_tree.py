@@ -31,18 +31,21 @@ Tree = dict[str, "Tree"]
 
 _START = b'{"collective='
 _NAME = re.compile(rb"(?:algorithm|composition)=(\w+)")
+_CONDITION = re.compile(rb"(?<![a-z_])((?:comm|avg|total|count|is)[a-z_]*(?:<=|<|=)[a-z_0-9]*)\0")
 
 
 class Embedded(Struct, frozen=True, kw_only=True):
     """The trees and names in one library.
 
     ``general`` maps ``collective=NAME`` to its default; ``compositions`` likewise, or is ``None`` if the
-    device has none. ``names`` are the algorithms and compositions that the library accepts.
+    device has none. ``names`` are the algorithms and compositions that the library accepts; ``conditions``
+    the conditions, without the numbers that follow them.
     """
 
     general: Tree
     compositions: Tree | None
     names: frozenset[str]
+    conditions: frozenset[str] = frozenset()
 
 
 def read(library: Path) -> Embedded:
@@ -67,6 +70,7 @@ def read(library: Path) -> Embedded:
         general=general[0],
         compositions=compositions[0] if compositions else None,
         names=names,
+        conditions=frozenset(match.group(1).decode() for match in _CONDITION.finditer(data)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a user's tuning settings do: which files they name, what a rules file forces, and what is wrong."""
+"""What a user's tuning settings do: which files they name, what a file forces, and what is wrong."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from offbeat.mpi.inherited import InheritedSetting, inherited_settings
 from offbeat.mpi.installation import Installation
 from offbeat.reading import decode_json, read_file
 from offbeat.study.algorithm import Algorithm
+from offbeat.tuning.mpich_check import check_trees
+from offbeat.tuning.mpich_tree import read
 from offbeat.tuning.openmpi import COLLECTIVES, FIRST_WITH_VERSION_2
 from offbeat.tuning.openmpi_reader import CollectiveRule, Fault, ProcessesRule, RulesFile, reached, read_rules
-from offbeat.units import format_size
+from offbeat.units import counted, format_size
 
 RULES_FILE = "_tuned_dynamic_rules_filename"
 SWITCH = "OMPI_MCA_coll_tuned_use_dynamic_rules"
+TREE_FILE = "_SELECTION_TUNING_JSON_FILE"
 _NAMES_FILE = (RULES_FILE, "_han_dynamic_rules_filename", "_JSON_FILE", "I_MPI_TUNING_BIN")
 """The ends of the names of settings whose value is a file."""
 
@@ -50,14 +53,36 @@ class RulesCheck(Struct, frozen=True, kw_only=True):
 
 
 def check_rules(path: Path, installation: Installation, name_of: NameOf) -> RulesCheck:
-    """Read a rules file of Open MPI as the installation does."""
+    """Read a rules file of Open MPI, or a selection tree of MPICH, as the installation does.
+
+    ``name_of`` is used for Open MPI, whose rules have numbers. Raises :class:`BadInput` for another library.
+    """
+    if installation.family not in _UNREADABLE:
+        raise BadInput(
+            f"--rules reads rules files of Open MPI and selection trees of MPICH, and {installation.name} is"
+            " another library"
+        )
     try:
         content = read_file(path)
+        if installation.family == "mpich":
+            return _check_trees(path, content, installation)
+        return _check_numbered_rules(path, content, installation, name_of)
     except (OSError, BadInput) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return RulesCheck(
-            path=str(path), fault=f"it cannot be read ({why}); the library ignores it without a message"
-        )
+        effect = _UNREADABLE[installation.family]
+        return RulesCheck(path=str(path), fault=f"it cannot be read ({why}); {effect}")
+
+
+_UNREADABLE = {
+    "openmpi": "the library ignores it without a message",
+    "mpich": "the library aborts the program in MPI_Init",
+}
+"""The families of libraries whose files are read → what the library does with a file that it cannot read."""
+
+
+def _check_numbered_rules(
+    path: Path, content: bytes, installation: Installation, name_of: NameOf
+) -> RulesCheck:
     rules = read_rules(content, knows_version_2=installation.is_at_least(*FIRST_WITH_VERSION_2))
     if rules.fault:
         return RulesCheck(
@@ -73,14 +98,25 @@ def check_rules(path: Path, installation: Installation, name_of: NameOf) -> Rule
     )
 
 
+def _check_trees(path: Path, content: bytes, installation: Installation) -> RulesCheck:
+    check = check_trees(content, read(installation.library))
+    return RulesCheck(
+        path=str(path),
+        fault=f"programs abort with {counted(len(check.wrong), 'fault')} of the file" if check.wrong else "",
+        wrong=check.wrong,
+        forces=check.forces,
+        unreached=check.unreached,
+    )
+
+
 def check_settings(
     installation: Installation,
     algorithms: Callable[[], Mapping[str, Sequence[Algorithm]]],
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[list[RulesCheck], list[str]]:
-    """The rules files of Open MPI that the settings of an environment name, and sentences on the settings.
+    """The files with rules that the settings of an environment name, and sentences on the settings.
 
-    ``algorithms`` asks the library for its algorithms, by collective; it is called for rules files only.
+    ``algorithms`` asks the library for its algorithms, by collective; it is called for Open MPI's files only.
     """
     settings = inherited_settings(installation, environ)
     names = {one.name for one in settings if one.name != SWITCH or one.value not in ("0", "false")}
@@ -89,10 +125,10 @@ def check_settings(
         sentences.append(f"{one}: chooses algorithms for every program; measurements leave it out.")
         if not one.name.endswith(_NAMES_FILE) or not one.value:
             continue
-        if one.name.endswith(RULES_FILE):
-            name_of = name_of_algorithms(algorithms())
+        if one.name.endswith((RULES_FILE, TREE_FILE)):
+            name_of = name_of_algorithms(algorithms() if one.name.endswith(RULES_FILE) else {})
             checks.append(check_rules(Path(one.value), installation, name_of))
-            if SWITCH not in names:
+            if one.name.endswith(RULES_FILE) and SWITCH not in names:
                 sentences.append(f"{one}: the file is never read, because {SWITCH} is not 1.")
         else:
             sentences += _file_faults(one)
