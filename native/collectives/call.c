@@ -184,8 +184,8 @@ static void set_arguments(offbeat_call *call) {
     offbeat_arguments *arguments = &call->arguments;
     int hides_ignored = call->variant.null_ignored;
     int has_no_send = call->send_blocks == 0, has_no_receive = call->receive_blocks == 0;
-    *arguments = (offbeat_arguments){call->send, call->receive, own_count(call), call->count,
-                                     call->type, call->type,    call->counts,    call->displacements};
+    *arguments = (offbeat_arguments){call->send, call->receive, own_count(call),     call->count, call->type,
+                                     call->type, call->counts,  call->displacements, NULL,        NULL};
     if (call->is_in_place)
         arguments->send = MPI_IN_PLACE;
     if (call->keeps_own_block)
