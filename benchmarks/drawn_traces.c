@@ -19,7 +19,7 @@
 
 _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread; /* the preload library defines it elsewhere */
 
-enum { MOST_THREADS = 64 };
+enum { MOST_THREADS = 256 };
 
 typedef struct drawn {
     uint64_t counts[2];

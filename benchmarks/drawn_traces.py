@@ -85,13 +85,18 @@ def drawn_messages(rng: np.random.Generator, thread: int, count: int) -> np.ndar
 
 
 def drawn_rows(rng: np.random.Generator, most_threads: int = 4) -> Rows:
-    """Records and messages of one to some threads."""
+    """Records and messages of some threads: of one to four, or of many with fewer records each."""
+    is_small = most_threads <= 4
+    threads = int(rng.integers(1 if is_small else most_threads // 2, most_threads + 1))
+    records, messages = (
+        ([0, 1, 500, 3000, 12000], [0, 0, 30, 1500]) if is_small else ([1, 30, 300, 1500], [0, 9, 90])
+    )
     return [
         (
-            drawn_records(rng, thread, int(rng.choice([0, 1, 500, 3000, 12000]))),
-            drawn_messages(rng, thread, int(rng.choice([0, 0, 30, 1500]))),
+            drawn_records(rng, thread, int(rng.choice(records))),
+            drawn_messages(rng, thread, int(rng.choice(messages))),
         )
-        for thread in range(int(rng.integers(1, most_threads + 1)))
+        for thread in range(threads)
     ]
 
 
@@ -106,9 +111,9 @@ class DrawnTrace:
 
 
 def traced(rng: np.random.Generator, program: Path, folder: Path, most_threads: int = 4) -> DrawnTrace:
-    """A drawn trace that the tracer's encoder wrote, of at most 64 threads."""
+    """A drawn trace that the tracer's encoder wrote, of at most 256 threads."""
     rows = drawn_rows(rng, most_threads)
-    limit = int(rng.integers(3, 8)) * form.PAGE_BYTES if rng.random() < 0.3 else 0
+    limit = int(rng.integers(3, 8)) * (1 + most_threads // 16) * form.PAGE_BYTES if rng.random() < 0.3 else 0
     return written(program, folder, rows, limit_bytes=limit, is_killed=bool(rng.random() < 0.4))
 
 

@@ -7,6 +7,7 @@ page independently of the others: one reading of a file is as many reads of dama
 from __future__ import annotations
 
 import mmap
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from offbeat.trace import format as form
 from offbeat.trace.rank_file import RankFile, open_file
 
 HEADER_WORDS = form.PAGE_HEADER_BYTES // 8
-FLIPS, KINDS = 3, 9
-"""Of so many kinds of damage, the first ones flip a bit."""
+KINDS = 8
+"""So many kinds of damage there are; the first three flip a bit."""
 
 
 class DamagedPages:
@@ -37,43 +38,25 @@ class DamagedPages:
 
     def read(self, rng: np.random.Generator) -> Counter[str]:
         """How many of the pages, each damaged anew, are noticed, unchanged in what is read, or silent."""
-        self._damage(rng)
+        damages = self._damage(rng)
         found = self._outcomes(open_file(self.path))
-        self._pages[self.numbers] = self._intact[self.numbers]
+        for number, part in damages:
+            self._pages[number, part] = self._intact[number, part]
         return found
 
     # --- damages ---
 
-    def _damage(self, rng: np.random.Generator) -> None:
+    def _damage(self, rng: np.random.Generator) -> list[tuple[int, slice]]:
+        """Damages each page. Returns the pages with their damaged parts."""
         count = len(self.numbers)
-        kinds = rng.integers(0, KINDS, count)
         # Half of the changes are where pages begin, which are filled from the front.
-        at = np.where(
-            rng.random(count) < 0.5, rng.integers(0, 200, count), rng.integers(0, form.PAGE_BYTES, count)
-        )
-        flips = kinds < FLIPS
-        bits = np.left_shift(1, rng.integers(0, 8, count)).astype(np.uint8)
-        self._pages[self.numbers[flips], at[flips]] ^= bits[flips]
-        for place in np.flatnonzero(~flips).tolist():
-            self._damage_page(rng, int(kinds[place]), self._pages[self.numbers[place]], int(at[place]))
-
-    def _damage_page(self, rng: np.random.Generator, kind: int, page: NDArray[np.uint8], at: int) -> None:
-        words = page.view("<u8")
-        if kind == 3:
-            page[at : at + int(rng.integers(1, 64))] = int(rng.integers(0, 256))
-        elif kind == 4:
-            part = page[at : at + int(rng.integers(1, 64))]
-            part[:] = np.frombuffer(rng.bytes(len(part)), np.uint8)
-        elif kind == 5:  # the length of a disk's sector, of a page of memory or of the whole page
-            length = int(rng.choice([8, 512, 4096, form.PAGE_BYTES]))
-            page[at // length * length :][:length] = 0
-        elif kind == 6:  # what belongs to another page
-            page[:] = self._intact[int(rng.choice(self.numbers))]
-        elif kind == 7:
-            first, second = at // 8, int(rng.integers(0, len(words)))
-            words[[first, second]] = words[[second, first]]
-        else:
-            words[min(at // 8, len(words) - 1)] += np.uint64(rng.integers(1, 3))
+        at = rng.integers(0, np.where(rng.random(count) < 0.5, 200, form.PAGE_BYTES))
+        drawn = zip(self.numbers.tolist(), rng.integers(0, KINDS, count).tolist(), at.tolist(), strict=True)
+        numbers = rng.integers(1, 2**32, count).tolist()
+        return [
+            (number, _damage(self._pages[number], self._intact, kind, place, value))
+            for (number, kind, place), value in zip(drawn, numbers, strict=True)
+        ]
 
     # --- outcomes ---
 
@@ -113,3 +96,27 @@ class DamagedPages:
             and np.array_equal(words[HEADER_WORDS:end], intact[HEADER_WORDS:end])
             and np.array_equal(words[begin_of_templates:], intact[begin_of_templates:])
         )
+
+
+def _damage(page: NDArray[np.uint8], intact: NDArray[np.uint8], kind: int, at: int, drawn: int) -> slice:
+    """Damages a page by one of KINDS. Returns the part that may have changed; ``drawn`` is any number."""
+    length = 1 + drawn % 63
+    if kind < 3:
+        page[at] ^= np.uint8(1 << drawn % 8)
+        return slice(at, at + 1)
+    if kind == 3:
+        page[at : at + length] = drawn >> 8 & 0xFF
+    elif kind == 4:
+        part = page[at : at + length]
+        part[:] = np.frombuffer(random.Random(drawn).randbytes(len(part)), np.uint8)
+    elif kind == 5:  # a word, the sector of a disk, a page of memory, or the whole page
+        length = (8, 512, 4096, form.PAGE_BYTES)[drawn % 4]
+        at = at // length * length
+        page[at : at + length] = 0
+    elif kind == 6:  # what belongs to another page
+        at, length = 0, form.PAGE_BYTES
+        page[:] = intact[drawn % len(intact)]
+    else:
+        at, length = at // 8 * 8, 8
+        page[at : at + 8].view("<u8")[:] += np.uint64(drawn % 3 + 1)
+    return slice(at, at + length)

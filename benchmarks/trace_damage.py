@@ -26,8 +26,8 @@ from page_damage import DamagedPages
 from offbeat.trace.rank_file import open_file
 
 FILE_READS_A_TRACE = 200
-PAGE_ROUNDS_A_TRACE = 40
-MOST_THREADS = 64
+PAGE_ROUNDS_A_TRACE = 400
+MOST_THREADS = 256
 
 
 def outcomes_of_files(rng: np.random.Generator, made: drawn.DrawnTrace) -> Iterator[Counter[str]]:

@@ -46,13 +46,26 @@ typedef struct functions {
 #define RECORDED(name) MPI_##name,
 static functions recorded = {FUNCTIONS(RECORDED)}, unrecorded;
 
+/* The dlsym of the C library, because a tracer replaces this name, too. */
+typedef void *lookup(void *, const char *);
+static lookup *find_lookup(void) {
+    void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = dlvsym(libc, "dlsym", "GLIBC_2.34");
+    if (found == NULL) /* before glibc 2.34 it is in another library */
+        found = dlvsym(dlopen("libdl.so.2", RTLD_LAZY), "dlsym", "GLIBC_2.2.5");
+    if (found == NULL)
+        abort();
+    return (lookup *)found;
+}
+
 /* The library's own PMPI functions, because a tracer replaces the names PMPI_Allreduce and so on as well. */
 static void find_unrecorded(void) {
     Dl_info library;
+    lookup *look_up = find_lookup();
     if (dladdr(dlsym(RTLD_DEFAULT, "PMPI_Get_version"), &library) == 0)
         abort();
     void *handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-#define FIND(name) *(void **)&unrecorded.name = dlsym(handle, "PMPI_" #name);
+#define FIND(name) *(void **)&unrecorded.name = look_up(handle, "PMPI_" #name);
     FUNCTIONS(FIND)
 }
 
