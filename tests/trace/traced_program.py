@@ -5,12 +5,16 @@ The files are read here without ``offbeat.trace``: after ``native/trace/format.h
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +53,24 @@ def declares(mpi: Installation, function: str) -> bool:
     return any(declaration.search(file.read_text(encoding="utf-8", errors="replace")) for file in headers)
 
 
+@cache
+def _folder_of_programs() -> Path:
+    """A folder until the tests end."""
+    folder = tempfile.mkdtemp(prefix="offbeat-programs-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
+def _compiled(*line: str) -> Path:
+    """The program that a line compiles, once for all tests."""
+    descriptor, program = tempfile.mkstemp(dir=_folder_of_programs())
+    os.close(descriptor)
+    done = subprocess.run([*line, "-o", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Path(program)
+
+
 class Traced(Struct, frozen=True):
     """The tracer that was built for one MPI library, and a folder for programs and traces."""
 
@@ -62,26 +84,23 @@ class Traced(Struct, frozen=True):
 
     def compile_c(self, source: str, arguments: Sequence[str] = (), compiler: str = "cc") -> Path:
         """One of PROGRAMS, built without the library's wrapper, which wheels don't have."""
-        program = self.folder / f"{Path(source).stem}-{compiler}"
         lines = [compiler, *arguments, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
         library = self.mpi.library
         also = [str(path) for path in sorted(library.parent.glob("libopen_mpi.so*"))[:1]]  # Open MPI 6
         lines += [str(PROGRAMS / source), "-x", "none", str(library), *also, f"-Wl,-rpath,{library.parent}"]
-        done = subprocess.run(
-            [*lines, "-pthread", "-o", str(program)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return program
+        return self._copy(_compiled(*lines, "-pthread"), f"{Path(source).stem}-{compiler}")
 
     def compile_fortran(self, source: str, binding: str, arguments: Sequence[str] = ()) -> Path:
         """One of PROGRAMS with one of the three bindings."""
         need_gfortran()
         fortran = fortran_of(self.mpi)
-        program = self.folder / f"{Path(source).stem}-{binding}"
         line = [*fortran.before, f"-D{binding}", *arguments, "-fallow-argument-mismatch", "-w"]
-        line += [f"-J{self.folder}", str(PROGRAMS / source), *fortran.behind]  # modules go there, too
-        done = subprocess.run([*line, "-o", str(program)], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        line += [f"-J{_folder_of_programs()}", str(PROGRAMS / source), *fortran.behind]  # for modules
+        return self._copy(_compiled(*line), f"{Path(source).stem}-{binding}")
+
+    def _copy(self, compiled: Path, name: str) -> Path:
+        program = self.folder / name
+        shutil.copy(compiled, program)
         return program
 
     def run(

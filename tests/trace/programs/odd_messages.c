@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTSTANDING = 50000, THREADS = 4, TURNS = 500 };
+enum { OUTSTANDING = 20000, THREADS = 4, TURNS = 150 };
 
 static int rank, size;
 
