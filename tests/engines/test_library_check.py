@@ -32,6 +32,18 @@ def test_faults_of_the_library_do_not_count_against_its_algorithms(tmp_path: Pat
     assert check.seed == 1 and check.algorithms == 3 and check.tried > 2 * 70
 
 
+def test_an_algorithm_that_does_not_work_on_these_processes_is_not_called_wrong(tmp_path: Path) -> None:
+    def refuses(where, forced, verb, values):
+        is_chain = number_of(forced) == "2"
+        return SOUND | {"error": "MPI_ERR_UNSUPPORTED"} if verb == "call" and is_chain else SOUND
+
+    check = check_library(
+        scripted_library.engine(tmp_path, "openmpi", refuses), ["reduce"], draws=8, has_algorithms=True
+    )
+    assert check.wrong == [] and check.algorithms == 2
+    assert check.unusable == ["reduce chain: it returns the error MPI_ERR_UNSUPPORTED"]
+
+
 @pytest.mark.parametrize("is_wrong", [False, True])
 def test_the_command_ends_with_status_1_if_a_call_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_wrong: bool

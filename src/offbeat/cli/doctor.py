@@ -164,6 +164,8 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
     number = counted(check.tried, "legal call")
     kinds = f"{counted(len(calls), 'kind')} of them wrong" if calls else "none wrong"
     console.print(f"{check.library}: {number} tried on {check.p} processes, seed {check.seed}: {kinds}.")
+    for line in check.unusable:
+        console.print(f"Not tried, because a sum or message of doubles fails: {line}", markup=False)
     if check.misplaced:
         shortest = min(check.misplaced, key=len)
         number = counted(len(check.misplaced), "call")

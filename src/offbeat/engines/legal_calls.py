@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, structs
 
-from offbeat.engines.legal_kinds import kinds_of_call, phrase, without_bottom
+from offbeat.engines.legal_kinds import FEW, kinds_of_call, phrase, without_bottom
 from offbeat.engines.legal_types import (
     BASICS,
     FAR_BYTES,
@@ -45,6 +45,20 @@ def legal_call(command: CallDrawn) -> LegalCall:
     """A call with its kinds and its description."""
     return LegalCall(
         kinds=kinds_of_call(command), p=len(command.members), text=phrase(command), command=command
+    )
+
+
+def plain_call(collective: str, p: int) -> LegalCall:
+    """A call of doubles on p processes in order; of a reduction, their sum."""
+    elements = [FEW * p]
+    has_data = PROPERTIES[collective].has_data
+    return legal_call(
+        CallDrawn(
+            collective=collective,
+            members=list(range(p)),
+            send="double" if has_data else UNSET,
+            elements=elements if has_data else UNSET,
+        )
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec, repeat_if_lost
-from offbeat.engines.legal_calls import LegalCall, drawn_calls, legal_call
+from offbeat.engines.legal_calls import LegalCall, drawn_calls, legal_call, plain_call
 from offbeat.engines.legal_corpus import corpus_calls
 from offbeat.engines.legal_kinds import features, singled_out, without
 from offbeat.engines.verdicts import Observation
@@ -238,6 +238,11 @@ def trials(
         is_like = partial(_is_of_kind, p=setup.spec.p) if reference else _fails_alike
         left = [call for call in left if not is_like(call, failure)]
     return Trials(failures=found, right=right, misplaced=trial.misplaced)
+
+
+def outcome_of_plain_call(launches: Launches, setup: Setup, collective: str, patience_s: float) -> str:
+    """The outcome of a call that nothing is special about, in a launch of its own."""
+    return _Trial(launches, setup, patience_s, {}).outcome(plain_call(collective, setup.spec.p))
 
 
 def _is_of_kind(call: LegalCall, failure: Failure, p: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.legal_checks import Setup, calls_to_try, trials, wrong_calls
+from offbeat.engines.legal_checks import Setup, calls_to_try, outcome_of_plain_call, trials, wrong_calls
 from offbeat.engines.mpi import MpiEngine
 from offbeat.study.algorithm import DEFAULT, WrongCall
 from offbeat.units import counted
@@ -40,7 +40,9 @@ class LibraryCheck(Struct, frozen=True, kw_only=True):
 
     ``tried`` is the number of legal calls that were made; ``seed`` is the seed of their draws. ``algorithms``
     is the number of algorithms, with the library's own choice for each collective. ``misplaced`` are calls
-    with datatypes that MPI_Pack or MPI_Unpack get wrong as well: they count for nothing.
+    with datatypes that MPI_Pack or MPI_Unpack get wrong as well: they count for nothing. ``unusable`` are
+    algorithms that fail for doubles on the first ranks in order, such as those for two processes only: with
+    them no call was tried.
     """
 
     library: str
@@ -50,6 +52,7 @@ class LibraryCheck(Struct, frozen=True, kw_only=True):
     algorithms: int
     wrong: list[WrongAlgorithm]
     misplaced: list[str]
+    unusable: list[str]
 
 
 def check_library(
@@ -69,6 +72,7 @@ def check_library(
     """
     tried, algorithms, wrong = 0, 0, []
     misplaced: dict[str, None] = {}
+    unusable: list[str] = []
     for collective in collectives:
         calls = calls_to_try(collective, p, SIZES, seed, draws)
         reference = None
@@ -82,6 +86,9 @@ def check_library(
                 reference = result.as_reference(setup)
             else:
                 setup = Setup(*engine.forced_launch(algorithm, p))
+                if outcome := outcome_of_plain_call(engine.launches, setup, collective, PATIENCE_S):
+                    unusable.append(f"{collective} {algorithm.name}: {outcome}")
+                    continue
                 result = trials(engine.launches, setup, calls, PATIENCE_S, reference, MOST_FAILURES)
             tried += result.executed
             algorithms += 1
@@ -97,4 +104,5 @@ def check_library(
         algorithms=algorithms,
         wrong=wrong,
         misplaced=list(misplaced),
+        unusable=unusable,
     )
