@@ -291,7 +291,7 @@ static int init(offbeat_partitioned_arguments *given, const specifics *own, offb
     if (wrong == MPI_SUCCESS)
         describe(created, own, &settings, record);
     rc = agree(given, own, comm, record, created);
-    offbeat_partitioned_progress();
+    offbeat_partitioned_progress_some();
     if (rc == MPI_SUCCESS)
         *request = created;
     else if (created != NULL)

@@ -288,6 +288,6 @@ int offbeat_prequest_free(offbeat_prequest *request) {
     offbeat_partitioned_remove_waiting(*request);
     offbeat_partitioned_add_freed(*request);
     *request = OFFBEAT_PREQUEST_NULL;
-    offbeat_partitioned_progress();
+    offbeat_partitioned_progress_some();
     return MPI_SUCCESS;
 }

@@ -41,7 +41,7 @@ static int check(const arguments *given, offbeat_partitioned_comm **comm, offbea
 /* Ends an initialisation: the caller gets the request, or the error is raised. */
 static int conclude(const arguments *given, int rc, offbeat_partitioned_request *created,
                     offbeat_prequest *request) {
-    offbeat_partitioned_progress();
+    offbeat_partitioned_progress_some();
     if (rc == MPI_SUCCESS) {
         *request = created;
         return rc;

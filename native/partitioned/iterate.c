@@ -59,7 +59,7 @@ int offbeat_pstart(offbeat_prequest *request) {
     if (rc != MPI_SUCCESS)
         return rc;
     start(*request);
-    offbeat_partitioned_progress();
+    offbeat_partitioned_progress_some();
     return MPI_SUCCESS;
 }
 

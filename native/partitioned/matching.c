@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/matching.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A setup that arrived before its receive was initialised. */
 typedef struct early_setup {
+    offbeat_partitioned_pending pending; /* the first member: pointers to both are equal */
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
-    struct early_setup *next;
 } early_setup;
 
 /* A process from which there were receives. It exists as long as the private communicators. */
 struct offbeat_partitioned_source {
     int rank;
-    offbeat_partitioned_request *unmatched; /* receives without a setup, in order of initialisation */
-    early_setup *early;                     /* setups without a receive, in order of arrival */
-    early_setup *arriving;                  /* the memory for the next one */
-    MPI_Request setup_request;              /* of its receive */
+    offbeat_partitioned_table unmatched; /* receives without a setup, in order of initialisation */
+    offbeat_partitioned_table early;     /* setups without a receive, in order of arrival */
+    early_setup *arriving;               /* the memory for the next one */
+    MPI_Request setup_request;           /* of its receive */
     struct offbeat_partitioned_source *next;
 };
 
@@ -39,9 +40,8 @@ static source *source_of(offbeat_partitioned_comm *root, int rank) {
     return one;
 }
 
-static int is_for(const int64_t *setup, const offbeat_partitioned_request *receive) {
-    return setup[OFFBEAT_PARTITIONED_TAG] == receive->tag &&
-           setup[OFFBEAT_PARTITIONED_IDENTITY] == receive->comm->identity;
+static offbeat_partitioned_request *receive_of(offbeat_partitioned_pending *pending) {
+    return (offbeat_partitioned_request *)((char *)pending - offsetof(offbeat_partitioned_request, pending));
 }
 
 static void give(const int64_t *setup, offbeat_partitioned_request *receive) {
@@ -51,13 +51,10 @@ static void give(const int64_t *setup, offbeat_partitioned_request *receive) {
 
 /* Gives a receive the first early setup that is for it. */
 static int take_early(source *from, offbeat_partitioned_request *receive) {
-    early_setup **place = &from->early;
-    while (*place != NULL && !is_for((*place)->setup, receive))
-        place = &(*place)->next;
-    early_setup *found = *place;
+    early_setup *found =
+        (early_setup *)offbeat_partitioned_table_take(&from->early, receive->tag, receive->comm->identity);
     if (found == NULL)
         return 0;
-    *place = found->next;
     give(found->setup, receive);
     free(found);
     return 1;
@@ -82,10 +79,9 @@ int offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
     pthread_mutex_lock(&root->matching_lock);
     source *from = receive->source = source_of(root, receive->peer);
     if (from != NULL && !take_early(from, receive)) {
-        offbeat_partitioned_request **place = &from->unmatched;
-        while (*place != NULL)
-            place = &(*place)->next_unmatched;
-        *place = receive;
+        receive->pending.tag = receive->tag;
+        receive->pending.identity = receive->comm->identity;
+        offbeat_partitioned_table_add(&from->unmatched, &receive->pending);
         expect_setup(from, root); /* an error is reported by the first iteration, which tries again */
     }
     pthread_mutex_unlock(&root->matching_lock);
@@ -94,20 +90,16 @@ int offbeat_partitioned_matching_add(offbeat_partitioned_request *receive) {
 
 /* Gives the setup that arrived to the first receive that it is for, or keeps it. */
 static void distribute(source *from) {
-    early_setup *arrived = from->arriving, **end = &from->early;
-    offbeat_partitioned_request **place = &from->unmatched;
-    while (*place != NULL && !is_for(arrived->setup, *place))
-        place = &(*place)->next_unmatched;
-    offbeat_partitioned_request *found = *place;
+    early_setup *arrived = from->arriving;
+    arrived->pending.tag = arrived->setup[OFFBEAT_PARTITIONED_TAG];
+    arrived->pending.identity = arrived->setup[OFFBEAT_PARTITIONED_IDENTITY];
+    offbeat_partitioned_pending *found =
+        offbeat_partitioned_table_take(&from->unmatched, arrived->pending.tag, arrived->pending.identity);
     if (found != NULL) {
-        *place = found->next_unmatched;
-        give(arrived->setup, found);
+        give(arrived->setup, receive_of(found));
         return;
     }
-    arrived->next = NULL;
-    while (*end != NULL)
-        end = &(*end)->next;
-    *end = arrived;
+    offbeat_partitioned_table_add(&from->early, &arrived->pending);
     from->arriving = NULL;
 }
 
@@ -131,7 +123,7 @@ int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive) {
         pthread_mutex_trylock(&root->matching_lock) != 0)
         return MPI_SUCCESS;
     int rc = take_arrived(root, receive);
-    if (rc == MPI_SUCCESS && receive->source->unmatched != NULL)
+    if (rc == MPI_SUCCESS && receive->source->unmatched.count > 0)
         expect_setup(receive->source, root); /* an error concerns another receive, which tries again */
     pthread_mutex_unlock(&root->matching_lock);
     return rc;
@@ -142,23 +134,21 @@ void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive) {
     if (receive->source == NULL)
         return;
     pthread_mutex_lock(&root->matching_lock);
-    offbeat_partitioned_request **place = &receive->source->unmatched;
-    while (*place != NULL && *place != receive)
-        place = &(*place)->next_unmatched;
-    if (*place != NULL)
-        *place = receive->next_unmatched;
+    if (!atomic_load_explicit(&receive->has_setup, memory_order_relaxed))
+        offbeat_partitioned_table_remove(&receive->source->unmatched, &receive->pending);
     pthread_mutex_unlock(&root->matching_lock);
+}
+
+static void free_early(offbeat_partitioned_pending *pending) {
+    free(pending);
 }
 
 static void free_source(source *one) {
     offbeat_partitioned_cancel(&one->setup_request);
     if (one->setup_request == MPI_REQUEST_NULL) /* else MPI may still write there */
         free(one->arriving);
-    while (one->early != NULL) {
-        early_setup *next = one->early->next;
-        free(one->early);
-        one->early = next;
-    }
+    offbeat_partitioned_table_end(&one->early, free_early);
+    offbeat_partitioned_table_end(&one->unmatched, NULL);
     free(one);
 }
 

@@ -13,6 +13,7 @@ add_library(partitioned_objects OBJECT
     partitioned/layout.c
     partitioned/matching.c
     partitioned/owner.c
+    partitioned/pending.c
     partitioned/progress.c
     partitioned/receive.c
     partitioned/reduction.c

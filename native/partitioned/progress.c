@@ -7,48 +7,70 @@
 #include "partitioned/send.h"
 #include "partitioned/thread_level.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stddef.h>
 
-/* Guards both lists. Held while MPI is called for the listed requests, never inside a callback of MPI. */
+/* A ring of requests, which are progressed in turn. */
+typedef struct ring {
+    offbeat_partitioned_request *next; /* the request that is progressed next; NULL in an empty ring */
+    int count;
+} ring;
+
+/* How many requests of each ring a call progresses that does not wait: more than the neighbours of a process
+ * in usual programs, and few enough that n initialisations or first starts take a time proportional to n. */
+enum { SOME = 32 };
+
+/* Guards both rings. Held while MPI is called for the listed requests, never inside a callback of MPI. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static offbeat_partitioned_request *waiting, *freed;
+static ring waiting, freed;
 static atomic_int listed;
 
 /* How long MPI_Finalize waits for replies to freed requests; they never come if the program has no matching
  * one. */
 static const int64_t LAST_REPLIES_NS = 10000000000;
 
-static void add(offbeat_partitioned_request **list, offbeat_partitioned_request *request) {
-    pthread_mutex_lock(&list_lock);
-    request->next_listed = *list;
-    *list = request;
+static void put_in(ring *requests, offbeat_partitioned_request *request) {
+    if (requests->next == NULL)
+        requests->next = request->next_listed = request->previous_listed = request;
+    request->next_listed = requests->next;
+    request->previous_listed = requests->next->previous_listed;
+    request->previous_listed->next_listed = request;
+    request->next_listed->previous_listed = request;
+    requests->count++;
     atomic_fetch_add(&listed, 1);
-    pthread_mutex_unlock(&list_lock);
+}
+
+static void take_out(ring *requests, const offbeat_partitioned_request *request) {
+    if (requests->next == request)
+        requests->next = requests->count > 1 ? request->next_listed : NULL;
+    request->previous_listed->next_listed = request->next_listed;
+    request->next_listed->previous_listed = request->previous_listed;
+    requests->count--;
+    atomic_fetch_sub(&listed, 1);
 }
 
 void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive) {
+    pthread_mutex_lock(&list_lock);
+    put_in(&waiting, receive);
     atomic_store(&receive->is_waiting, 1);
-    add(&waiting, receive);
+    pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive) {
     if (!atomic_load(&receive->is_waiting))
         return;
     pthread_mutex_lock(&list_lock);
-    offbeat_partitioned_request **place = &waiting;
-    while (*place != NULL && *place != receive)
-        place = &(*place)->next_listed;
-    if (*place != NULL) {
-        *place = receive->next_listed;
-        atomic_fetch_sub(&listed, 1);
-    }
+    if (atomic_load(&receive->is_waiting)) /* it may have left the ring before the lock was free */
+        take_out(&waiting, receive);
     atomic_store(&receive->is_waiting, 0);
     pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
-    add(&freed, request);
+    pthread_mutex_lock(&list_lock);
+    put_in(&freed, request);
+    pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, int partition) {
@@ -74,18 +96,15 @@ static int is_settled(offbeat_partitioned_request *receive) {
     return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
 }
 
-/* Unmarks the settled receives after they left the list, as their owners do not look for them any more then.
+/* Unmarks the settled receives after they left the ring, as their owners do not look for them any more then.
  */
-static void remove_settled(void) {
-    offbeat_partitioned_request **place = &waiting;
-    while (*place != NULL) {
-        offbeat_partitioned_request *receive = *place;
-        if (!is_settled(receive)) {
-            place = &receive->next_listed;
+static void remove_settled(int most) {
+    for (int left = most < waiting.count ? most : waiting.count; left > 0; left--) {
+        offbeat_partitioned_request *receive = waiting.next;
+        waiting.next = receive->next_listed;
+        if (!is_settled(receive))
             continue;
-        }
-        *place = receive->next_listed;
-        atomic_fetch_sub(&listed, 1);
+        take_out(&waiting, receive);
         atomic_store(&receive->is_waiting, 0);
     }
 }
@@ -104,16 +123,12 @@ static int is_destroyed(offbeat_partitioned_request *request) {
 }
 
 /* Removes the freed requests that a function destroyed. */
-static void remove_freed(int (*destroyed)(offbeat_partitioned_request *)) {
-    offbeat_partitioned_request **place = &freed;
-    while (*place != NULL) {
-        offbeat_partitioned_request *request = *place, *next = request->next_listed;
-        if (!destroyed(request)) {
-            place = &request->next_listed;
-            continue;
-        }
-        *place = next;
-        atomic_fetch_sub(&listed, 1);
+static void remove_freed(int (*destroyed)(offbeat_partitioned_request *), int most) {
+    for (int left = most < freed.count ? most : freed.count; left > 0; left--) {
+        offbeat_partitioned_request *request = freed.next;
+        take_out(&freed, request);
+        if (!destroyed(request))
+            put_in(&freed, request);
     }
 }
 
@@ -121,17 +136,25 @@ int offbeat_partitioned_needs_progress(void) {
     return atomic_load_explicit(&listed, memory_order_relaxed) > 0;
 }
 
-void offbeat_partitioned_progress(void) {
+static void progress(int most) {
     if (!offbeat_partitioned_needs_progress() || pthread_mutex_trylock(&list_lock) != 0)
         return;
-    remove_settled();
-    remove_freed(is_destroyed);
+    remove_settled(most);
+    remove_freed(is_destroyed, most);
     pthread_mutex_unlock(&list_lock);
 }
 
-static int has_any(offbeat_partitioned_request *const *list) {
+void offbeat_partitioned_progress_some(void) {
+    progress(SOME);
+}
+
+void offbeat_partitioned_progress(void) {
+    progress(INT_MAX);
+}
+
+static int has_any(const ring *requests) {
     pthread_mutex_lock(&list_lock);
-    int is_any = *list != NULL;
+    int is_any = requests->count > 0;
     pthread_mutex_unlock(&list_lock);
     return is_any;
 }
@@ -154,7 +177,7 @@ void offbeat_partitioned_end_freed(void) {
         sched_yield();
     }
     pthread_mutex_lock(&list_lock);
-    remove_freed(is_discarded);
+    remove_freed(is_discarded, INT_MAX);
     pthread_mutex_unlock(&list_lock);
 }
 

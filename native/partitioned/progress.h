@@ -26,8 +26,11 @@ int offbeat_partitioned_needs_progress(void);
  * messages. */
 int offbeat_partitioned_has_waiting(void);
 
-/** Progresses the listed requests. Cheap when there are none. */
+/** Progresses the listed requests, for a call that waits or tests. Cheap when there are none. */
 void offbeat_partitioned_progress(void);
+
+/** Progresses some of the listed requests, at each call the next ones: for a call that does not wait. */
+void offbeat_partitioned_progress_some(void);
 
 /** MPI_Finalize begins: waits for the last replies to freed requests, and cancels those that do not come. */
 void offbeat_partitioned_end_freed(void);

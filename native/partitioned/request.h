@@ -11,6 +11,7 @@
 #include "partitioned/communicator.h"
 #include "partitioned/layout.h"
 #include "partitioned/owner.h"
+#include "partitioned/pending.h"
 #include "partitioned/updates.h"
 
 #include <mpi.h>
@@ -108,7 +109,7 @@ struct offbeat_partitioned_request {
 
     /* Receives. */
     struct offbeat_partitioned_source *source; /**< of the setup, see matching.h */
-    struct offbeat_partitioned_request *next_unmatched;
+    offbeat_partitioned_pending pending;       /**< among the receives without a setup */
     atomic_int has_setup;
     int is_matched;        /**< the sender's setup is known and was read */
     atomic_int owes_reply; /**< it is matched, and the reply to the setup was not sent */
@@ -127,9 +128,9 @@ struct offbeat_partitioned_request {
     int has_reply;  /**< of a send: which replies arrived */
     int is_refused; /**< of a send: the receiver describes another number of bytes */
 
-    atomic_int busy;                                 /**< held while MPI's requests above are tested */
-    atomic_int is_waiting;                           /**< it is in the list of waiting requests */
-    struct offbeat_partitioned_request *next_listed; /**< see progress.h */
+    atomic_int busy;       /**< held while MPI's requests above are tested */
+    atomic_int is_waiting; /**< it is in the list of waiting requests */
+    struct offbeat_partitioned_request *previous_listed, *next_listed; /**< see progress.h */
 };
 
 typedef struct offbeat_partitioned_request offbeat_partitioned_request;
