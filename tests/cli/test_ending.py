@@ -119,7 +119,7 @@ def test_a_signal_during_a_build_leaves_nothing_half_built(tmp_path: Path) -> No
     assert process.returncode == 128 + signal.SIGTERM
     assert [entry.name for entry in tmp_path.iterdir() if "place" in entry.name and entry.is_dir()] == []
     compiler = int((tmp_path / "pids").read_text(encoding="utf-8"))
-    deadline = time.monotonic() + 30  # a killed process exits when the kernel schedules it; it sleeps for 60 s
+    deadline = time.monotonic() + 30  # the kernel has to schedule a killed process; this one sleeps for 60 s
     while Path(f"/proc/{compiler}/cwd").exists():
         assert time.monotonic() < deadline, "a process started by CMake still runs"
         time.sleep(0.02)
