@@ -1,6 +1,6 @@
 /*
- * `spawning HOW`: a process spawns another process of this program by MPI_Comm_spawn (HOW is `one`), or one of
- * each of two commands by MPI_Comm_spawn_multiple (`multiple`). Both groups call MPI_Barrier on their
+ * `spawning HOW`: a process spawns another process of this program by MPI_Comm_spawn (HOW is `one`), or one
+ * of each of two commands by MPI_Comm_spawn_multiple (`multiple`). Both groups call MPI_Barrier on their
  * MPI_COMM_WORLD, the spawning one 5 times, the spawned one 9 times, and reduce ranks on the merged
  * communicator. Each process prints the sum and its argument.
  */
