@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch_words import is_launcher, process_count
 from offbeat.mpi.user_command import forward_variables
@@ -58,6 +59,16 @@ def test_mpich_and_intel_mpi_get_a_variable_once() -> None:
         known = msgspec.structs.replace(KNOWN, family=family)
         words = forward_variables(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1"}, known)
         assert words == ["mpiexec", "-genv", "A", "1", "-n", "1", "./a", ":", "-n", "2", "./b"]
+
+
+@pytest.mark.parametrize("option", ["--app", "-app", "--app=programs.txt"])
+def test_variables_that_an_appfile_would_hide_from_the_programs_are_refused(option: str) -> None:
+    command = ["mpirun", *([option] if "=" in option else [option, "programs.txt"])]
+    older = msgspec.structs.replace(KNOWN, family="openmpi", version=(4, 1, 4), version_text="Open MPI 4.1.4")
+    with pytest.raises(BadInput, match=r"programs\.txt: Open MPI 4\.1\.4 ignores the options"):
+        forward_variables(command, {"A": "1"}, older)
+    newer = msgspec.structs.replace(older, version=(5, 0, 7))
+    assert forward_variables(command, {"A": "1"}, newer) == ["mpirun", "-x", "A=1", *command[1:]]
 
 
 def test_srun_and_plain_programs_get_no_options_for_variables() -> None:

@@ -93,7 +93,14 @@ def test_the_cores_of_a_process_are_not_the_number_of_processes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words"), [("mpirun -n 2", "no program"), ("mpirun -n 2 sh : -n 1 sh", "several programs")]
+    ("command", "words"),
+    [
+        ("mpirun -n 2", "no program"),
+        ("mpirun -n 2 sh : -n 1 sh", "several programs"),
+        ("mpirun --app programs.txt", "reads its programs from a file"),
+        ("mpiexec -configfile programs.txt", "reads its programs from a file"),
+        ("srun -n 4 --multi-prog programs.txt", "reads its programs from a file"),
+    ],
 )
 def test_commands_that_cannot_be_repeated_are_refused(command: str, words: str) -> None:
     with pytest.raises(BadInput, match=words):

@@ -22,6 +22,9 @@ environment."""
 NEXT_PROGRAM, END_OF_OPTIONS = ":", "--"
 """The word between the programs of an MPMD command, and the word after the last option."""
 
+PROGRAM_FILES = ("app", "configfile", "--multi-prog")
+"""Options of Open MPI's launcher, hydra and srun, which then read the programs from a file."""
+
 
 class Word(Struct, frozen=True, kw_only=True):
     """An option of the launcher with its values, or a word of a program.

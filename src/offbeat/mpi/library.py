@@ -61,6 +61,9 @@ class Library(Struct, frozen=True, kw_only=True):
     forwards_per_program: bool = False
     """Whether these options must be repeated for each program of an MPMD command."""
 
+    ignores_options_beside_program_file: Callable[[Installation], bool] = lambda installation: False
+    """Whether a launcher that reads the programs from a file ignores the options that pass variables."""
+
     unbound_options: tuple[str, ...] = ()
     """Launcher options with which a process may run on every core of its node that the launcher gives it."""
 

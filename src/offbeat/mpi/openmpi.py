@@ -335,6 +335,7 @@ LIBRARY = Library(
     arguments=arguments,
     forwarding_options=forwarding_options,
     forwards_per_program=True,
+    ignores_options_beside_program_file=lambda installation: not installation.is_at_least(5),
     unbound_options=("--bind-to", "none"),
     names_functions=lambda library: True,
     steering=OpenMpiSteering,

@@ -16,6 +16,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch_words import (
     END_OF_OPTIONS,
     NEXT_PROGRAM,
+    PROGRAM_FILES,
     Word,
     is_count,
     is_launcher,
@@ -24,7 +25,7 @@ from offbeat.mpi.launch_words import (
 )
 from offbeat.mpi.libraries import library_of
 
-_FILES = ("f", "hostfile", "machinefile", "default-hostfile", "rankfile", "rf", "configfile")
+_FILES = ("f", "hostfile", "machinefile", "default-hostfile", "rankfile", "rf")
 """Launcher options whose value is a file."""
 
 _SETTINGS = {
@@ -64,7 +65,8 @@ class UserCommand(Struct, frozen=True, kw_only=True):
 def user_command(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> UserCommand:
     """The parts of a command.
 
-    Raises :class:`BadInput` for several programs in one launch (MPMD), and if there is no program.
+    Raises :class:`BadInput` for several programs in one launch (MPMD), for programs in a file, and if there
+    is no program.
     """
     name, by_srun = Path(argv[0]).name, is_srun(argv)
     if not (is_launcher(argv) or by_srun):
@@ -73,6 +75,11 @@ def user_command(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
     variables: dict[str, str] = {}
     program: list[str] = []
     for word in launch_words(argv, environ):
+        if word.option in PROGRAM_FILES:
+            raise BadInput(
+                f"{' '.join(argv)} reads its programs from a file, whose launch cannot be repeated for"
+                " measurements; give a command with one program"
+            )
         if not word.option:
             program += word.text
         elif by_srun and word.option == EXPORT:  # measurements need all variables of their environment
@@ -119,9 +126,12 @@ def forward_variables(
     """A user's launcher command with options after its name that forward variables to every process.
 
     They replace options of the user that set the same variables: launchers refuse both. Open MPI's options
-    hold for one program of an MPMD command, so they are repeated for each program.
+    hold for one program of an MPMD command, so they are repeated for each program. Raises :class:`BadInput`
+    where the launcher ignores such options because it reads the programs from a file.
     """
     library = library_of(installation)
+    if library.ignores_options_beside_program_file(installation):
+        _check_programs(command, installation, environ)
     options = library.forwarding_options(variables)
     argv = [command[0], *options]
     for text in _without(command, variables, environ):
@@ -129,6 +139,17 @@ def forward_variables(
         if text == [NEXT_PROGRAM] and library.forwards_per_program:
             argv += options
     return argv
+
+
+def _check_programs(command: Sequence[str], installation: Installation, environ: Mapping[str, str]) -> None:
+    """Raise :class:`BadInput` for a command that has its programs in a file."""
+    for word in launch_words(command, environ):
+        if word.option in PROGRAM_FILES:
+            raise BadInput(
+                f"{' '.join(word.text)}: {installation.version_text} ignores the options for variables of the"
+                " processes if it reads the programs from a file; give the programs in the command, separated"
+                f" by '{NEXT_PROGRAM}'"
+            )
 
 
 def following_environment(
