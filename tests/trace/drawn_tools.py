@@ -96,7 +96,7 @@ def differences(workshop: Workshop, case: Case) -> list[str]:
     """How a case with the tracer differs from the case without it; empty if it does not.
 
     What does not differ in each of three comparisons is printed only: libraries also crash by themselves when
-    threads call them at the same time (Open MPI 4.1, without a tool or the tracer).
+    threads call them at the same time (as Open MPI 4.1 did, without a tool or the tracer).
     """
     found = _differences_once(workshop, case)
     if found and not all(_differences_once(workshop, case) for _ in range(2)):
