@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from plan_factory import installation
 from real_libraries import real_installation
+from typer.testing import CliRunner
 
+from offbeat.cli.app import build
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning.openmpi import COLLECTIVES
 from offbeat.tuning.rules_check import check_rules, check_settings, name_of_algorithms
@@ -125,3 +127,16 @@ def test_a_tuning_file_of_mpich_must_exist_and_hold_its_trees(content, expected,
     environ = {"HOME": "/nowhere", "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(path)}
     (check,), _ = check_settings(real_installation("mpich5"), dict, environ)
     assert expected in check.fault
+
+
+@pytest.mark.parametrize(("algorithm", "status"), [(2, 0), (99, 1)])
+def test_a_file_whose_calls_end_with_an_error_ends_the_command_with_status_1(
+    algorithm: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("offbeat.engines.open.list_algorithms", lambda installation: ALGORITHMS)
+    path = tmp_path / "user.rules"
+    path.write_text(f"1\n3\n1\n0\n1\n0 {algorithm} 0 0\n")
+    done = CliRunner().invoke(
+        build(), ["doctor", "--mpi", real_installation("openmpi4").name, "--rules", str(path)]
+    )
+    assert done.exit_code == status, done.output

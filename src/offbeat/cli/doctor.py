@@ -196,7 +196,7 @@ def _show_rules_file(path: Path, installation: Installation, json: str) -> None:
         for sentence in check.limits or ["nothing is wrong."]:
             console.print(f"  - {sentence.removeprefix(f'{path}: ')}", markup=False)
     write_json(json, lambda: check)
-    if check.fault:
+    if check.fault or check.wrong:
         raise typer.Exit(1)
 
 
