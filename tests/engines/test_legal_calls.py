@@ -67,6 +67,13 @@ def test_draws_have_every_kind_every_basic_type_and_every_operation() -> None:
     assert names == set(BASICS)
     pairs = {(c.command.op, c.command.send) for c in drawn if PROPERTIES[c.command.collective].reduces}
     assert {op for op, _ in pairs} == {*OPERATIONS, "affine", "user_sum"}
+    large = {
+        call.command.collective
+        for call in drawn
+        for one in layouts(call.command)
+        if one.count > 100 and 0 < max(call.command.elements) <= 3 * one.count
+    }
+    assert large >= {"allreduce", "reduce"}, "messages of a few large elements"
     roots = {
         (call.p, call.command.root or 0) for call in drawn if PROPERTIES[call.command.collective].is_rooted
     }
