@@ -31,7 +31,12 @@ Tree = dict[str, "Tree"]
 
 _START = b'{"collective='
 _NAME = re.compile(rb"(?:algorithm|composition)=(\w+)")
-_CONDITION = re.compile(rb"(?<![a-z_])((?:comm|avg|total|count|is)[a-z_]*(?:<=|<|=)[a-z_0-9]*)\0")
+# one expression for each beginning: the search for literal bytes is ten times faster than for alternatives
+_CONDITIONS = [
+    re.compile(beginning + rb"[a-z_]*(?:<=|<|=)[a-z_0-9]*\0")
+    for beginning in (b"comm", b"avg", b"total", b"count", b"is")
+]
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz_")
 
 
 class Embedded(Struct, frozen=True, kw_only=True):
@@ -70,8 +75,16 @@ def read(library: Path) -> Embedded:
         general=general[0],
         compositions=compositions[0] if compositions else None,
         names=names,
-        conditions=frozenset(match.group(1).decode() for match in _CONDITION.finditer(data)),
+        conditions=frozenset(_conditions(data)),
     )
+
+
+def _conditions(data: bytes) -> Iterator[str]:
+    """The conditions among the texts of the library, without the numbers that follow them."""
+    for pattern in _CONDITIONS:
+        for match in pattern.finditer(data):
+            if data[match.start() - 1] not in _LETTERS:
+                yield match.group()[:-1].decode()
 
 
 def _trees(data: bytes) -> Iterator[Tree]:
