@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from offbeat.errors import RunFailed
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.collectives import COLLECTIVES, REDUCING
 from offbeat.tuning.plan import plan
-from offbeat.tuning.same_bits import bits_notes, sum_digests, with_same_bits
+from offbeat.tuning.same_bits import bits_notes, cases_with_same_bits, sum_digests, with_same_bits
 from offbeat.tuning.write import write
 
 PROCESSES = (2, 4, 8)
@@ -57,6 +58,10 @@ def test_a_rule_keeps_bits_if_the_digests_are_equal_wherever_it_can_apply(digest
     chosen = [choice("allreduce", p, size, "way1"), choice("bcast", p, size, "way1")]
     kept = with_same_bits(chosen, verdicts("allreduce", digests))
     assert [one.algorithm for one in kept] == ["way1" if keeps else DEFAULT, "way1"]
+    rows = [("allreduce", "way1", p, size), ("allreduce", DEFAULT, p, size), ("bcast", "way1", p, size)]
+    cases = pl.DataFrame(rows, schema=["collective", "algorithm", "p", "bytes"], orient="row")
+    left = cases_with_same_bits(cases, verdicts("allreduce", digests)).rows()
+    assert left == (rows if keeps else rows[1:])
 
 
 @given(st.sets(st.sampled_from(COLLECTIVES), min_size=1))

@@ -138,8 +138,9 @@ def tune(
     the time for everything, in seconds or as text. The other arguments are the options of ``offbeat tune``:
     ``trace`` is a trace of the program, ``share`` the share of the time that can change of which the calls
     are measured, ``time`` a regular expression that finds the compared time in the program's output, ``mpi``
-    its MPI library, ``seed`` that of the order of runs; with ``same_bits``, reductions are left to the
-    library. What is done is shown on standard error, or in the notebook.
+    its MPI library, ``seed`` that of the order of runs; with ``same_bits``, algorithms that can change the
+    bits of floating-point results are not chosen. What is done is shown on standard error, or in the
+    notebook.
 
     Everything is in the folder ``output``; if interrupted, the same call resumes. Raises
     :class:`offbeat.BadInput` for a command that cannot be tuned, and :class:`offbeat.RunFailed` if the

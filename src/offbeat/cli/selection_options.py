@@ -55,7 +55,7 @@ SameBits = Annotated[
     bool,
     typer.Option(
         "--same-bits",
-        help="Leave out rules that can change the bits of floating-point results: 'tune' those of all"
-        " reductions, 'export' those whose sums differed in the proofs, or were not compared.",
+        help="Leave out rules that can change the bits of floating-point results: those of reductions whose"
+        " sums differed from the default's in the proofs, or were not compared.",
     ),
 ]

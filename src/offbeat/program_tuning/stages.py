@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from offbeat.campaign.directory import OtherSettings
 from offbeat.engines.progress import RunProgress
@@ -58,7 +58,7 @@ from offbeat.program_tuning.program_choices import (
     expected_gains,
     program_choices,
 )
-from offbeat.program_tuning.traced_calls import Selected, SelectedCalls, select_calls, without_reductions
+from offbeat.program_tuning.traced_calls import Selected, SelectedCalls, select_calls
 from offbeat.program_tuning.traced_study import Section, launch_of, write_patterns, write_study
 from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.results import layout
@@ -77,7 +77,7 @@ from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tuning.files import TuningFiles, export_line
 from offbeat.tuning.proofs import failed_rules
 from offbeat.tuning.proofs import summary as summary_of
-from offbeat.tuning.same_bits import bits_notes
+from offbeat.tuning.same_bits import bits_notes, cases_with_same_bits
 from offbeat.tuning.verification import verify_folder
 from offbeat.units import counted, format_time
 
@@ -153,8 +153,6 @@ def tune(tuning: Tuning) -> Outcome:
     traced_stage = tuning.opened.stage("trace")
     tuning.run_s = traced_stage.wall_s if traced_stage else summary.mean_run_s
     selected = select_calls(trace, summary, tuning.opened.head.share)
-    if tuning.opened.head.same_bits:
-        selected = without_reductions(selected)
     tuning.listener.say(selected_sentence(selected))
     for line in selected_lines(selected):
         tuning.listener.note(line)
@@ -166,6 +164,9 @@ def tune(tuning: Tuning) -> Outcome:
     count, blocks = measured(tuning, summary, sections)
     found = partial(found, unmeasured=selected.calls[count:], blocks=blocks)
     results = read_study(tuning.path(place.RESULTS))
+    if tuning.opened.head.same_bits:
+        cases = cases_with_same_bits(results.cases, results.verdicts)
+        results = structs.replace(results, cases=cases)
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
     chosen = complete(predicted)

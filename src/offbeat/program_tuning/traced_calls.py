@@ -16,7 +16,6 @@ from msgspec import Struct, structs
 
 from offbeat.mpi.libraries import recognised
 from offbeat.predict.recorded import size_bytes
-from offbeat.study.collectives import REDUCING
 from offbeat.study.communicators import CommunicatorLayout
 from offbeat.study.schema import EXTENTS
 from offbeat.trace.call_site_stats import CallSiteStats, file_stem_of
@@ -126,17 +125,6 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
         waiting_share=summary.waited_s / run_s if run_s > 0 else 0.0,
         notes=notes,
     )
-
-
-def without_reductions(selected: Selected) -> Selected:
-    """The calls that no algorithm can give other bits of floating-point results, and a note on the others."""
-    calls = [one for one in selected.calls if one.collective not in REDUCING]
-    notes = [
-        f"not measured: {one.name}, because of --same-bits" for one in selected.calls if one not in calls
-    ]
-    share = sum(one.share for one in calls)
-    covered = share / selected.tunable_share if selected.tunable_share else 0.0
-    return structs.replace(selected, calls=calls, covered=covered, notes=[*selected.notes, *notes])
 
 
 class Tunable(Struct, frozen=True, kw_only=True, eq=False):

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import RunFailed
@@ -99,6 +100,13 @@ def with_same_bits(choices: Sequence[Choice], verdicts: Iterable[Verdict]) -> li
             " bits of floating-point results"
         )
     return same
+
+
+def cases_with_same_bits(cases: pl.DataFrame, verdicts: Iterable[Verdict]) -> pl.DataFrame:
+    """The cases (:data:`offbeat.results.schema.CASES`) whose algorithms cannot change the bits of results."""
+    digests = sum_digests(verdicts)
+    rows = cases.select("collective", "algorithm", "p", "bytes").iter_rows()
+    return cases.filter(pl.Series([not digests.can_differ(*row) for row in rows], dtype=pl.Boolean))
 
 
 def _can_differ(choice: Choice, digests: SumDigests) -> bool:
