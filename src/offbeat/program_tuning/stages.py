@@ -316,8 +316,8 @@ def _nothing_measured(tuning: Tuning, study: Path, left_s: float, reserved_s: fl
         )
     return BadInput(
         f"--budget: a run of the program takes {format_time(tuning.run_s)}, so that verification and a trial"
-        f" of {FEWEST_ROUNDS} rounds need {format_time(reserved_s)}, and only {format_time(left_s)} are left;"
-        f" --budget {needed_min}min suffices, or tune a shorter run of the program. The trace is kept"
+        f" of {FEWEST_ROUNDS} rounds need {format_time(reserved_s)}, and only {format_time(max(left_s, 0.0))}"
+        f" are left; --budget {needed_min}min suffices, or tune a shorter program run. The trace is kept"
     )
 
 
