@@ -183,6 +183,8 @@ RUNS: list[tuple[str, str, dict[str, str]]] = [
         "openmpi-4.1.4",
         OPEN_MPI_RULES | {"OMPI_MCA_coll_tuned_bcast_algorithm": "8"},
     ),
+    ("displaced_numbers", "openmpi-4.1.4", {}),
+    ("displaced_numbers", "openmpi-5.0.11", {}),
     ("displacement_alone", "mpich-4.0.2", {}),
     ("first_rank", "mpich-4.0.2", {}),
     ("first_rank", "mpich-5.0.2", {}),
