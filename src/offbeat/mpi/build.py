@@ -94,7 +94,7 @@ def build_once(
         with exclusive(folder.with_name(f"{folder.name}.lock"), lambda: echo(waiting) if echo else None):
             if not os.access(program, os.X_OK):
                 if echo:
-                    echo(f"Building {title} in {folder}")
+                    echo(f"Building {title} in {folder}, which takes about a minute")
                 _build(sources, options, folder, environ)
     except SignalExit as stop:
         stop.report_progress(f" while building {title}")

@@ -147,6 +147,8 @@ _TERMINATION_S = 10.0
 _TAIL_LINES = 3
 """The number of last output lines in the message about a failed run."""
 
+_FRAME = re.compile(r"-{20,}")
+
 
 class Command(Struct, frozen=True, kw_only=True):
     """The user's command line, its MPI library, and what each run reads from standard input."""
@@ -232,10 +234,17 @@ def parse_pattern(text: str) -> re.Pattern[str] | None:
 
 
 def last_output_lines(output: Path) -> str:
-    """The last lines of a run's output, for a message, without those that only separate others."""
-    text = read_text(output, LOG_BYTES, errors="replace")
-    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
-    return " / ".join(line.strip()[:200] for line in lines[-_TAIL_LINES:])
+    """The last lines of a run's output, for a message, without those that only separate others.
+
+    Open MPI writes a message between two lines of hyphens, and begins with the cause: of a message that ends
+    the output, its first lines.
+    """
+    lines = read_text(output, LOG_BYTES, errors="replace").rstrip().splitlines()
+    frames = [place for place, line in enumerate(lines) if _FRAME.fullmatch(line.strip())]
+    is_framed = len(frames) > 1 and frames[-1] == len(lines) - 1
+    message = lines[frames[-2] :] if is_framed else lines
+    words = [line.strip()[:200] for line in message if any(map(str.isalnum, line))]
+    return " / ".join(words[:_TAIL_LINES] if is_framed else words[-_TAIL_LINES:])
 
 
 def check_status(status: int, output: Path) -> None:
