@@ -128,7 +128,7 @@ def test_two_processes_that_need_the_same_build_build_it_once(
     # The compiler waits until the second process has said that it waits, too.
     go_on = tmp_path / "go-on"
     (sources / "CMakeLists.txt").write_text(
-        PROJECT + f"execute_process(COMMAND sh -c 'until [ -e {go_on} ]; do sleep 0.1; done')\n",
+        PROJECT + f'execute_process(COMMAND sh -c "until [ -e {go_on} ]; do sleep 0.1; done")\n',
         encoding="utf-8",
     )
     context = multiprocessing.get_context("spawn")
