@@ -77,9 +77,9 @@ from offbeat.trial.choices import TrialChoice, write_tuning_files
 from offbeat.tuning.files import TuningFiles, export_line
 from offbeat.tuning.proofs import failed_rules
 from offbeat.tuning.proofs import summary as summary_of
-from offbeat.tuning.same_bits import bits_notes, cases_with_same_bits
+from offbeat.tuning.same_bits import SAME_BITS, bits_notes, cases_with_same_bits
 from offbeat.tuning.verification import verify_folder
-from offbeat.units import counted, format_time
+from offbeat.units import counted, enumeration, format_time
 
 VERIFY_SHARE = 0.1
 """The share of the remaining budget that is reserved for verifying tuning files."""
@@ -165,8 +165,7 @@ def tune(tuning: Tuning) -> Outcome:
     found = partial(found, unmeasured=selected.calls[count:], blocks=blocks)
     results = read_study(tuning.path(place.RESULTS))
     if tuning.opened.head.same_bits:
-        cases = cases_with_same_bits(results.cases, results.verdicts)
-        results = structs.replace(results, cases=cases)
+        results = with_same_bits(tuning, results)
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
     chosen = complete(predicted)
@@ -266,6 +265,18 @@ def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Sele
         return write_patterns(
             trace, summary, selected.calls, folder, on_progress=progress.show_records, keep=True
         )
+
+
+def with_same_bits(tuning: Tuning, results: Results) -> Results:
+    """The results without algorithms that can change the bits of results; a sentence names these."""
+    cases = cases_with_same_bits(results.cases, results.verdicts)
+    before, after = (
+        set(table.select("collective", "algorithm").iter_rows()) for table in (results.cases, cases)
+    )
+    names = [f"{algorithm} of {collective}" for collective, algorithm in sorted(before - after)]
+    if names:
+        tuning.listener.say(f"{SAME_BITS} leaves out {enumeration(names)}")
+    return structs.replace(results, cases=cases)
 
 
 def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> tuple[int, int]:
