@@ -66,14 +66,14 @@ trap 'kill "$!" 2>/dev/null || true' EXIT
 
 step "Simulate every algorithm under every arrival pattern on 1,024 processes" "cases done" \
     run examples/simulated.toml --output "$simulated"
-step "Which algorithm stays fast there? (and the report)" "^In " select "$simulated"
+step "Which algorithm stays fast there? (and the report)" " configurations? (the algorithm|has) " select "$simulated"
 .venv/bin/offbeat report "$simulated" &>"$outputs/report-simulated.txt"
 step "Does this machine's MPI library work?" "checks passed|problem" doctor --mpi .venv
 wait "$!" || true
 trap - EXIT
 step "Measure every algorithm under every arrival pattern here" "cases done" \
     run examples/demo.toml --output "$measured" --mpi .venv
-step "Which algorithm stays fast here? (and the report)" "^In " select "$measured"
+step "Which algorithm stays fast here? (and the report)" " configurations? (the algorithm|has) " select "$measured"
 .venv/bin/offbeat report "$measured" &>"$outputs/report-measured.txt"
 step "Write the tuning file of this MPI library" "rules? for" export "$measured" --mpi .venv
 step "Launch the library with the tuning file: does the library obey?" "rules verified" verify "$measured"
@@ -94,8 +94,8 @@ else
 fi
 step "Where does the time of the application go?" "^Tune" \
     trace summary "$trace" --pictures "$application/pictures"
-.venv/bin/offbeat trace pattern "$trace" --collective alltoall --output "$application/alltoall-mean.txt" >/dev/null
-.venv/bin/offbeat trace pattern "$trace" --collective alltoall --what calls --output "$application/alltoall-calls.replay" >/dev/null
+.venv/bin/offbeat trace pattern "$trace" --collective alltoall --output "$application/alltoall-mean.txt" &>"$outputs/pattern.txt"
+.venv/bin/offbeat trace pattern "$trace" --collective alltoall --what calls --output "$application/alltoall-calls.replay" &>"$outputs/replay.txt"
 step "Measure every algorithm under the recorded arrivals" "cases done" \
     run "$application/study.toml" --output "$results" --mpi .venv
 step "How long would the application take with each algorithm?" "^Expected fastest" \
