@@ -129,6 +129,15 @@ def test_a_tuning_file_of_mpich_must_exist_and_hold_its_trees(content, expected,
     assert expected in check.fault
 
 
+def test_the_tree_of_a_single_device_of_mpich_need_not_have_all_collectives(tmp_path):
+    path = tmp_path / "posix.json"
+    path.write_text("{}")
+    environ = {"HOME": "/nowhere", "MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE": str(path)}
+    checks, sentences = check_settings(real_installation("mpich5"), dict, environ)
+    assert not checks
+    assert len(sentences) == 1 and "measurements leave it out" in sentences[0]
+
+
 @pytest.mark.parametrize(("algorithm", "status"), [(2, 0), (99, 1)])
 def test_a_file_whose_calls_end_with_an_error_ends_the_command_with_status_1(
     algorithm: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from offbeat.mpi.inherited import InheritedSetting, inherited_settings
 from offbeat.mpi.installation import Installation
 from offbeat.reading import decode_json, read_file
 from offbeat.study.algorithm import Algorithm
+from offbeat.tuning.mpich import COMPOSITION_VARIABLE, GENERAL_VARIABLE
 from offbeat.tuning.mpich_check import check_trees
 from offbeat.tuning.mpich_tree import read
 from offbeat.tuning.openmpi import COLLECTIVES, FIRST_WITH_VERSION_2
@@ -23,7 +24,9 @@ from offbeat.units import counted, format_size
 
 RULES_FILE = "_tuned_dynamic_rules_filename"
 SWITCH = "OMPI_MCA_coll_tuned_use_dynamic_rules"
-TREE_FILE = "_SELECTION_TUNING_JSON_FILE"
+_TREES = (GENERAL_VARIABLE, COMPOSITION_VARIABLE)
+"""The settings whose file is a tree of MPICH that can be checked; the trees of single devices have others."""
+
 _NAMES_FILE = (RULES_FILE, "_han_dynamic_rules_filename", "_JSON_FILE", "I_MPI_TUNING_BIN")
 """The ends of the names of settings whose value is a file."""
 
@@ -125,10 +128,11 @@ def check_settings(
         sentences.append(f"{one}: chooses algorithms for every program; measurements leave it out.")
         if not one.name.endswith(_NAMES_FILE) or not one.value:
             continue
-        if one.name.endswith((RULES_FILE, TREE_FILE)):
-            name_of = name_of_algorithms(algorithms() if one.name.endswith(RULES_FILE) else {})
+        has_numbers = one.name.endswith(RULES_FILE)
+        if has_numbers or one.name in _TREES:
+            name_of = name_of_algorithms(algorithms() if has_numbers else {})
             checks.append(check_rules(Path(one.value), installation, name_of))
-            if one.name.endswith(RULES_FILE) and SWITCH not in names:
+            if has_numbers and SWITCH not in names:
                 sentences.append(f"{one}: the file is never read, because {SWITCH} is not 1.")
         else:
             sentences += _file_faults(one)
