@@ -19,11 +19,11 @@ from offbeat.trace.rank_file import RankFile, open_file
 
 HEADER_WORDS = form.PAGE_HEADER_BYTES // 8
 KINDS = 8
-"""So many kinds of damage there are; the first three flip a bit."""
+"""The number of kinds of damage; the first three flip a bit."""
 
 
 class DamagedPages:
-    """A trace file whose pages are damaged again and again; ``close`` restores it."""
+    """A trace file whose pages are damaged again and again; each reading restores them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,10 +34,11 @@ class DamagedPages:
         self._pages = np.frombuffer(self._mapped, np.uint8, length).reshape(-1, form.PAGE_BYTES)
         self._intact = self._pages.copy()
         self.numbers = np.flatnonzero(self.whole.pages.kind[: len(self._pages)] != form.NOTHING)
-        """Of the pages that are damaged: those that are used."""
+        """The numbers of the pages that are used; these are damaged."""
 
     def read(self, rng: np.random.Generator) -> Counter[str]:
-        """How many of the pages, each damaged anew, are noticed, unchanged in what is read, or silent."""
+        """Damages each page and reads the file. Returns the number of pages by outcome: noticed, unchanged in
+        what is read, or silent."""
         damages = self._damage(rng)
         found = self._outcomes(open_file(self.path))
         for number, part in damages:

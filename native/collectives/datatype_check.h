@@ -11,8 +11,9 @@
 #include <stddef.h>
 
 /** Packs and unpacks elements of a new datatype. Local.
- * @param text of the datatype (type_text.h), of so many characters
- * @param elements basic elements
+ * @param text     description of the datatype (type_text.h)
+ * @param length   of the text, in characters
+ * @param elements number of basic elements
  * @return whether the library misplaces elements or writes other bytes; 0 if that cannot be tried */
 int offbeat_datatype_is_misplaced(const char *text, size_t length, size_t elements);
 

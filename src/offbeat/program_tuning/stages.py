@@ -165,7 +165,7 @@ def tune(tuning: Tuning) -> Outcome:
     found = partial(found, unmeasured=selected.calls[count:], blocks=blocks)
     results = read_study(tuning.path(place.RESULTS))
     if tuning.opened.head.same_bits:
-        results = with_same_bits(tuning, results)
+        results = results_with_same_bits(tuning, results)
     traced = traced_program(trace, summary, measurements(results, trace.headers[0].library))
     predicted = traced.predicted()
     chosen = complete(predicted)
@@ -267,13 +267,13 @@ def with_patterns(tuning: Tuning, trace: Trace, summary: Summary, selected: Sele
         )
 
 
-def with_same_bits(tuning: Tuning, results: Results) -> Results:
+def results_with_same_bits(tuning: Tuning, results: Results) -> Results:
     """The results without algorithms that can change the bits of results; a sentence names these."""
     cases = cases_with_same_bits(results.cases, results.verdicts)
-    before, after = (
+    algorithms, remaining = (
         set(table.select("collective", "algorithm").iter_rows()) for table in (results.cases, cases)
     )
-    names = [f"{algorithm} of {collective}" for collective, algorithm in sorted(before - after)]
+    names = [f"{algorithm} of {collective}" for collective, algorithm in sorted(algorithms - remaining)]
     if names:
         tuning.listener.say(f"{SAME_BITS} leaves out {enumeration(names)}")
     return structs.replace(results, cases=cases)

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json
-from offbeat.tuning.mpich_tree import COMMUNICATOR, Embedded, Tree, faults, leaves
+from offbeat.tuning.mpich_tree import COMMUNICATOR, LEAVES, Embedded, Tree, faults, leaves
 from offbeat.units import format_size
 
 _LEAST = {"comm_size": 1, "comm_avg_ppn": 1, "avg_msg_size": 0, "total_msg_size": 0, "count": 0}
@@ -24,8 +24,6 @@ _LEAST = {"comm_size": 1, "comm_avg_ppn": 1, "avg_msg_size": 0, "total_msg_size"
 _COMPARISON = re.compile(rf"({'|'.join(_LEAST)})(<=?)(-?\d+)")
 _ANSWER = {"yes": True, "no": False, "intra": True, "inter": False}
 """The values of conditions of which a tree may name both: the answer that each stands for."""
-
-_OPERATOR = re.compile(r"<=|<|=")
 
 
 class Region(Struct, frozen=True, kw_only=True):
@@ -42,7 +40,7 @@ class Region(Struct, frozen=True, kw_only=True):
 
     def divided(self, condition: str) -> tuple[Region | None, Region | None]:
         """The calls for which a condition holds, and the others; None where there are no such calls."""
-        if condition == "any" or condition.endswith("=any"):
+        if _is_any(condition):
             return self, None
         if not condition.startswith(COMMUNICATOR):
             return structs.replace(self, has_message=True)._divided(condition)
@@ -132,7 +130,7 @@ def tree_ends(tree: Tree, region: Region, unreached: list[Branch], place: str = 
 
     ``place`` are the conditions above the tree.
     """
-    leaf = next((key for key in tree if key.startswith(("algorithm=", "composition="))), None)
+    leaf = next((key for key in tree if key.startswith(LEAVES)), None)
     if leaf is not None:
         yield TreeEnd(region=region, name=leaf.partition("=")[2], parameters=tuple(tree[leaf]))
         return
@@ -165,8 +163,12 @@ def check_trees(content: bytes, embedded: Embedded) -> TreesCheck:
         collective, default, branches = key.partition("=")[2], defaults.get(key, {}), list[Branch]()
         ends = list(tree_ends(tree, Region(), branches))
         forces += [f"{collective}: {text}" for text in _forced(ends, default)]
-        own = [branch for branch in branches if branch.siblings not in list(_subtrees(default))]
-        unreached += [f"{collective}: no call reaches {branch.place}" for branch in own]
+        default_parts = list(_subtrees(default))
+        unreached += [
+            f"{collective}: no call reaches {branch.place}"
+            for branch in branches
+            if branch.siblings not in default_parts
+        ]
     wrong = list(dict.fromkeys(_faults(trees, defaults, embedded)))
     return TreesCheck(wrong=wrong, forces=forces, unreached=unreached)
 
@@ -223,7 +225,7 @@ def _faults(trees: Mapping[str, Tree], defaults: Mapping[str, Tree], embedded: E
 
 def _conditions(tree: Tree) -> Iterator[str]:
     for key, below in tree.items():
-        if not key.startswith(("algorithm=", "composition=")):
+        if not key.startswith(LEAVES):
             yield key
             yield from _conditions(below)
 
@@ -231,9 +233,11 @@ def _conditions(tree: Tree) -> Iterator[str]:
 def _is_known(condition: str, embedded: Embedded) -> bool:
     """Whether the library's text contains the condition, or what stands before its number."""
     key = condition.replace(" ", "")
-    operator = _OPERATOR.search(key)
-    if key == "any" or key.endswith("=any"):
-        return True
-    prefix = key[: operator.end()] if operator else key
-    is_comparison = _COMPARISON.fullmatch(key) is not None and prefix in embedded.conditions
-    return is_comparison or key in embedded.conditions
+    if comparison := _COMPARISON.fullmatch(key):
+        key = "".join(comparison.groups()[:2])
+    return _is_any(key) or key in embedded.conditions
+
+
+def _is_any(condition: str) -> bool:
+    """Whether a condition holds for all calls."""
+    return condition == "any" or condition.endswith("=any")

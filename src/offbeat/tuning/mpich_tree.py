@@ -29,6 +29,9 @@ from offbeat.reading import LIBRARY_BYTES, decode_json, read_file
 Tree = dict[str, "Tree"]
 """Conditions and their branches; an algorithm's key holds its parameters."""
 
+LEAVES = ("algorithm=", "composition=")
+"""The beginnings of keys that end a walk; other keys are conditions."""
+
 _START = b'{"collective='
 _NAME = re.compile(rb"(?:algorithm|composition)=(\w+)")
 # one expression for each beginning: the search for literal bytes is ten times faster than for alternatives
@@ -50,7 +53,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
     general: Tree
     compositions: Tree | None
     names: frozenset[str]
-    conditions: frozenset[str] = frozenset()
+    conditions: frozenset[str]
 
 
 def read(library: Path) -> Embedded:
@@ -102,7 +105,7 @@ def _trees(data: bytes) -> Iterator[Tree]:
 def _leaf(tree: Tree) -> str:
     """The first algorithm or composition key of a tree; empty when it has none."""
     for key, below in tree.items():
-        if key.startswith(("algorithm=", "composition=")):
+        if key.startswith(LEAVES):
             return key
         leaf = _leaf(below)
         if leaf:
@@ -218,7 +221,7 @@ def leaves(tree: Tree) -> set[str]:
     """Every algorithm or composition key of a tree."""
     keys: set[str] = set()
     for key, below in tree.items():
-        if key.startswith(("algorithm=", "composition=")):
+        if key.startswith(LEAVES):
             keys.add(key)
         else:
             keys |= leaves(below)
@@ -235,7 +238,7 @@ def faults(tree: Tree, names: frozenset[str]) -> list[str]:
         return ["a branch ends without an algorithm"]
     errors = []
     keys = list(tree)
-    named = [key for key in keys if key.startswith(("algorithm=", "composition="))]
+    named = [key for key in keys if key.startswith(LEAVES)]
     if named:
         if len(keys) > 1:
             errors.append(f"{named[0]} is beside {', '.join(key for key in keys if key != named[0])}")

@@ -13,15 +13,7 @@
 #define STATUS_OF(i) statuses(:, i)
 #endif
 program drawn_calls
-#ifdef USE_F08
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
-  implicit none
-#if !defined(USE_F08) && !defined(USE_MPI)
-  include 'mpif.h'
-#endif
+#include "mpi_binding.h"
   integer, parameter :: long = selected_int_kind(18)
   integer(long) :: state, checksum
   integer :: seed, calls, rank, size, ierror, provided, i

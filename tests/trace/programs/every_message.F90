@@ -21,15 +21,7 @@
 #define N(count) count
 #endif
 program every_message
-#ifdef USE_F08
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
-  implicit none
-#if !defined(USE_F08) && !defined(USE_MPI)
-  include 'mpif.h'
-#endif
+#include "mpi_binding.h"
   integer :: rank, other, ierror, k, index, done, way
   integer :: sent(64), got(64), indices(3)
   integer :: buffer(100000)

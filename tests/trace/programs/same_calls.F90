@@ -17,15 +17,7 @@
 #define N(count) count
 #endif
 program same_calls
-#ifdef USE_F08
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
-  implicit none
-#if !defined(USE_F08) && !defined(USE_MPI)
-  include 'mpif.h'
-#endif
+#include "mpi_binding.h"
   integer :: rank, size, ierror, i, index
   integer :: sent(64), got(64)
   COUNTS :: counts_of_all(16)
