@@ -55,6 +55,7 @@ check "mypy" mypy
 check "ruff check" ruff check
 check "ruff format" ruff format --check
 check "removed words" python tools/words.py
+check "names" python tools/names.py
 check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${example_files[@]}" "${cpp_files[@]}"
 check "reference pages" python docs/reference_pages --check
 check "documentation" sphinx-build -q -W --keep-going -b html docs docs/_build/html
