@@ -36,7 +36,7 @@ from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.progress_bar import ProgressBar
 
-APPROACHES = ("approaches", "messages", "own", "windows")
+APPROACHES = ("list", "messages", "partitioned", "transfer", "windows")
 SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]
 KIB, MIB = 1 << 10, 1 << 20
 COMPARED = ("single", "many", "offbeat", "library")

@@ -28,7 +28,7 @@ struct offbeat_transfer {
     MPI_Request *requests; /**< NULL: none */
     MPI_Status *statuses;  /**< GCC warns of MPI_STATUSES_IGNORE as MPICH 4.0 declares it */
     int request_count;
-    offbeat_prequest own; /**< of offbeat's own library; NULL: none */
+    offbeat_prequest partitioned; /**< a request of offbeat/partitioned.h; NULL: none */
 };
 
 /** Returns from the calling function if an MPI call failed. */
@@ -52,7 +52,7 @@ extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
 #if OFFBEAT_HAS_PARTITIONED
 extern const offbeat_approach offbeat_approach_library, offbeat_approach_library_polled;
 #endif
-extern const offbeat_approach offbeat_approach_own, offbeat_approach_learned, offbeat_approach_polled;
+extern const offbeat_approach offbeat_approach_offbeat, offbeat_approach_learned, offbeat_approach_polled;
 extern const offbeat_approach offbeat_approach_fence;
 extern const offbeat_approach offbeat_approach_active_single, offbeat_approach_active_many;
 extern const offbeat_approach offbeat_approach_passive_single, offbeat_approach_passive_many;

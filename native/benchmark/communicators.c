@@ -7,40 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- communicators of some processes --- */
-
-static const offbeat_subset *find_subset(const offbeat_session *session, const char *ranks) {
-    const offbeat_subset *subset = session->subsets;
-    while (subset && strcmp(subset->ranks, ranks) != 0)
-        subset = subset->next;
-    return subset;
-}
-
-static MPI_Comm add_subset(offbeat_session *session, const char *ranks, MPI_Comm comm) {
-    offbeat_subset *subset = malloc(sizeof *subset);
-    char *copy = strdup(ranks);
-    if (!subset || !copy)
-        offbeat_fatal("no memory for a communicator");
-    *subset = (offbeat_subset){copy, comm, session->subsets};
-    session->subsets = subset;
-    return comm;
-}
-
-/* Removes a subset from the list and frees it. */
-static void free_subset(offbeat_subset **link) {
-    offbeat_subset *subset = *link;
-    *link = subset->next;
-    if (subset->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&subset->comm);
-    free(subset->ranks);
-    free(subset);
-}
-
-void offbeat_communicators_free(offbeat_session *session) {
-    while (session->subsets)
-        free_subset(&session->subsets);
-}
-
 /* --- layouts of several communicators --- */
 
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
@@ -54,13 +20,13 @@ MPI_Comm offbeat_layout_comm(offbeat_session *session, const offbeat_layout *lay
         return session->test_comm;
     char name[32];
     snprintf(name, sizeof name, "%d/%d", layout->communicators, layout->stride);
-    const offbeat_subset *known = find_subset(session, name);
+    const offbeat_subset *known = offbeat_subset_find(session->subsets, name);
     if (known)
         return known->comm;
     MPI_Comm comm = offbeat_layout_create_comm(layout);
     if (comm == MPI_COMM_NULL)
         offbeat_fatal("no memory for the ranks of a communicator");
-    return add_subset(session, name, comm);
+    return offbeat_subset_add(&session->subsets, name, comm);
 }
 
 offbeat_call *offbeat_call_in_layout(offbeat_session *session, const offbeat_command *command,
@@ -104,14 +70,14 @@ static int *parse_members(const offbeat_session *session, const offbeat_command 
 const char *offbeat_members_comm(offbeat_session *session, const offbeat_command *command, const char *key,
                                  MPI_Comm *comm) {
     const char *list = offbeat_command_text(command, key);
-    const offbeat_subset *known = find_subset(session, list);
+    const offbeat_subset *known = offbeat_subset_find(session->subsets, list);
     const char *why = NULL;
     if (known)
         return *comm = known->comm, NULL;
     int *ranks = parse_members(session, command, key, &why);
     if (!why)
-        *comm = add_subset(session, list,
-                           offbeat_comm_of_ranks(ranks, offbeat_command_list_length(command, key)));
+        *comm = offbeat_subset_add(&session->subsets, list,
+                                   offbeat_comm_of_ranks(ranks, offbeat_command_list_length(command, key)));
     free(ranks);
     return why;
 }
@@ -134,7 +100,7 @@ void offbeat_command_comm_discard(offbeat_session *session, const offbeat_comman
     const char *members = members_of(command);
     for (offbeat_subset **link = &session->subsets; *link; link = &(*link)->next)
         if (members ? strcmp((*link)->ranks, members) == 0 : (*link)->comm == comm) {
-            free_subset(link);
+            offbeat_subset_free(link);
             return;
         }
 }

@@ -12,13 +12,6 @@
 #include "benchmark/session.h"
 #include "collectives/layout.h"
 
-/** A communicator of some of the processes, in a linked list. */
-struct offbeat_subset {
-    char *ranks;   /**< the list of ranks as written in the command, or "communicators/stride" */
-    MPI_Comm comm; /**< MPI_COMM_NULL on processes outside the subset */
-    offbeat_subset *next;
-};
-
 /** The layout of a command with the keys "communicators" and "stride".
  * @return NULL, or an error message (static storage, the same on all processes) */
 const char *offbeat_layout_of(const offbeat_session *session, const offbeat_command *command,
@@ -52,8 +45,5 @@ const char *offbeat_command_comm(offbeat_session *session, const offbeat_command
 /** Frees the communicator of a command, if it is one of some processes: messages of a failed call may be left
  * on it. */
 void offbeat_command_comm_discard(offbeat_session *session, const offbeat_command *command);
-
-/** Frees all communicators of some processes. */
-void offbeat_communicators_free(offbeat_session *session);
 
 #endif

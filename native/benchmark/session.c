@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE
-#include "benchmark/communicators.h"
+#include "benchmark/session.h"
 
 #include "control/p2p_collectives.h"
 
@@ -31,7 +31,7 @@ void offbeat_session_open(offbeat_session *session, FILE *answers) {
 }
 
 void offbeat_session_close(offbeat_session *session) {
-    offbeat_communicators_free(session);
+    offbeat_subsets_free(&session->subsets);
     offbeat_work_free(session->work);
     offbeat_start_context_free(&session->start_context);
     offbeat_clock_free(&session->clock);
@@ -40,7 +40,7 @@ void offbeat_session_close(offbeat_session *session) {
 }
 
 void offbeat_session_renew_comms(offbeat_session *session) {
-    offbeat_communicators_free(session);
+    offbeat_subsets_free(&session->subsets);
     MPI_Comm_free(&session->test_comm);
     create_test_comm(session);
 }

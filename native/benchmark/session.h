@@ -9,6 +9,7 @@
 #ifndef OFFBEAT_SESSION_H
 #define OFFBEAT_SESSION_H
 
+#include "benchmark/subsets.h"
 #include "collectives/collectives.h"
 #include "protocol/answer.h"
 #include "protocol/command.h"
@@ -17,9 +18,6 @@
 #include <offbeat/clock.h>
 #include <offbeat/harmonize.h>
 #include <stdio.h>
-
-/** A communicator of some of the processes (communicators.h). */
-typedef struct offbeat_subset offbeat_subset;
 
 /** The state of one driver process. */
 typedef struct offbeat_session {

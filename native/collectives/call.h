@@ -103,9 +103,6 @@ struct offbeat_call {
     offbeat_content expected; /**< of reductions */
 };
 
-/** Formats an error message as printf does, and lets @p why point to it (static storage). @return @p code */
-int offbeat_refuse(int code, const char **why, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 /** Creates the MPI handles of the call's datatype and operation. Local. @return MPI_SUCCESS or an MPI error
  * code */
 int offbeat_handles_create(offbeat_call *call);

@@ -20,6 +20,7 @@ add_library(partitioned_preload SHARED
     partitioned_preload/fortran.c
     partitioned_preload/handles.c
     partitioned_preload/identity.c
+    partitioned_preload/init.c
     partitioned_preload/mixed.c
     partitioned_preload/next.c
     partitioned_preload/requests.c

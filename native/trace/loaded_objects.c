@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "trace/loaded_objects.h"
 
+#include "trace/next_dlsym.h"
+#include "trace/trampolines.h"
+
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file loaded_objects.h
- * The executable and libraries of the process: what the names of preload_shim.c stand for (the tracer's
+ * The executable and libraries of the process: what the names of trampolines.h stand for (the tracer's
  * wrappers if the program uses the MPI library that they were built for, else the functions of the program's
  * own library); which code is the program's own; and references to functions that the program's MPI library
  * does not have.
@@ -41,18 +41,6 @@ int offbeat_tracer_is_library_function(const void *function, const char *pmpi_na
 
 /** The function that the program would call without the tracer; NULL if there is none. */
 __attribute__((visibility("default"))) void *offbeat_tracer_next_symbol(const char *name);
-
-/** The dynamic linker's dlsym, which symbol_lookup.c replaces. A search by RTLD_NEXT depends on the caller.
- */
-void *offbeat_tracer_dlsym(void *handle, const char *name);
-
-/* --- the functions of the preload library: preload_shim.c --- */
-
-/** Their names, by index; NULL after the last one. */
-const char *offbeat_tracer_wrapped_name(size_t i);
-
-/** The function of a name; NULL if there is none. */
-void *offbeat_tracer_exported(const char *name);
 
 /* --- whose code is it? --- */
 

@@ -12,13 +12,13 @@
  */
 #include "trace/loaded_objects.h"
 #include "trace/thread_state.h"
+#include "trace/trampolines.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -28,6 +28,8 @@ _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread __attribute__((tl
 EXPORTED _Thread_local int offbeat_tracer_has_pmpi_name __attribute__((tls_model("initial-exec")));
 
 typedef uintptr_t word;
+typedef offbeat_tracer_function function;
+typedef offbeat_tracer_trampoline trampoline;
 
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
@@ -36,46 +38,23 @@ typedef uintptr_t word;
     word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, word l, word m
 #define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k, l, m
 
-typedef word function(PARAMETERS);
-
-/* All trampolines are in a linker section of their own, which is an array. */
-typedef struct trampoline {
-    const char *name;
-    _Atomic(function *) target;
-    function *exported;                /* jumps to the target, or to that of another name */
-    const struct trampoline *mpi_name; /* of the same function by its name without P */
-} trampoline;
-
-extern trampoline __start_offbeat_trampolines[], __stop_offbeat_trampolines[]; // NOLINT: names of the linker
-
 /* The target of PMPI names is always the MPI library. */
-static function *resolve(const trampoline *one) {
-    const int is_pmpi = one->name[0] == 'P' || one->name[0] == 'p';
-    return (function *)(is_pmpi ? offbeat_tracer_next_symbol(one->name) : offbeat_tracer_resolve(one->name));
+static function *resolve(const trampoline *called) {
+    const char *name = called->name;
+    const int is_pmpi = name[0] == 'P' || name[0] == 'p';
+    return (function *)(is_pmpi ? offbeat_tracer_next_symbol(name) : offbeat_tracer_resolve(name));
 }
 
 static void resolve_all(void) {
     int has_all = 1;
-    for (trampoline *one = __start_offbeat_trampolines; one != __stop_offbeat_trampolines; one++) {
-        function *target = resolve(one);
+    for (trampoline *next = __start_offbeat_trampolines; next != __stop_offbeat_trampolines; next++) {
+        function *target = resolve(next);
         if (target != NULL)
-            atomic_store_explicit(&one->target, target, memory_order_relaxed);
+            atomic_store_explicit(&next->target, target, memory_order_relaxed);
         has_all &= target != NULL;
     }
     if (!has_all)
         offbeat_tracer_clear_missing_symbols();
-}
-
-const char *offbeat_tracer_wrapped_name(size_t i) {
-    const size_t count = (size_t)(__stop_offbeat_trampolines - __start_offbeat_trampolines);
-    return i < count ? __start_offbeat_trampolines[i].name : NULL;
-}
-
-void *offbeat_tracer_exported(const char *name) {
-    for (const trampoline *one = __start_offbeat_trampolines; one != __stop_offbeat_trampolines; one++)
-        if (strcmp(one->name, name) == 0)
-            return (void *)one->exported;
-    return NULL;
 }
 
 /* The target of a trampoline that has not been resolved. */

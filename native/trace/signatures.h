@@ -8,6 +8,7 @@
 #define OFFBEAT_TRACE_SIGNATURES_H
 
 #include "collectives/signatures.h"
+#include "trace/issued_call.h"
 
 /* Parameter lists cannot be put in parentheses of their own. */
 // NOLINTBEGIN(bugprone-macro-parentheses)

@@ -10,43 +10,12 @@
  */
 #define _GNU_SOURCE
 #include "trace/loaded_objects.h"
+#include "trace/next_dlsym.h"
+#include "trace/trampolines.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef void *lookup(void *handle, const char *name);
-
-static _Atomic(lookup *) next_dlsym;
-
-/* The versions of dlsym in glibc, the first one on this architecture that there is. */
-static lookup *find_next_dlsym(void) {
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27",
-                                           "GLIBC_2.36", "GLIBC_2.2",   "GLIBC_2.4",  "GLIBC_2.0"};
-    void *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof versions / sizeof *versions; i++)
-        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    if (found == NULL) {
-        fputs("offbeat: the dynamic linker has no dlsym of a known version; start the program without the "
-              "tracer\n",
-              stderr);
-        abort();
-    }
-    atomic_store(&next_dlsym, (lookup *)found);
-    return (lookup *)found;
-}
-
-static inline lookup *get_next_dlsym(void) {
-    lookup *next = atomic_load_explicit(&next_dlsym, memory_order_relaxed);
-    return next != NULL ? next : find_next_dlsym();
-}
-
-void *offbeat_tracer_dlsym(void *handle, const char *name) {
-    void *found = get_next_dlsym()(handle, name);
-    atomic_signal_fence(memory_order_seq_cst); /* the caller, for RTLD_NEXT, is this library: no jump */
-    return found;
-}
 
 /* Whether a name may be that of a trampoline. */
 static int is_mpi_name(const char *name) {
@@ -70,5 +39,5 @@ static __attribute__((noinline)) void *look_up(void *handle, const char *name) {
 __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const char *restrict name) {
     if (handle != RTLD_NEXT && handle != RTLD_DEFAULT && is_mpi_name(name))
         return look_up(handle, name);
-    return get_next_dlsym()(handle, name);
+    return offbeat_tracer_get_dlsym()(handle, name);
 }

@@ -85,7 +85,8 @@ set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
 set(trace_internal
     "    offbeat_tracer_has_pmpi_name;\n    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
 trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n    dlsym;\n${trace_internal}"
-    "${trace_hidden}" trace/loaded_objects.c trace/preload_shim.c trace/symbol_lookup.c)
+    "${trace_hidden}" trace/loaded_objects.c trace/next_dlsym.c trace/preload_shim.c trace/symbol_lookup.c
+    trace/trampolines.c)
 # Only this file depends on the MPI library: with a compiler cache the trampolines are compiled once for all libraries.
 set_source_files_properties(trace/loaded_objects.c PROPERTIES
     COMPILE_DEFINITIONS "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
@@ -106,6 +107,7 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     inject/inject.c
     trace/call_path.c
     trace/communicators.c
+    trace/issued_call.c
     trace/lifecycle.c
     trace/message_call.c
     trace/process_state.c

@@ -3,7 +3,6 @@
 #include "trace/traced_call.h"
 
 #include "trace/loaded_objects.h"
-#include "trace/requests.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -77,14 +76,6 @@ int offbeat_tracer_is_status_ignored(const void *status) {
     return 0;
 }
 
-/* --- collectives --- */
-
-void offbeat_tracer_call_issued(offbeat_tracer_call *call, MPI_Request request, int is_persistent) {
-    if (!(call->record.flags & OFFBEAT_TRACE_FAILED))
-        offbeat_tracer_request_add(request, &call->record, is_persistent);
-    offbeat_tracer_call_write(call);
-}
-
 /* --- constructors of communicators --- */
 
 void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, MPI_Comm newcomm) {
@@ -124,15 +115,6 @@ void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm 
     call->record.communicator = communicator->id;
     call->record.sequence = offbeat_tracer_next_sequence(communicator);
     if (offbeat_tracer_call_is_sampled(call) && offbeat_tracer_in_window(call->record.enter_ns))
-        offbeat_tracer_call_write(call);
-}
-
-void offbeat_tracer_nonblocking_constructor_leave(offbeat_tracer_call *call, int code, MPI_Request request,
-                                                  const MPI_Comm *newcomm, const MPI_Fint *newcomm_fortran) {
-    int is_recorded = offbeat_tracer_call_leave(call, code);
-    if (call->comm != NULL && code == MPI_SUCCESS)
-        offbeat_tracer_request_add_constructor(request, &call->record, is_recorded, newcomm, newcomm_fortran);
-    if (is_recorded)
         offbeat_tracer_call_write(call);
 }
 

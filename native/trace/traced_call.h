@@ -99,9 +99,6 @@ static inline int offbeat_tracer_unrecorded_leave(void) {
 
 /* --- collectives --- */
 
-/** Adds the request of a nonblocking or persistent call, and writes the record of the call. */
-void offbeat_tracer_call_issued(offbeat_tracer_call *call, MPI_Request request, int is_persistent);
-
 /** Whether sampling selects a call, apart from its time; function and sequence of its record must be set. The
  * creation of a persistent request is always selected, as its starts refer to it. */
 OFFBEAT_TRACER_INLINE int offbeat_tracer_call_is_sampled(const offbeat_tracer_call *call) {
@@ -153,7 +150,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_call_enter(offbeat_tracer_call *call, 
                         offbeat_tracer_functions[function].mode == OFFBEAT_TRACE_PERSISTENT;
 }
 
-/** Leaves a call. @return whether offbeat_tracer_call_write or offbeat_tracer_call_issued must follow */
+/** Leaves a call. @return whether offbeat_tracer_call_write or offbeat_tracer_call_issued (issued_call.h)
+ * must follow */
 OFFBEAT_TRACER_INLINE int offbeat_tracer_call_leave(offbeat_tracer_call *call, int code) {
     if (call->is_recorded) {
         call->record.exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
@@ -175,11 +173,6 @@ void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, MPI_C
 void offbeat_tracer_group_constructor_enter(offbeat_tracer_call *call, uint16_t function, uint16_t flags,
                                             offbeat_tracer_caller caller);
 void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, MPI_Comm newcomm);
-
-/** Leaves a nonblocking constructor; one of both pointers is NULL. The new communicator is defined at
- * completion. */
-void offbeat_tracer_nonblocking_constructor_leave(offbeat_tracer_call *call, int code, MPI_Request request,
-                                                  const MPI_Comm *newcomm, const MPI_Fint *newcomm_fortran);
 
 /** Enters a destructor: writes the communicator's last name. */
 void offbeat_tracer_destructor_enter(offbeat_tracer_call *call, uint16_t function, uint16_t flags,

@@ -7,6 +7,7 @@
 #ifndef OFFBEAT_TRACE_WRAPPER_C_H
 #define OFFBEAT_TRACE_WRAPPER_C_H
 
+#include "trace/issued_call.h"
 #include "trace/record_arguments.h"
 #include "trace/signatures.h"
 

@@ -12,6 +12,7 @@
  * twice as large and would take almost three times as long to compile. */
 #define OFFBEAT_TRACER_INLINE static inline
 
+#include "trace/issued_call.h"
 #include "trace/message_call.h"
 #include "trace/requests.h"
 #include "trace/spawn_info.h"

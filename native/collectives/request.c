@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file call.c  Checks the request of a call, and creates, runs and frees the call. */
+/** @file request.c  Checks the request of a call, and creates, runs and frees the call: collectives.h. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #include "call.h"
 
-int offbeat_refuse(int code, const char **why, const char *format, ...) {
+/* Formats an error message as printf does, and lets why point to it (static storage). @return code */
+__attribute__((format(printf, 3, 4))) static int refuse(int code, const char **why, const char *format, ...) {
     static char message[256];
     va_list arguments;
     va_start(arguments, format);
@@ -25,8 +26,8 @@ static const char *or_empty(const char *name) {
 static int resolve_collective(const offbeat_request *request, offbeat_call *call, const char **why) {
     call->collective = offbeat_collective_find(request->collective);
     if (call->collective == NULL || !call->collective->is_measured)
-        return offbeat_refuse(MPI_ERR_ARG, why, "'%s' is not a collective in the table",
-                              or_empty(request->collective));
+        return refuse(MPI_ERR_ARG, why, "'%s' is not a collective in the table",
+                      or_empty(request->collective));
     call->run = call->collective->run;
     return MPI_SUCCESS;
 }
@@ -37,18 +38,18 @@ static int resolve_processes(const offbeat_request *request, offbeat_call *call,
     if (code == MPI_SUCCESS)
         code = MPI_Comm_rank(call->comm, &call->rank);
     if (code != MPI_SUCCESS)
-        return offbeat_refuse(code, why, "%s: the communicator has no size or rank", request->collective);
+        return refuse(code, why, "%s: the communicator has no size or rank", request->collective);
     call->root = request->root;
     if (call->collective->root != OFFBEAT_NO_ROOT && (call->root < 0 || call->root >= call->p))
-        return offbeat_refuse(MPI_ERR_ARG, why, "%s: root %d is not a rank of %d processes; give 0 to %d",
-                              request->collective, call->root, call->p, call->p - 1);
+        return refuse(MPI_ERR_ARG, why, "%s: root %d is not a rank of %d processes; give 0 to %d",
+                      request->collective, call->root, call->p, call->p - 1);
     return MPI_SUCCESS;
 }
 
 static int resolve_element(const offbeat_request *request, offbeat_call *call, const char **why) {
     call->datatype = offbeat_datatype_find(request->datatype);
     if (call->datatype == OFFBEAT_DATATYPES)
-        return offbeat_refuse(
+        return refuse(
             MPI_ERR_ARG, why,
             "%s: '%s' is not a datatype; give byte, int, long, float, double, affine, odd, wide or gapped",
             request->collective, or_empty(request->datatype));
@@ -57,20 +58,19 @@ static int resolve_element(const offbeat_request *request, offbeat_call *call, c
         return MPI_SUCCESS;
     call->op = offbeat_op_find(request->op);
     if (call->op == OFFBEAT_OPS)
-        return offbeat_refuse(
+        return refuse(
             MPI_ERR_ARG, why,
             "%s: '%s' is not an operation; give sum, prod, max, min, band, bor, bxor, affine or user_sum",
             request->collective, or_empty(request->op));
     if (!offbeat_op_fits(call->op, call->datatype))
-        return offbeat_refuse(
-            MPI_ERR_ARG, why, "%s: %s is not defined on %s; %s", request->collective, request->op,
-            request->datatype,
-            call->op == OFFBEAT_COMPOSE || call->datatype == OFFBEAT_AFFINE
-                ? "the operation affine and the datatype affine go together and with nothing else"
-            : call->op == OFFBEAT_USER_SUM ? "user_sum needs double or gapped"
-            : call->datatype > OFFBEAT_AFFINE
-                ? "the datatypes odd and wide have no operation, gapped has user_sum"
-                : "bitwise operations need byte, int or long");
+        return refuse(MPI_ERR_ARG, why, "%s: %s is not defined on %s; %s", request->collective, request->op,
+                      request->datatype,
+                      call->op == OFFBEAT_COMPOSE || call->datatype == OFFBEAT_AFFINE
+                          ? "the operation affine and the datatype affine go together and with nothing else"
+                      : call->op == OFFBEAT_USER_SUM ? "user_sum needs double or gapped"
+                      : call->datatype > OFFBEAT_AFFINE
+                          ? "the datatypes odd and wide have no operation, gapped has user_sum"
+                          : "bitwise operations need byte, int or long");
     return MPI_SUCCESS;
 }
 
@@ -82,14 +82,13 @@ static int resolve_variant(const offbeat_variant *variant, offbeat_call *call, c
     int has_displacements = is_uneven && row->receive == OFFBEAT_BLOCK_PER_RANK;
     call->variant = *variant;
     if (variant->in_place && !has_both_buffers)
-        return offbeat_refuse(MPI_ERR_ARG, why, "%s: MPI defines no call in place", row->name);
+        return refuse(MPI_ERR_ARG, why, "%s: MPI defines no call in place", row->name);
     if (variant->counts >= OFFBEAT_COUNTS)
-        return offbeat_refuse(MPI_ERR_ARG, why, "%s: counts must be even, uneven, reversed or none",
-                              row->name);
+        return refuse(MPI_ERR_ARG, why, "%s: counts must be even, uneven, reversed or none", row->name);
     if ((variant->counts == OFFBEAT_COUNTS_UNEVEN && !is_uneven) ||
         (variant->counts == OFFBEAT_COUNTS_REVERSED && !has_displacements))
-        return offbeat_refuse(MPI_ERR_ARG, why,
-                              "%s: its counts are the same for all processes, and blocks adjoin", row->name);
+        return refuse(MPI_ERR_ARG, why, "%s: its counts are the same for all processes, and blocks adjoin",
+                      row->name);
     int is_affected = variant->in_place && (row->root == OFFBEAT_NO_ROOT || call->rank == call->root);
     call->keeps_own_block = is_affected && row->root == OFFBEAT_ROOT_SENDS;
     call->is_in_place = is_affected && row->root != OFFBEAT_ROOT_SENDS;
@@ -116,10 +115,9 @@ static int check_memory(const offbeat_call *call, const char **why) {
         (double)(call->send_blocks + call->receive_blocks) * (double)call->count * (double)extent;
     double available = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (needed_bytes > available)
-        return offbeat_refuse(
-            MPI_ERR_NO_MEM, why,
-            "%s: the buffers of rank %d would take %.0f MiB, this machine has %.0f MiB of memory",
-            call->collective->name, call->rank, needed_bytes / 0x1p20, available / 0x1p20);
+        return refuse(MPI_ERR_NO_MEM, why,
+                      "%s: the buffers of rank %d would take %.0f MiB, this machine has %.0f MiB of memory",
+                      call->collective->name, call->rank, needed_bytes / 0x1p20, available / 0x1p20);
     return MPI_SUCCESS;
 }
 
@@ -127,19 +125,19 @@ static int resolve_size(const offbeat_request *request, offbeat_call *call, cons
     size_t extent = offbeat_datatype_extent(call->datatype);
     const char *datatype = offbeat_datatype_name(call->datatype);
     if (request->bytes == 0)
-        return offbeat_refuse(MPI_ERR_ARG, why,
-                              "%s: a message of 0 bytes has nothing to check; give a multiple of %zu",
-                              request->collective, extent);
+        return refuse(MPI_ERR_ARG, why,
+                      "%s: a message of 0 bytes has nothing to check; give a multiple of %zu",
+                      request->collective, extent);
     if (request->bytes % extent != 0)
-        return offbeat_refuse(MPI_ERR_ARG, why,
-                              "%s: %zu bytes are not a whole number of %s elements; give a multiple of %zu",
-                              request->collective, request->bytes, datatype, extent);
+        return refuse(MPI_ERR_ARG, why,
+                      "%s: %zu bytes are not a whole number of %s elements; give a multiple of %zu",
+                      request->collective, request->bytes, datatype, extent);
     size_t count = request->bytes / extent;
     size_t max_count = (size_t)INT_MAX / max_block_count(call);
     if (call->variant.counts == OFFBEAT_COUNTS_UNEVEN || call->variant.counts == OFFBEAT_COUNTS_REVERSED)
         max_count /= 2;
     if (count > max_count)
-        return offbeat_refuse(
+        return refuse(
             MPI_ERR_ARG, why,
             "%s: %zu bytes with %d processes need a buffer of more than %d %s elements; give at most"
             " %zu bytes",
@@ -165,8 +163,8 @@ static int resolve_request(const offbeat_request *request, const offbeat_variant
         call->datatype = OFFBEAT_BYTE;
         call->op = OFFBEAT_OPS;
         if (request->bytes != 0)
-            return offbeat_refuse(MPI_ERR_ARG, why, "%s: it moves no data, so its size is 0 bytes, not %zu",
-                                  request->collective, request->bytes);
+            return refuse(MPI_ERR_ARG, why, "%s: it moves no data, so its size is 0 bytes, not %zu",
+                          request->collective, request->bytes);
         return MPI_SUCCESS;
     }
     code = resolve_element(request, call, why);
@@ -211,21 +209,20 @@ int offbeat_call_create_variant(const offbeat_request *request, const offbeat_va
     *call = NULL;
     offbeat_call *created = calloc(1, sizeof *created);
     if (created == NULL)
-        return offbeat_refuse(MPI_ERR_NO_MEM, why, "no memory for a call");
+        return refuse(MPI_ERR_NO_MEM, why, "no memory for a call");
     created->type = MPI_DATATYPE_NULL;
     created->operation = MPI_OP_NULL;
     int code = resolve_request(request, variant, created, why);
     if (code == MPI_SUCCESS) {
         code = offbeat_handles_create(created);
         if (code != MPI_SUCCESS)
-            offbeat_refuse(code, why, "%s: MPI could not create the datatype or operation",
-                           request->collective);
+            refuse(code, why, "%s: MPI could not create the datatype or operation", request->collective);
     }
     if (code == MPI_SUCCESS) {
         code = offbeat_buffers_create(created);
         if (code != MPI_SUCCESS)
-            offbeat_refuse(code, why, "%s: the system has no memory for buffers of %zu bytes per process",
-                           request->collective, request->bytes);
+            refuse(code, why, "%s: the system has no memory for buffers of %zu bytes per process",
+                   request->collective, request->bytes);
     }
     if (code == MPI_SUCCESS) {
         set_arguments(created);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file own.c  Approaches by offbeat's own partitioned communication: with the default number of messages,
- * or a learned one; and with a receiver that polls its partitions.
+/** @file partitioned.c  Approaches by offbeat's partitioned communication: with the default number of
+ * messages, or a learned one; and with a receiver that polls its partitions.
  */
 #include "approaches/transfer.h"
 
@@ -19,10 +19,10 @@ static int open_request(offbeat_transfer *transfer, const char *messages) {
     int status = offbeat_partitioned_attach(transfer->comm, MPI_INFO_NULL);
     if (status == MPI_SUCCESS && transfer->is_sender)
         status = offbeat_psend_init(message->data, message->partitions, message->partition_bytes, MPI_BYTE,
-                                    transfer->peer, TAG, transfer->comm, info, &transfer->own);
+                                    transfer->peer, TAG, transfer->comm, info, &transfer->partitioned);
     else if (status == MPI_SUCCESS)
         status = offbeat_precv_init(message->data, message->partitions, message->partition_bytes, MPI_BYTE,
-                                    transfer->peer, TAG, transfer->comm, info, &transfer->own);
+                                    transfer->peer, TAG, transfer->comm, info, &transfer->partitioned);
     if (messages)
         OFFBEAT_TRY(MPI_Info_free(&info));
     return status;
@@ -37,19 +37,19 @@ static int open_learned(offbeat_transfer *transfer) {
 }
 
 static int start(offbeat_transfer *transfer) {
-    return offbeat_pstart(&transfer->own);
+    return offbeat_pstart(&transfer->partitioned);
 }
 
 static int ready(offbeat_transfer *transfer, int partition) {
-    return offbeat_pready(partition, transfer->own);
+    return offbeat_pready(partition, transfer->partitioned);
 }
 
 static int wait(offbeat_transfer *transfer) {
-    return offbeat_pwait(&transfer->own, MPI_STATUS_IGNORE);
+    return offbeat_pwait(&transfer->partitioned, MPI_STATUS_IGNORE);
 }
 
 static int ask(offbeat_transfer *transfer, int partition, int *has_arrived) {
-    return offbeat_parrived(transfer->own, partition, has_arrived);
+    return offbeat_parrived(transfer->partitioned, partition, has_arrived);
 }
 
 static int poll_and_wait(offbeat_transfer *transfer) {
@@ -59,10 +59,10 @@ static int poll_and_wait(offbeat_transfer *transfer) {
 }
 
 static int close_request(offbeat_transfer *transfer) {
-    return transfer->own ? offbeat_prequest_free(&transfer->own) : MPI_SUCCESS;
+    return transfer->partitioned ? offbeat_prequest_free(&transfer->partitioned) : MPI_SUCCESS;
 }
 
-const offbeat_approach offbeat_approach_own = {
+const offbeat_approach offbeat_approach_offbeat = {
     .name = "offbeat",
     .open = open_sized,
     .start = start,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file drawn.c  Makes a legal call that the front end drew, and checks everything that it wrote. */
+/** @file legal_call.c  Makes a legal call that the front end drew, and checks everything that it wrote. */
 #define _GNU_SOURCE
 #include "benchmark/communicators.h"
 
