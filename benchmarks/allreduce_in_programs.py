@@ -38,13 +38,13 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from offbeat.platform.machine import Platform
-from offbeat.platform.machine import load as load_platform
-from offbeat.program.alternatives import messages_of_call
-from offbeat.program.load import Program, loads
-from offbeat.program.lockstep import lockstep, settled_iteration_s
-from offbeat.program.simulate import prepare
-from offbeat.simulation.catalogue import algorithms
+from offbeat.model.platform.machine import Platform
+from offbeat.model.platform.machine import load as load_platform
+from offbeat.programs.description.alternatives import messages_of_call
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.simulation.lockstep import lockstep, settled_iteration_s
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.simulation.calls.catalogue import algorithms
 
 OVERHEAD_S = 300e-9
 ROW_BYTES = 27 * 12 + 24

@@ -22,8 +22,8 @@ from known_answers import Answer, answer
 from known_programs import known_program, platform
 from recorded_programs import OfProgram, arguments, generator_of, results
 
-from offbeat.assessment.assess import assess, iterations_for
-from offbeat.errors import BadInput, RunFailed
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.programs.advice.assess import assess, iterations_for
 
 PROGRAMS = 500
 LONGER = 3

@@ -22,14 +22,14 @@ from pathlib import Path
 from known_programs import known_program, platform
 from recorded_programs import OfProgram, arguments, generator_of, results
 
-from offbeat.errors import BadInput, RunFailed
-from offbeat.execution.report import analyse
-from offbeat.execution.step_effect import Estimate
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.lockstep import gain, lockstep
-from offbeat.program.simulate import prepare
-from offbeat.program.simulated_trace import plan, simulate_traced
-from offbeat.trace.read import open_trace
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.programs.iterations.report import analyse
+from offbeat.programs.iterations.step_effect import Estimate
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import gain, lockstep
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.programs.simulation.simulated_trace import plan, simulate_traced
+from offbeat.trace.files.trace_folder import open_trace
 
 PROGRAMS, ITERATIONS = 500, 80
 COUNTS = 0.005

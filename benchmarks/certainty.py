@@ -31,13 +31,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from offbeat.results.blocks import Block, Blocks
-from offbeat.results.read import Results, read_study
-from offbeat.results.schema import CASES, REPETITIONS, polars_schema
-from offbeat.select.choose import Choice, Selection, select
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.load import load, resolved_toml
-from offbeat.units import counted
+from offbeat.base.units import counted
+from offbeat.measurement.results.blocks import Block, Blocks
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.measurement.results.schema import CASES, REPETITIONS, polars_schema
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.study_file import load, resolved_toml
+from offbeat.selection.choices.choose import Choice, Selection, select
 
 TOLERANCE = 0.05
 FEWEST = 5

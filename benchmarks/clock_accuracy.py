@@ -25,9 +25,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from native_program import compiled
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 SOURCE = Path(__file__).with_suffix(".c")
 AGE_MS = 1000

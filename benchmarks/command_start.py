@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from offbeat.results.blocks import Samples
-from offbeat.results.store import Store
-from offbeat.study.case import Case
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.case import Case
 
 SIZES = (8, 1024, 65536)
 PATTERNS = ("no_delay", "ascending", "descending", "first_delayed", "last_delayed", "random", "bell")

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat import _simulator
-from offbeat.platform.machine import Platform, load
+from offbeat.model.platform.machine import Platform, load
 
 PPN = 32
 SKEW_FACTOR = 1.5

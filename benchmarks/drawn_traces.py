@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from offbeat.errors import BadInput
-from offbeat.trace import encode
-from offbeat.trace import format as form
-from offbeat.trace.rank_file import RankFile, open_file
+from offbeat.base.errors import BadInput
+from offbeat.trace.files import encode
+from offbeat.trace.files import format as form
+from offbeat.trace.files.rank_file import RankFile, open_file
 
 NATIVE = Path(__file__).parents[1] / "native"
 PROGRAM = Path(__file__).with_suffix(".c")

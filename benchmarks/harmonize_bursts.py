@@ -27,8 +27,8 @@ import numpy as np
 from msgspec import Struct, field
 from native_program import compiled, output_of
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 SOURCE = Path(__file__).with_suffix(".c")
 PERIOD_NS, LENGTH_NS, PHASE_NS = 250_000_000, 60_000_000, 500_000_000

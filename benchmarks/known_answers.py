@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct, structs
 
-from offbeat.errors import BadInput
-from offbeat.platform.machine import Platform
-from offbeat.program.load import Program
-from offbeat.program.schema import NoiseSection, PhaseSection
-from offbeat.program.simulate import prepare
-from offbeat.simulation.catalogue import algorithms
+from offbeat.base.errors import BadInput
+from offbeat.model.platform.machine import Platform
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.description.schema import NoiseSection, PhaseSection
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.simulation.calls.catalogue import algorithms
 
 COUNTS = 0.005
 """The least gain that counts."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from msgspec import structs
 
-from offbeat.platform import machine
-from offbeat.platform.machine import Platform
-from offbeat.program.load import Program
-from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
+from offbeat.model.platform import machine
+from offbeat.model.platform.machine import Platform
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.description.schema import NoiseSection, PhaseSection, ProgramFile
 
 KINDS = (
     "compute-bound",

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.trace import format as form
-from offbeat.trace.rank_file import RankFile, open_file
+from offbeat.trace.files import format as form
+from offbeat.trace.files.rank_file import RankFile, open_file
 
 HEADER_WORDS = form.PAGE_HEADER_BYTES // 8
 KINDS = 8

@@ -58,15 +58,15 @@ import polars as pl
 from msgspec.structs import replace
 from studies import write_study
 
-from offbeat.engines.open import find_approaches
-from offbeat.mpi import find
+from offbeat.libraries.installations import find
+from offbeat.measurement.engines.engine_choice import find_approaches
+from offbeat.measurement.results.blocks import hodges_lehmann
+from offbeat.measurement.results.read import read_study
+from offbeat.model.pattern.shapes import delays
 from offbeat.partitioned.cells import Cell, Measured, read_measured
 from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
 from offbeat.partitioned.fit import Z95, fit
 from offbeat.partitioned.recommendation import Adviser, Message, Option, with_gain
-from offbeat.pattern.shapes import delays
-from offbeat.results.blocks import hodges_lehmann
-from offbeat.results.read import read_study
 
 WITHIN = 1.1
 SEEDS = {5: (1, 2, 3, 4), 2: (1, 2)}

@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 from native_program import compiled, output_of
 from partitioned_ratios import size_text
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 SOURCE = Path(__file__).with_suffix(".c")
 

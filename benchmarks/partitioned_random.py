@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 from native_program import NATIVE, compiled, output_of
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 PARTS = 10
 ASSERT = ("testing/mpi_assert.c", "clock/source.c", "clock/virtual_clock.c")

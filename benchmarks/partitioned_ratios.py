@@ -32,9 +32,9 @@ from typing import NamedTuple
 import numpy as np
 from native_program import NATIVE, compiled, output_of
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
-from offbeat.progress_bar import ProgressBar
+from offbeat.base.progress_bar import ProgressBar
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 APPROACHES = ("list", "messages", "partitioned", "transfer", "windows")
 SOURCES = [Path(__file__).with_suffix(".c"), *(NATIVE / f"approaches/{name}.c" for name in APPROACHES)]

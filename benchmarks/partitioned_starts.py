@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from native_program import compiled, output_of
 
-from offbeat.mpi.find import choose
+from offbeat.libraries.installations.find import choose
 
 LIMIT, ROUNDS = 2.5, 3
 

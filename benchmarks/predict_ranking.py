@@ -38,16 +38,16 @@ from numpy.typing import NDArray
 from scipy import stats
 from studies import lines, offbeat
 
-from offbeat.mpi.build import build_native, driver_path
-from offbeat.mpi.find import choose
-from offbeat.mpi.launch import command
-from offbeat.mpi.libraries import library_of
-from offbeat.pattern import file
-from offbeat.pattern.file import shape_pattern
-from offbeat.platform.machine import load
-from offbeat.simulation.catalogue import algorithms
-from offbeat.simulation.exits import simulate
-from offbeat.study.algorithm import Algorithm
+from offbeat.libraries.families.libraries import library_of
+from offbeat.libraries.installations.build import build_native, driver_path
+from offbeat.libraries.installations.find import choose
+from offbeat.libraries.launch.launch_command import command
+from offbeat.model.pattern import pattern_file
+from offbeat.model.pattern.pattern_file import shape_pattern
+from offbeat.model.platform.machine import load
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.simulation.calls.call_exits import simulate
+from offbeat.simulation.calls.catalogue import algorithms
 
 P, SIZE, CALLS = 1024, 32768, 8
 SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5
@@ -173,7 +173,7 @@ def real(folder: Path, mpi: str) -> None:
     installation = choose(mpi)
     build_native(installation)
     ft = [str(driver_path(installation).with_name("offbeat-ft")), "--class", "S", "--repeat", "5"]
-    file.write(folder / "injected.txt", file.shape_pattern("last_delayed", 2, 2e-3))
+    pattern_file.write(folder / "injected.txt", pattern_file.shape_pattern("last_delayed", 2, 2e-3))
     ft += ["--imbalance", str(folder / "injected.txt"), "--json"]
     where = ("--mpi", str(installation.mpirun))
     launch = command(installation, ft, 2, steerable=False)

@@ -26,12 +26,12 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from offbeat.engines import smpi_platform
-from offbeat.platform.machine import Platform
-from offbeat.platform.machine import load as load_platform
-from offbeat.program.load import Program, loads
-from offbeat.program.neighbours import messages
-from offbeat.program.simulate import prepare
+from offbeat.measurement.engines import smpi_platform
+from offbeat.model.platform.machine import Platform
+from offbeat.model.platform.machine import load as load_platform
+from offbeat.programs.description.neighbours import messages
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.simulation.simulate import prepare
 
 HERE = Path(__file__).parent
 EVERY, DOUBLES, BASE_NS, STEP_NS = 5, 100, 20_000, 3_000

@@ -24,18 +24,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from msgspec import structs
 
-from offbeat.calibrate.calibration import CalibrationSettings, calibrate, measure_here
-from offbeat.calibrate.driver_probe import DriverProbe, launched
-from offbeat.calibrate.measure import QUIET, measure_memory
-from offbeat.calibrate.measurements import Measurements
-from offbeat.mpi import cores
-from offbeat.mpi.find import choose
-from offbeat.mpi.installation import Installation
-from offbeat.platform.machine import Platform
-from offbeat.program.iterations import Iterations
-from offbeat.program.load import Program, loads
-from offbeat.program.run import RunSettings, prepare, run
-from offbeat.program.simulate import prepare as prepare_simulation
+from offbeat.libraries.calibration.calibration import CalibrationSettings, calibrate, measure_here
+from offbeat.libraries.calibration.driver_probe import DriverProbe, launched
+from offbeat.libraries.calibration.measure import QUIET, measure_memory
+from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.libraries.installations.find import choose
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch import cores
+from offbeat.model.platform.machine import Platform
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.execution.run import RunSettings, prepare, run
+from offbeat.programs.simulation.iterations import Iterations
+from offbeat.programs.simulation.simulate import prepare as prepare_simulation
 
 ITERATIONS = 600
 PERIOD = 20

@@ -10,9 +10,9 @@ from __future__ import annotations
 import resource
 import time
 
-from offbeat.platform.machine import load as load_platform
-from offbeat.program.load import load, loads
-from offbeat.program.simulate import prepare
+from offbeat.model.platform.machine import load as load_platform
+from offbeat.programs.description.program_file import load, loads
+from offbeat.programs.simulation.simulate import prepare
 
 DELAYS = '\n[[noise]]\nphase = "triad"\ntime = "20 ms"\npick = "each_domain"\nevery = 4\n'
 

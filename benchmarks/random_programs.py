@@ -7,12 +7,12 @@ from msgspec import structs
 from recorded_programs import random_weights
 from simulated_library import FAMILY, KIB, with_algorithm
 
-from offbeat.platform import machine
-from offbeat.platform.machine import Platform
-from offbeat.program.load import Program
-from offbeat.program.schema import NoiseSection, PhaseSection, ProgramFile
-from offbeat.program.simulate import phase_times_s
-from offbeat.study.algorithm import DEFAULT
+from offbeat.model.platform import machine
+from offbeat.model.platform.machine import Platform
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.description.schema import NoiseSection, PhaseSection, ProgramFile
+from offbeat.programs.simulation.simulate import phase_times_s
 
 PLATFORM = "paper"
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from offbeat.campaign.append import AppendFile, encode_lines, read_lines
-from offbeat.errors import BadInput
-from offbeat.progress_bar import ProgressBar
+from offbeat.base.campaign.append_file import AppendFile, encode_lines, read_lines
+from offbeat.base.errors import BadInput
+from offbeat.base.progress_bar import ProgressBar
 
 
 class OfProgram(Struct, frozen=True, kw_only=True):

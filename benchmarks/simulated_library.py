@@ -13,13 +13,13 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from offbeat.engines.executors import Workers
-from offbeat.engines.sim import SimEngine
-from offbeat.program.schema import Family, PhaseSection
-from offbeat.program.steps import communicators_of
-from offbeat.simulation.exits import Job, call_of
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import Case
+from offbeat.measurement.engines.executors import Workers
+from offbeat.measurement.engines.simulation_engine import SimEngine
+from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.model.study.case import Case
+from offbeat.programs.description.schema import Family, PhaseSection
+from offbeat.programs.simulation.steps import communicators_of
+from offbeat.simulation.calls.call_exits import Job, call_of
 
 FAMILY: Family = "mpich"
 

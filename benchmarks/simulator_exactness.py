@@ -26,10 +26,10 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat import _simulator
-from offbeat.platform.machine import Platform, loads
-from offbeat.simulation.catalogue import SimulatedAlgorithm, catalogue
-from offbeat.simulation.exits import Job, run_job
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.model.platform.machine import Platform, loads
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.simulation.calls.call_exits import Job, run_job
+from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, catalogue
 
 ACCURACY_S = 1e-9
 GRID_S = 2.0**-40

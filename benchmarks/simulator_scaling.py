@@ -29,9 +29,9 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat import _simulator
-from offbeat.platform.machine import load
-from offbeat.platform.network import network
-from offbeat.units import format_size
+from offbeat.base.units import format_size
+from offbeat.model.platform.machine import load
+from offbeat.model.platform.network import network
 
 matplotlib.use("Agg")
 from matplotlib import pyplot

@@ -11,12 +11,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_commands import SmpiCall
-from offbeat.engines.smpi_program import SimGridProcess, build_program
-from offbeat.mpi.driver import DriverLost, Refused
-from offbeat.platform.machine import Platform
-from offbeat.platform.network import Nodes
+from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.measurement.engines import smpi_platform
+from offbeat.measurement.engines.smpi_commands import SmpiCall
+from offbeat.measurement.engines.smpi_program import SimGridProcess, build_program
+from offbeat.model.platform.machine import Platform
+from offbeat.model.platform.network import Nodes
 
 LATENCY = "smpi/lat-factor:"
 

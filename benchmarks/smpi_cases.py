@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from smpi_answers import Answer, Answers
 
 from offbeat import _simulator
-from offbeat.mpi.driver import HUNG
-from offbeat.pattern.shapes import delays
-from offbeat.platform.machine import Platform, load
-from offbeat.platform.network import Nodes
-from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
+from offbeat.libraries.launch.driver import HUNG
+from offbeat.model.pattern.shapes import delays
+from offbeat.model.platform.machine import Platform, load
+from offbeat.model.platform.network import Nodes
+from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, algorithms
 
 SHAPES = ("no_delay", "ascending", "descending", "first_delayed", "last_delayed", "random")
 SKEW_FACTOR = 1.5

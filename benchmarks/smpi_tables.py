@@ -8,7 +8,7 @@ from itertools import groupby
 
 from smpi_cases import CLOSE, Comparison
 
-from offbeat.units import format_size
+from offbeat.base.units import format_size
 
 NEAR = 0.01
 MIN_CLOSE_SHARE = 0.95

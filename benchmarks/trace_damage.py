@@ -23,7 +23,7 @@ import drawn_traces as drawn
 import numpy as np
 from page_damage import DamagedPages
 
-from offbeat.trace.rank_file import open_file
+from offbeat.trace.files.rank_file import open_file
 
 FILE_READS_A_TRACE = 200
 PAGE_ROUNDS_A_TRACE = 400

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from offbeat.trace import encode
-from offbeat.trace import format as form
-from offbeat.trace.encode import clock_point, definition, mapping
+from offbeat.trace.files import encode
+from offbeat.trace.files import format as form
+from offbeat.trace.files.encode import clock_point, definition, mapping
 
 FUNCTIONS = {
     "MPI_Allreduce": (1, form.BLOCKING, 1),

@@ -33,9 +33,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from offbeat.mpi import build, find
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build, find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 SOURCE = Path(__file__).with_suffix(".c")
 LIMIT = SOURCE.with_name("trace_overhead_limit.c")

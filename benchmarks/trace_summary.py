@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 import trace_files as made
 
-from offbeat.trace import encode
-from offbeat.trace import format as form
+from offbeat.trace.files import encode
+from offbeat.trace.files import format as form
 
 CALLS_A_ROUND = 4
 ROUND_NS = 40_000

@@ -47,23 +47,29 @@ from simulated_library import (
     with_algorithm,
 )
 
-from offbeat.engines import resume
-from offbeat.engines.progress import RunProgress
-from offbeat.engines.run import run
-from offbeat.engines.study_run import RunOptions
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.user_command import user_command
-from offbeat.platform.machine import Platform
-from offbeat.predict.measured_configuration import measurements
-from offbeat.predict.predict import traced_program
-from offbeat.program import simulated_trace
-from offbeat.program.alternatives import times_alone
-from offbeat.program.load import Program
-from offbeat.program.schema import PhaseSection
-from offbeat.program.simulate import prepare
-from offbeat.program_tuning.conclusion import conclude
-from offbeat.program_tuning.in_program import IN_PROGRAM, fastest_in_program
-from offbeat.program_tuning.program_choices import (
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.base.units import format_size, format_time
+from offbeat.libraries.launch.user_command import user_command
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.measurement.runs import resume
+from offbeat.measurement.runs.run import run
+from offbeat.measurement.runs.run_progress import RunProgress
+from offbeat.measurement.runs.study_run import RunOptions
+from offbeat.model.platform.machine import Platform
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.model.study.collectives import ROOTED
+from offbeat.programs.description.alternatives import times_alone
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.description.schema import PhaseSection
+from offbeat.programs.simulation import simulated_trace
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.selection.choices.choose import Choice
+from offbeat.selection.tuning_files.export import plan_of
+from offbeat.selection.tuning_files.tuning_plan import TuningPlan
+from offbeat.trace.files.trace_folder import open_trace
+from offbeat.trace.summary import summarise
+from offbeat.tuning.pipeline.conclusion import conclude
+from offbeat.tuning.pipeline.program_choices import (
     TUNED,
     ExpectedGain,
     complete,
@@ -71,18 +77,12 @@ from offbeat.program_tuning.program_choices import (
     tuned_choices,
     with_algorithms,
 )
-from offbeat.program_tuning.traced_calls import Selected, select_calls
-from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
-from offbeat.program_tuning.trial_runs import FEWEST_ROUNDS
-from offbeat.results.read import Results, read_study
-from offbeat.select.choose import Choice
-from offbeat.study.algorithm import DEFAULT
-from offbeat.study.collectives import ROOTED
-from offbeat.trace.read import open_trace
-from offbeat.trace.summary import summarise
-from offbeat.tuning.plan import TuningPlan
-from offbeat.tuning.write import plan_of
-from offbeat.units import format_size, format_time
+from offbeat.tuning.pipeline.program_comparison import IN_PROGRAM, fastest_in_program
+from offbeat.tuning.pipeline.traced_calls import Selected, select_calls
+from offbeat.tuning.pipeline.traced_study import Launch, write_patterns, write_study
+from offbeat.tuning.pipeline.trial_runs import FEWEST_ROUNDS
+from offbeat.tuning.prediction.measured_configuration import measurements
+from offbeat.tuning.prediction.predict import traced_program
 
 PROGRAMS, SIDE = 100, 32
 SHARE = 0.95

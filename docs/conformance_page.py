@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from offbeat.conformance.outcomes import FAILURES
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.partitioned.conformance.outcomes import FAILURES
 
 PAGE = Path(__file__).resolve().parent / "reference" / "partitioned-conformance.md"
 

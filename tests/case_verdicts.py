@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from offbeat.study.algorithm import Verdict
+from offbeat.model.study.algorithm import Verdict
 
 KEY = ("collective", "algorithm", "p", "bytes")
 

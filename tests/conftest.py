@@ -12,9 +12,9 @@ import pytest
 from document_schemas import validated_documents
 from real_libraries import LIBRARIES, installed, real_installation, skip_without
 
-from offbeat.errors import RunFailed
-from offbeat.mpi import build, find
-from offbeat.mpi.installation import Installation
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.installations import build, find
+from offbeat.libraries.installations.installation import Installation
 
 hypothesis.settings.register_profile("offbeat", deadline=None, max_examples=60)  # no test judges a wall time
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=30)  # of 'make check'

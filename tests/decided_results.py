@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from offbeat.campaign.append import encode_lines, read_checked_lines
-from offbeat.results.recorded import CASE_LINE
+from offbeat.base.campaign.append_file import encode_lines, read_checked_lines
+from offbeat.measurement.results.recorded import CASE_LINE
 
 
 def decide(results: Path, seconds_of: Callable[[dict[str, Any]], float | None]) -> None:

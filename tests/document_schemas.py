@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from offbeat import json_document
+from offbeat.base import json_document
 from offbeat.cli.documents import STRUCTURES, schema_text, structures_of
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Library
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.tuning.files import TuningFiles, write_file
-from offbeat.tuning.plan import TuningPlan
+from offbeat.libraries.families.library import Library
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.libraries.installations.installation import Installation
+from offbeat.selection.tuning_files.manifest import TuningFiles, write_file
+from offbeat.selection.tuning_files.tuning_plan import TuningPlan
 
 DUMMY = Library(
     family="dummy",

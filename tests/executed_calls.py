@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from offbeat.engines.prove import call_arguments
-from offbeat.mpi.driver import Driver
-from offbeat.mpi.intelmpi import IntelMpiSteering
-from offbeat.mpi.library import Steering
-from offbeat.mpi.mpich import MpichSteering
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.mpi.protocol import ListVariables, Observe
-from offbeat.study import evidence
-from offbeat.study.case import Case
+from offbeat.libraries.families.intelmpi import IntelMpiSteering
+from offbeat.libraries.families.library import Steering
+from offbeat.libraries.families.mpich import MpichSteering
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.libraries.launch.driver import Driver
+from offbeat.libraries.launch.driver_protocol import ListVariables, Observe
+from offbeat.measurement.proofs.prove import call_arguments
+from offbeat.model.study import evidence
+from offbeat.model.study.case import Case
 
 SELECTION_VARIABLES: dict[type[Steering], str] = {
     OpenMpiSteering: (

@@ -18,18 +18,18 @@ import numpy as np
 from executed_calls import ExecutedCall, execution_differences, observe_executed, variable_differences
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, LaunchSpec
-from offbeat.engines.mpi import MpiEngine
-from offbeat.mpi.build import build_native
-from offbeat.mpi.driver import Driver
-from offbeat.mpi.find import choose
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.libraries import library_of
-from offbeat.results.read import read_study
-from offbeat.study.case import Case
-from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
-from offbeat.tuning.files import TuningFiles, read_manifest
-from offbeat.tuning.plan import Rule
+from offbeat.libraries.families.libraries import library_of
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.find import choose
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import Driver
+from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.mpi_engine import MpiEngine
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.case import Case
+from offbeat.model.study.schema import MpiSection, RepetitionsSection, StartSection
+from offbeat.selection.tuning_files.manifest import TuningFiles, read_manifest
+from offbeat.selection.tuning_files.tuning_plan import Rule
 
 PATIENCE_S = 60.0
 

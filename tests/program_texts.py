@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from offbeat.platform.machine import Platform
-from offbeat.platform.machine import loads as load_platform
-from offbeat.program.load import Program, loads
-from offbeat.program.simulate import Simulated, prepare
+from offbeat.model.platform.machine import Platform
+from offbeat.model.platform.machine import loads as load_platform
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.simulation.simulate import Simulated, prepare
 
 WORK = '[[phase]]\nkind = "work"\nname = "triad"\nmemory = "100 MB"\n'
 RING = '[[phase]]\nkind = "exchange"\nname = "halo"\nneighbours = "ring"\nbytes = ["1 MB"]\n'

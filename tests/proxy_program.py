@@ -12,9 +12,9 @@ from captured_command import execute
 from msgspec import Struct
 from real_libraries import REPOSITORY, real_installation
 
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 SOURCES = REPOSITORY / "examples" / "proxies"
 

@@ -8,8 +8,8 @@ from typing import Any, get_origin
 
 import msgspec
 
-from offbeat.mpi.driver import Driver
-from offbeat.mpi.protocol import AnswerType, Command
+from offbeat.libraries.launch.driver import Driver
+from offbeat.libraries.launch.driver_protocol import AnswerType, Command
 
 
 def ask_raw(driver: Driver, verb: str, *arguments: str, timeout_s: float, **values: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from real_libraries import LIBRARIES, installed, skip_without
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 BINDINGS = {"USE_F08": "mpi_f08.mod", "USE_MPI": "mpi.mod", "MPIF_H": "mpif.h"}
 """Binding → its file: mpi_f08, the older module, the header."""

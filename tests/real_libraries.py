@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import pytest
 
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

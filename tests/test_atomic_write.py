@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.atomic_write import atomic_writer, write_atomically, write_error
-from offbeat.errors import BadInput, OffbeatError, RunFailed
+from offbeat.base.atomic_write import atomic_writer, write_atomically, write_error
+from offbeat.base.errors import BadInput, OffbeatError, RunFailed
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:

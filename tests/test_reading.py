@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.reading import READ_LIMIT, decode_json, read_file
+from offbeat.base.errors import BadInput
+from offbeat.base.reading import READ_LIMIT, decode_json, read_file
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from offbeat.table import GAP, MAX_NOTES, FittedTable, limit_notes, wrap_text
+from offbeat.base.terminal_table import GAP, MAX_NOTES, FittedTable, limit_notes, wrap_text
 
 WIDTHS = (80, 60)
 

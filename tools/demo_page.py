@@ -9,8 +9,8 @@ from markupsafe import Markup
 from msgspec import Struct
 from PIL import Image
 
-from offbeat.drawing.page import Section, Text, page, write_page
-from offbeat.drawing.pictures import DPI, PAGE_DPI, EmbeddedFigure, Link
+from offbeat.presentation.drawing.page import Section, Text, page, write_page
+from offbeat.presentation.drawing.pictures import DPI, PAGE_DPI, EmbeddedFigure, Link
 
 DEMO = Path("demo")
 INDEX = DEMO / "index.html"

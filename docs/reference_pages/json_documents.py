@@ -9,8 +9,8 @@ from markdown import code, prose, sentence, table
 from msgspec import inspect
 from toml_file import KINDS
 
+from offbeat.base.json_document import SCHEMA_VERSION, VERSION_KEY, meanings, purpose, structures
 from offbeat.cli.documents import STRUCTURES, schema_file, schema_text, structures_of
-from offbeat.json_document import SCHEMA_VERSION, VERSION_KEY, meanings, purpose, structures
 
 SOURCE = "src/offbeat/cli/documents.py and the structures that it names"
 

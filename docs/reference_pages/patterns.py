@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from markdown import code, prose, sentence, table
 
-from offbeat.pattern import file, shapes
-from offbeat.pattern import replay as replay_file
+from offbeat.model.pattern import pattern_file, replay_file, shapes
 
-SOURCE = "src/offbeat/pattern"
+SOURCE = "src/offbeat/model/pattern"
 
 HEAD = """# Arrival patterns
 
@@ -48,9 +47,9 @@ in pattern files. If the smallest delay of a call is not 0, it is subtracted fro
 def page() -> str:
     """The whole page."""
     rows = [(code(name), sentence(prose(shapes.describe(name)))) for name in shapes.SHAPES]
-    example = file.text(file.shape_pattern("last_delayed", 4, 1e-4))
-    units = ", ".join(code(unit) for unit in file.UNITS_S)
-    form = prose(file.__doc__).split("\n\n", 1)[1]
+    example = pattern_file.text(pattern_file.shape_pattern("last_delayed", 4, 1e-4))
+    units = ", ".join(code(unit) for unit in pattern_file.UNITS_S)
+    form = prose(pattern_file.__doc__).split("\n\n", 1)[1]
     calls = np.array([[0.0, 1e-5, 4e-5], [2e-5, 0.0, 3e-5]])
     replay = replay_file.text(replay_file.Replay(name="alltoall", delays_s=calls))
     return (

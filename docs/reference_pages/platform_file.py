@@ -5,10 +5,10 @@ from __future__ import annotations
 from markdown import code, table
 from toml_file import code_list, page_of
 
-from offbeat.platform import machine, presets, show
-from offbeat.units import BANDWIDTH_UNITS, SIZE_UNITS, TIME_UNITS
+from offbeat.base.units import BANDWIDTH_UNITS, SIZE_UNITS, TIME_UNITS
+from offbeat.model.platform import bundled_platforms, description, machine
 
-SOURCE = "src/offbeat/platform/schema.py"
+SOURCE = "src/offbeat/model/platform/schema.py"
 
 HEAD = """# The platform file
 
@@ -24,8 +24,8 @@ Bandwidths are bytes per second or text with a unit: {bandwidths}.
 
 ## Built-in platforms
 
-Each is a file in `src/offbeat/platform/presets/`. Every option and key that expects a platform file also
-accepts its name. `offbeat platform init --from NAME` writes a copy that you can change.
+Each is a file in `src/offbeat/model/platform/presets/`. Every option and key that expects a platform file
+also accepts its name. `offbeat platform init --from NAME` writes a copy that you can change.
 
 {presets}
 """
@@ -33,7 +33,7 @@ accepts its name. `offbeat platform init --from NAME` writes a copy that you can
 
 def page() -> str:
     """The whole page."""
-    lines = [show.summary(machine.load(name)) for name in presets.PRESETS.names()]
+    lines = [description.summary(machine.load(name)) for name in bundled_platforms.PRESETS.names()]
     rows = [(code(name), *others) for name, *others in lines]
     listed = table(("name", "nodes × cores", "joined by", "source"), rows)
     units = {

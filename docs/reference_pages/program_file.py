@@ -5,11 +5,11 @@ from __future__ import annotations
 from markdown import code, table
 from toml_file import code_list, page_of
 
-from offbeat.program.load import FORM, PRESETS, load
-from offbeat.program.show import summary
-from offbeat.units import SIZE_UNITS, TIME_UNITS
+from offbeat.base.units import SIZE_UNITS, TIME_UNITS
+from offbeat.programs.description.description import summary
+from offbeat.programs.description.program_file import FORM, PRESETS, load
 
-SOURCE = "src/offbeat/program/schema.py"
+SOURCE = "src/offbeat/programs/description/schema.py"
 
 HEAD = """# The program file
 
@@ -25,8 +25,8 @@ Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds
 
 ## Programs that come with offbeat
 
-Each is a file in `src/offbeat/program/presets/`. Every command that expects a program file also accepts its
-name. `offbeat program init --from NAME` writes a copy that you can change.
+Each is a file in `src/offbeat/programs/description/presets/`. Every command that expects a program file also
+accepts its name. `offbeat program init --from NAME` writes a copy that you can change.
 
 {presets}
 """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 from markdown import code, prose, sentence, table
 
-from offbeat.results import import_columns, layout
-from offbeat.results.schema import CASES, RANKS, REPETITIONS, SCHEMA_VERSION
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.measurement.results import import_columns, layout
+from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS, SCHEMA_VERSION
+from offbeat.model.study.algorithm import Algorithm, Verdict
 
-SOURCE = "src/offbeat/results and src/offbeat/study/algorithm.py"
+SOURCE = "src/offbeat/measurement/results and src/offbeat/model/study/algorithm.py"
 
 HELD = {
     layout.STUDY: "the study with all defaults, as it was when the results began",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from toml_file import code_list, page_of
 
-from offbeat.study.load import FORM
-from offbeat.units import SIZE_UNITS, TIME_UNITS
+from offbeat.base.units import SIZE_UNITS, TIME_UNITS
+from offbeat.model.study.study_file import FORM
 
-SOURCE = "src/offbeat/study/schema.py"
+SOURCE = "src/offbeat/model/study/schema.py"
 
 HEAD = """# The study file
 

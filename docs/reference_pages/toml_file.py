@@ -9,8 +9,8 @@ import tomlkit
 from markdown import code, prose, sentence, table
 from msgspec import NODEFAULT, inspect
 
-from offbeat.toml.quantities import UNITS
-from offbeat.toml.structure import Form
+from offbeat.base.toml.quantities import UNITS
+from offbeat.base.toml.structure import Form
 
 KINDS = {
     inspect.StrType: "text",

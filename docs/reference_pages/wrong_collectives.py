@@ -16,10 +16,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from offbeat.mpi import find, launch
-from offbeat.mpi.installation import Installation
-from offbeat.study.algorithm import DEFAULT, KINDS
-from offbeat.units import enumeration
+from offbeat.base.units import enumeration
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch import launch_command
+from offbeat.model.study.algorithm import DEFAULT, KINDS
 
 SOURCE = "docs/reference_pages/wrong_collectives.json"
 DATA = Path(__file__).with_suffix(".json")
@@ -235,7 +236,7 @@ def _result_of(program: str, library: Installation, environment: dict[str, str])
         mpi = [str(library.library), f"-Wl,-rpath,{library.library.parent}"]
         source = PROGRAMS / f"{program}.c"
         subprocess.run(["cc", "-std=c11", f"-I{library.include}", source, "-o", binary, *mpi], check=True)
-        command = launch.command(library, [str(binary)], 4, nodes=0, ppn=0, environment=environment)
+        command = launch_command.command(library, [str(binary)], 4, nodes=0, ppn=0, environment=environment)
         try:
             ended = subprocess.run(
                 command.argv,

@@ -4,7 +4,7 @@
  * A legal call that was drawn at random, its execution, and its check against what each process computes by
  * itself from ranks and indices.
  *
- * The front end draws the call (src/offbeat/engines/legal_calls.py) and describes it in text: the datatypes
+ * The front end draws the call (src/offbeat/measurement/legal_calls/drawn_calls.py) and describes it in text: the datatypes
  * may differ between ranks and between the two sides of the call, with equal type signatures.
  */
 #ifndef OFFBEAT_DRAWN_CALL_H

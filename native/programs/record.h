@@ -6,7 +6,7 @@
  * The file is mapped into memory, so that recording an iteration takes no system call, and all iterations
  * that were completed are in the file even if the process is killed. It has this header, the durations of the
  * phases alone, and a record for each iteration; all in the byte order of the machine. The front end reads it
- * (src/offbeat/program/times.py).
+ * (src/offbeat/programs/execution/times.py).
  */
 #ifndef OFFBEAT_RECORD_H
 #define OFFBEAT_RECORD_H

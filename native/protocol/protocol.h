@@ -5,7 +5,7 @@
  * and the keys of each answer.
  *
  * protocol.c has the table. The parser (command.h) checks every command against it, the answers (answer.h)
- * are written by it, and `offbeat-driver --protocol` prints it. src/offbeat/mpi/protocol.py has the same
+ * are written by it, and `offbeat-driver --protocol` prints it. src/offbeat/libraries/launch/driver_protocol.py has the same
  * messages as Python structures, and tests/mpi/test_protocol.py compares the two.
  */
 #ifndef OFFBEAT_PROTOCOL_H

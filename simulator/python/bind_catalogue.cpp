@@ -70,7 +70,7 @@ nb::list collective_table() {
 
 void bind_catalogue(nb::module_ &module) {
     module.def("collectives", &collective_table,
-               "The rows of the table of collectives; offbeat.study.collectives names the columns.");
+               "The rows of the table of collectives; offbeat.model.study.collectives names the columns.");
     module.def(
         "algorithms",
         [] {

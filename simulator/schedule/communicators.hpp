@@ -9,7 +9,7 @@ namespace offbeat::schedule {
  * How processes are divided into communicators.
  *
  * Member j of communicator c has the rank (c / stride) * stride * p + c % stride + j * stride, as in
- * offbeat.study.communicators and native/collectives/layout.h.
+ * offbeat.model.study.communicators and native/collectives/layout.h.
  */
 struct CommunicatorLayout {
     int p = 1; /**< processes of each communicator */

@@ -10,8 +10,8 @@ import pytest
 from captured_command import invoke
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.algorithm import app
-from offbeat.errors import BadInput, RunFailed
 
 OWN = Path(__file__).with_name("own_algorithms.py")
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from offbeat.algorithm import draw, find
-from offbeat.algorithm.inspected import Call
-from offbeat.algorithm.picture import picture
-from offbeat.algorithm.show import CallMessages, Message, call_messages
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.presentation.pictures.algorithm import picture
+from offbeat.simulation.algorithms import lookup, message_drawing
+from offbeat.simulation.algorithms.inspected import Call
+from offbeat.simulation.algorithms.messages import CallMessages, Message, call_messages
 
 
 def drawn(name: str, p: int, count: int = 1024, *, width: int = 100, unicode: bool = True) -> list[str]:
-    algorithm = find.find_algorithm(name)
+    algorithm = lookup.find_algorithm(name)
     messages = call_messages(algorithm, Call(p=p, count=count))
-    return draw.draw_messages(messages, width=width, unicode=unicode)
+    return message_drawing.draw_messages(messages, width=width, unicode=unicode)
 
 
 def test_a_tree_is_drawn_round_by_round() -> None:
@@ -55,7 +55,7 @@ def test_messages_of_different_sizes_have_separate_lines() -> None:
     ends = [(0, 1, 8), (2, 3, 16), (4, 5, 8), (5, 5, 16)]
     messages = [Message(source=a, target=b, bytes=size, round=1) for a, b, size in ends]
     call = CallMessages(title="t", p=6, root=None, bytes=8, messages=messages)
-    assert draw.draw_messages(call)[3:] == [
+    assert message_drawing.draw_messages(call)[3:] == [
         "    1  ·   ·   ●───▶   ·   ↻     16 B each",
         "       ●───▶   ·   ·   ●───▶     8 B each",
     ]
@@ -111,7 +111,9 @@ def test_drawings_show_every_message_once_and_fit_their_width(
     messages = [replace(message, round=used.index(message.round) + 1) for message in drawn_ones]
     messages.sort(key=lambda message: (message.round, message.source, message.target))
     call = CallMessages(title="t", p=p, root=None, bytes=8, messages=messages)
-    rows = [line for line in draw.draw_messages(call, width=width)[2:] if not line.startswith("round")]
+    rows = [
+        line for line in message_drawing.draw_messages(call, width=width)[2:] if not line.startswith("round")
+    ]
     drawn_messages = 0
     repeats = 1
     for line in rows:
@@ -131,18 +133,18 @@ def test_drawings_show_every_message_once_and_fit_their_width(
 @pytest.mark.parametrize("name", ["bcast/scatter_allgather", "alltoall/linear", "barrier/tree"])
 def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"
-    algorithm = find.find_algorithm(name)
+    algorithm = lookup.find_algorithm(name)
     count = 0 if name.startswith("barrier") else 100
     picture(call_messages(algorithm, Call(p=11, count=count)), None, path)
     assert path.stat().st_size > 3000
 
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    messages = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4))
+    messages = call_messages(lookup.find_algorithm("reduce/binomial"), Call(p=4))
     with pytest.raises(BadInput, match=r"name the picture with one of .png, .pdf, .svg"):
         picture(messages, None, tmp_path / "out.gif")
     with pytest.raises(BadInput, match="cannot write the picture"):
         picture(messages, None, tmp_path / "nowhere" / "out.png")
-    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200))
+    many = call_messages(lookup.find_algorithm("alltoall/linear"), Call(p=200))
     with pytest.raises(BadInput, match="39800 messages are too many for a picture"):
         picture(many, None, tmp_path / "out.png")

@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.algorithm import find
-from offbeat.algorithm.inspected import Call, CatalogueAlgorithm, CheckBatch
-from offbeat.errors import BadInput, RunFailed
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.simulation.algorithms import lookup
+from offbeat.simulation.algorithms.inspected import Call, CatalogueAlgorithm, CheckBatch
 
 OWN = Path(__file__).with_name("own_algorithms.py")
 
 
 def test_every_algorithm_that_is_listed_is_found_by_its_name() -> None:
-    for entry in find.listed():
-        assert find.find_algorithm(f"{entry.collective}/{entry.name}", entry.family) == entry
+    for entry in lookup.listed():
+        assert lookup.find_algorithm(f"{entry.collective}/{entry.name}", entry.family) == entry
 
 
 def test_a_name_without_a_family_is_looked_up_in_open_mpi_first() -> None:
-    algorithm = find.find_algorithm("reduce/binomial")
+    algorithm = lookup.find_algorithm("reduce/binomial")
     assert isinstance(algorithm, CatalogueAlgorithm)
     assert algorithm.family == "openmpi"
-    algorithm = find.find_algorithm("reduce/NTSL")
+    algorithm = lookup.find_algorithm("reduce/NTSL")
     assert isinstance(algorithm, CatalogueAlgorithm)
     assert algorithm.family == "simgrid"
 
 
 def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -> None:
-    algorithm = find.find_algorithm("bcast/chain(fanout=2)")
+    algorithm = lookup.find_algorithm("bcast/chain(fanout=2)")
     assert dict(algorithm.parameters) == {"segment": 0, "fanout": 2}
     assert algorithm.title == "bcast/chain(fanout=2) (openmpi)"
 
@@ -49,11 +49,11 @@ def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -
 )
 def test_unknown_names_are_refused_with_similar_ones(name: str, family: str, message: str) -> None:
     with pytest.raises(BadInput, match=message.replace("(", r"\(")):
-        find.find_algorithm(name, family)
+        lookup.find_algorithm(name, family)
 
 
 def test_a_function_in_a_file_is_an_algorithm() -> None:
-    chain = find.find_algorithm(f"{OWN}:chain", collective="bcast")
+    chain = lookup.find_algorithm(f"{OWN}:chain", collective="bcast")
     assert chain.title == "bcast/own_algorithms.py:chain"
     assert chain.messages(Call(p=3, count=5))["source"].tolist() == [0, 1]
     tally = chain.check(CheckBatch(p=5, roots=(0,), counts=(0, 3)))
@@ -65,7 +65,7 @@ def test_a_function_in_a_file_is_an_algorithm() -> None:
 
 
 def test_a_function_refuses_calls_that_it_does_not_support() -> None:
-    tree = find.find_algorithm(f"{OWN}:tree", collective="reduce")
+    tree = lookup.find_algorithm(f"{OWN}:tree", collective="reduce")
     tally = tree.check(CheckBatch(p=6))
     assert (tally.proved, tally.refused) == (0, 6)
     assert tally.refusals[0].sentence == "6 is no power of two"
@@ -75,7 +75,7 @@ def test_a_function_refuses_calls_that_it_does_not_support() -> None:
 
 
 def test_an_exception_of_a_function_names_its_line() -> None:
-    careless = find.find_algorithm(f"{OWN}:careless", collective="bcast")
+    careless = lookup.find_algorithm(f"{OWN}:careless", collective="bcast")
     line = 1 + OWN.read_text().splitlines().index(
         "    return [rank.recv, rank.send][rank.id](1 - rank.id, rank.output)"
     )
@@ -97,16 +97,16 @@ def test_files_without_the_function_are_refused(tmp_path: Path, text: str, name:
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises((BadInput, RunFailed), match=message):
-        find.find_algorithm(f"{path}:{name}", collective="bcast")
+        lookup.find_algorithm(f"{path}:{name}", collective="bcast")
 
 
 def test_a_missing_file_and_an_unknown_collective_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is not a file"):
-        find.find_algorithm(f"{tmp_path}/none.py:chain", collective="bcast")
+        lookup.find_algorithm(f"{tmp_path}/none.py:chain", collective="bcast")
     with pytest.raises(BadInput, match="'bcats' is not a collective; did you mean 'bcast'"):
-        find.find_algorithm(f"{OWN}:chain", collective="bcats")
+        lookup.find_algorithm(f"{OWN}:chain", collective="bcats")
     with pytest.raises(BadInput, match="is an algorithm for reduce, but the collective bcast is requested"):
-        find.find_algorithm("reduce/binomial", collective="bcast")
+        lookup.find_algorithm("reduce/binomial", collective="bcast")
 
 
 def test_a_function_may_import_its_neighbours(tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_a_function_may_import_its_neighbours(tmp_path: Path) -> None:
         "    for _ in range(rank.p - 1):\n"
         "        rank.sendrecv(to(rank), [], (rank.id - 1) % rank.p, [])\n"
     )
-    ring = find.find_algorithm(f"{tmp_path / 'mine.py'}:ring", collective="barrier")
+    ring = lookup.find_algorithm(f"{tmp_path / 'mine.py'}:ring", collective="barrier")
     assert ring.check(CheckBatch(p=7, counts=(0,))).proved == 1

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from offbeat.assessment import wording
-from offbeat.assessment.assess import Assessment, assess
-from offbeat.assessment.changes import changes, without_collectives
-from offbeat.assessment.gains import interval
+from offbeat.base.errors import BadInput
 from offbeat.cli.asynchronous import app
-from offbeat.errors import BadInput
-from offbeat.platform import machine
-from offbeat.program.load import Program, load, loads
-from offbeat.program.lockstep import lockstep
+from offbeat.model.platform import machine
+from offbeat.programs.advice import wording
+from offbeat.programs.advice.assess import Assessment, assess
+from offbeat.programs.advice.changes import changes, without_collectives
+from offbeat.programs.advice.gains import interval
+from offbeat.programs.description.program_file import Program, load, loads
+from offbeat.programs.simulation.lockstep import lockstep
 
 FRITZ = machine.load("fritz")
 

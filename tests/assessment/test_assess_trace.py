@@ -9,16 +9,16 @@ import pytest
 from captured_command import invoke
 from msgspec import structs
 
-from offbeat.assessment.assess_trace import TraceAssessment, assess_trace
+from offbeat.base.errors import BadInput
 from offbeat.cli.asynchronous import app
-from offbeat.errors import BadInput
-from offbeat.execution.derived_program import derive_program
-from offbeat.platform import machine
-from offbeat.platform.machine import Platform
-from offbeat.program.load import Program, loads
-from offbeat.program.simulate import prepare
-from offbeat.program.simulated_trace import plan, simulate_traced
-from offbeat.trace.read import open_trace
+from offbeat.model.platform import machine
+from offbeat.model.platform.machine import Platform
+from offbeat.programs.advice.assess_trace import TraceAssessment, assess_trace
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.iterations.derived_program import derive_program
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.programs.simulation.simulated_trace import plan, simulate_traced
+from offbeat.trace.files.trace_folder import open_trace
 
 FRITZ = machine.load("fritz")
 UNSHARED = machine.loads(

@@ -7,9 +7,9 @@ import pytest
 from known_answers import COUNTS, answer
 from known_programs import KINDS, known_program, platform
 
-from offbeat.assessment.assess import LEAST_GAIN, Assessment, assess, helps, restores
-from offbeat.assessment.gains import Interval
-from offbeat.program.load import Program, loads
+from offbeat.programs.advice.assess import LEAST_GAIN, Assessment, assess, helps, restores
+from offbeat.programs.advice.gains import Interval
+from offbeat.programs.description.program_file import Program, loads
 
 SEED = 7
 

@@ -7,22 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.calibrate.fit_memory import traffic_s
-from offbeat.calibrate.measure import Machine, Ranks
-from offbeat.calibrate.measurements import LateReceiverPoint, Point, StreamPoint, point
-from offbeat.platform.machine import Platform
-from offbeat.platform.message_times import (
+from offbeat.libraries.calibration.fit_memory import traffic_s
+from offbeat.libraries.calibration.measure import Machine, Ranks
+from offbeat.libraries.calibration.measurements import LateReceiverPoint, Point, StreamPoint, point
+from offbeat.model.platform.machine import Platform
+from offbeat.model.platform.message_times import (
     MessagePath,
     concurrent_message_s,
     message_paths,
     message_s,
     shared_message_s,
 )
-from offbeat.platform.schema import MemorySection
+from offbeat.model.platform.schema import MemorySection
 
 
 class SyntheticProbe:
-    """See :class:`offbeat.calibrate.measure.Probe`. ``noise`` is the relative deviation of each time."""
+    """See :class:`offbeat.libraries.calibration.measure.Probe`. ``noise`` is the relative deviation of each
+    time.
+    """
 
     def __init__(self, platform: Platform, machine: Machine, noise: float = 0.0, seed: int = 1) -> None:
         self._file = platform.file

@@ -10,12 +10,12 @@ from real_libraries import real_installation
 from synthetic import SyntheticProbe, machine_of
 from typer.testing import CliRunner, Result
 
-from offbeat.calibrate import driver_probe, measurements
-from offbeat.calibrate.calibration import parse_largest
-from offbeat.calibrate.measure import Machine, measure
+from offbeat.base.errors import BadInput
 from offbeat.cli.platform import app
-from offbeat.errors import BadInput
-from offbeat.platform import machine
+from offbeat.libraries.calibration import driver_probe, measurements
+from offbeat.libraries.calibration.calibration import parse_largest
+from offbeat.libraries.calibration.measure import Machine, measure
+from offbeat.model.platform import machine
 
 
 def run(*arguments: str) -> Result:

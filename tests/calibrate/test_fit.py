@@ -10,13 +10,13 @@ from msgspec import structs
 from numpy.typing import NDArray
 from synthetic import SyntheticProbe, machine_of
 
-from offbeat.calibrate import calibration
-from offbeat.calibrate.calibration import calibrate
-from offbeat.calibrate.fit import NEVER, fit, residuals
-from offbeat.calibrate.measure import measure
-from offbeat.calibrate.measurements import Measurements
-from offbeat.platform import machine
-from offbeat.platform.message_times import message_paths, message_s
+from offbeat.libraries.calibration import calibration
+from offbeat.libraries.calibration.calibration import calibrate
+from offbeat.libraries.calibration.fit import NEVER, fit, residuals
+from offbeat.libraries.calibration.measure import measure
+from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.model.platform import machine
+from offbeat.model.platform.message_times import message_paths, message_s
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.campaign.directory import CampaignDirectory, CampaignFormat, read_campaign
-from offbeat.campaign.steps import run_steps
+from offbeat.base.campaign.directory import CampaignDirectory, CampaignFormat, read_campaign
+from offbeat.base.campaign.steps import run_steps
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from squares import FORMAT, Listener, Settings, Square, compute, numbers, open_squares, square
 
-from offbeat.campaign.directory import read_campaign
-from offbeat.errors import BadInput, RunFailed, SignalExit
+from offbeat.base.campaign.directory import read_campaign
+from offbeat.base.errors import BadInput, RunFailed, SignalExit
 
 COUNT = Settings().count
 

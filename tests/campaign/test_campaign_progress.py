@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from squares import Square, open_squares, square
 
-from offbeat import progress_bar
-from offbeat.campaign.progress import CampaignProgress
-from offbeat.campaign.steps import run_steps
+from offbeat.base import progress_bar
+from offbeat.base.campaign.progress import CampaignProgress
+from offbeat.base.campaign.steps import run_steps
 
 
 class SquareProgress(CampaignProgress):

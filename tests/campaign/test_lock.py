@@ -13,8 +13,8 @@ import pytest
 import squares
 from squares import FORMAT, compute, numbers, open_squares
 
-from offbeat.campaign.lock import Lock, holder
-from offbeat.errors import BadInput, RunFailed
+from offbeat.base.campaign.lock import Lock, holder
+from offbeat.base.errors import BadInput, RunFailed
 
 
 def test_a_directory_that_another_process_writes_to_is_refused_until_it_ends(

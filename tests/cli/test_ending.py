@@ -30,7 +30,7 @@ with reporting_errors():
 BUILDING = """
 from pathlib import Path
 from offbeat.cli.process import reporting_errors
-from offbeat.mpi.build import build_once
+from offbeat.libraries.installations.build import build_once
 with reporting_errors():
     build_once(Path("place/bin/program"), Path("sources"), [], "the native parts for MPI 5")
 """
@@ -206,7 +206,7 @@ def test_a_full_disk_is_never_bad_input(message: str, number: str, status: int) 
     program = f"""
 import errno
 from offbeat.cli.process import reporting_errors
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
 with reporting_errors():
     try:
         raise OSError(errno.{number}, "refused", "place")

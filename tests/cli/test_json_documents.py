@@ -20,9 +20,9 @@ from msgspec import inspect
 from test_output import commands, option
 from typer.testing import CliRunner
 
+from offbeat.base.json_document import SCHEMA_VERSION, VERSION_KEY, encoded, meanings, purpose, structures
 from offbeat.cli.app import build
 from offbeat.cli.documents import STRUCTURES, schema_text, structures_of
-from offbeat.json_document import SCHEMA_VERSION, VERSION_KEY, encoded, meanings, purpose, structures
 
 SCALARS: dict[type, st.SearchStrategy[Any]] = {
     inspect.StrType: st.text(max_size=3),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from offbeat.cli.app import VERBS
-from offbeat.pattern import SHAPE_NAMES
-from offbeat.pattern.shapes import SHAPES
+from offbeat.model.pattern import SHAPE_NAMES
+from offbeat.model.pattern.shapes import SHAPES
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from offbeat.algorithm.document import CheckDocument
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.base.terminal_table import MAX_NOTES
 from offbeat.cli.app import VERBS, build, load
 from offbeat.cli.output import print_notes, stdout, write_json
-from offbeat.errors import BadInput, RunFailed
-from offbeat.table import MAX_NOTES
+from offbeat.simulation.algorithms.document import CheckDocument
 
 STUDY = """name = "small"
 engine = "sim"

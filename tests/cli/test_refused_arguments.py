@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli import app
-from offbeat.errors import BadInput
 
 STUDY = """[[collective]]
 names = ["reduce"]

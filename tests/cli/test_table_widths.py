@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from offbeat.campaign.checksum import add_checksum, document_with_checksum
+from offbeat.base.campaign.checksum import add_checksum, document_with_checksum
 from offbeat.cli.app import build
-from offbeat.results.layout import SCHEMA_VERSION
-from offbeat.study.case import Case
-from offbeat.tuning.proofs import table
-from offbeat.tuning.verify import OBEYED, Proof
+from offbeat.measurement.results.layout import SCHEMA_VERSION
+from offbeat.model.study.case import Case
+from offbeat.selection.verification.proofs import table
+from offbeat.selection.verification.rule_probes import OBEYED, Proof
 
 LINE = '{{"case":"{0}","engine":"mpi","collective":"{1}","algorithm":"a","p":{2},"bytes":8,"pattern":"bell",'
 UNITS = r"(?:ns|µs|ms|s|B|KiB|MiB|GB/s|MB/s|Gbit/s)"

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from offbeat.clock.check_plan import CheckSettings
-from offbeat.clock.directory import CheckDirectory
-from offbeat.clock.rows import HARMONIZE, Accuracy, CheckedAlgorithms, Machine, Row, Start, Sync
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.measurement.clock_check.check_plan import CheckSettings
+from offbeat.measurement.clock_check.directory import CheckDirectory
+from offbeat.measurement.clock_check.rows import (
+    HARMONIZE,
+    Accuracy,
+    CheckedAlgorithms,
+    Machine,
+    Row,
+    Start,
+    Sync,
+)
+from offbeat.model.study.algorithm import Algorithm, Verdict
 
 US = 1000
 """Nanoseconds."""

@@ -11,8 +11,8 @@ import threading
 
 from mpi4py import MPI
 
-from offbeat.clock import Clock, Harmonized, Instant, harmonize
-from offbeat.errors import BadInput
+from offbeat import Clock, Harmonized, Instant, harmonize
+from offbeat.base.errors import BadInput
 
 COMM = MPI.COMM_WORLD
 OFFSETS_NS = [0, 5_000_000, -70_000_000, 250]
@@ -127,7 +127,7 @@ def what_cannot_be_used_is_refused_on_all_processes() -> None:
 
 def structures_are_as_large_as_the_library_s() -> None:
     """Memory after a structure is not changed, and the structure is filled completely."""
-    from offbeat.clock import native
+    from offbeat.libraries.clock import native
 
     class Guarded(ctypes.Structure):
         _fields_ = [("start", native.StartC), ("behind", ctypes.c_int64)]

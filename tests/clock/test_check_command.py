@@ -9,12 +9,12 @@ from check_factory import keep, rows
 from real_libraries import real_installation
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.clock import app
-from offbeat.clock.directory import read
-from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
-from offbeat.clock.summary import summary
-from offbeat.errors import BadInput
-from offbeat.mpi import cores
+from offbeat.libraries.launch import cores
+from offbeat.measurement.clock_check.directory import read
+from offbeat.measurement.clock_check.rows import HARMONIZE, Accuracy, Start, Sync
+from offbeat.measurement.clock_check.summary import summary
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from check_factory import checked_algorithms, keep, machine, plan, rows, starts
 
-from offbeat.campaign.steps import run_steps
-from offbeat.clock.check_plan import Step, steps
-from offbeat.clock.directory import CHECK, CheckDirectory, read
-from offbeat.clock.measure import failed
-from offbeat.clock.rows import HARMONIZE, Row
-from offbeat.errors import BadInput, RunFailed
+from offbeat.base.campaign.steps import run_steps
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.measurement.clock_check.check_plan import Step, steps
+from offbeat.measurement.clock_check.directory import CHECK, CheckDirectory, read
+from offbeat.measurement.clock_check.measure import failed
+from offbeat.measurement.clock_check.rows import HARMONIZE, Row
 
 
 class Silent:

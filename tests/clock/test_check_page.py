@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from check_factory import keep, rows, starts, sync
 
-from offbeat.clock import page
-from offbeat.clock.directory import read
-from offbeat.clock.page import write_page
-from offbeat.clock.rows import HARMONIZE, Row
-from offbeat.clock.summary import summary
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.measurement.clock_check.directory import read
+from offbeat.measurement.clock_check.rows import HARMONIZE, Row
+from offbeat.measurement.clock_check.summary import summary
+from offbeat.presentation.pages import clock_check as page
+from offbeat.presentation.pages.clock_check import write_page
 
 pytestmark = pytest.mark.slow
 

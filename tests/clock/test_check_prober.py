@@ -10,14 +10,14 @@ import pytest
 from check_factory import checked_algorithms, plan
 from raw_commands import made_answer
 
-from offbeat.clock.check_plan import Step
-from offbeat.clock.measure import LaunchedProber
-from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
-from offbeat.engines.launches import LaunchSpec
-from offbeat.errors import RunFailed
-from offbeat.mpi.driver import DriverLost, Refused
-from offbeat.mpi.protocol import AnswerType, Command
-from offbeat.study.algorithm import Algorithm
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver_protocol import AnswerType, Command
+from offbeat.measurement.clock_check.check_plan import Step
+from offbeat.measurement.clock_check.measure import LaunchedProber
+from offbeat.measurement.clock_check.rows import HARMONIZE, Accuracy, Start, Sync
+from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.model.study.algorithm import Algorithm
 
 ANSWERS: dict[str, dict[str, object]] = {
     "start": {

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 from check_factory import checked_algorithms, plan
 
-from offbeat.clock.check_plan import (
+from offbeat.base.errors import BadInput
+from offbeat.measurement.clock_check.check_plan import (
     ROUNDS,
     CheckSettings,
     Step,
@@ -17,9 +18,8 @@ from offbeat.clock.check_plan import (
     repetitions_of,
     steps,
 )
-from offbeat.clock.measure import distorted_source, ordered, start_command
-from offbeat.clock.rows import HARMONIZE
-from offbeat.errors import BadInput
+from offbeat.measurement.clock_check.measure import distorted_source, ordered, start_command
+from offbeat.measurement.clock_check.rows import HARMONIZE
 
 BARRIERS, ALGORITHMS = checked_algorithms().measured("barrier"), checked_algorithms().measured("reduce")
 

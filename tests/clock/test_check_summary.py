@@ -10,9 +10,9 @@ import pytest
 from check_factory import comparisons, machine, rows, starts, sync
 from pytest import approx
 
-from offbeat.clock.rows import HARMONIZE, Row, Start
-from offbeat.clock.summary import Summary, sentence, summary, trusted_s
-from offbeat.clock.tables import ranking, ratio_text, tables
+from offbeat.measurement.clock_check.rows import HARMONIZE, Row, Start
+from offbeat.measurement.clock_check.summary import Summary, sentence, summary, trusted_s
+from offbeat.presentation.pages.clock_check_tables import ranking, ratio_text, tables
 
 
 def summed(*step_rows: Row, p: int = 4) -> Summary:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.clock import native
-from offbeat.errors import RunFailed
-from offbeat.mpi import build, find, probe
-from offbeat.mpi.assemble import identity
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.clock import native
+from offbeat.libraries.installations import build, find, probe
+from offbeat.libraries.installations.assemble import identity
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
 
@@ -121,19 +121,19 @@ def test_the_mpi_library_of_a_process_is_found(tmp_path: Path, name: str) -> Non
 
 
 def test_without_mpi4py_a_sentence_says_what_to_do() -> None:
-    code = "import sys; sys.modules['mpi4py'] = None; from offbeat.clock import harmonize; harmonize(None)"
+    code = "import sys; sys.modules['mpi4py'] = None; from offbeat import harmonize; harmonize(None)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert (
-        "offbeat.errors.BadInput: the shared clock is used through mpi4py, which cannot be imported"
+        "offbeat.base.errors.BadInput: the shared clock is used through mpi4py, which cannot be imported"
         in done.stderr
     )
     assert "pip install mpi4py" in done.stderr
 
 
 def test_importing_the_room_loads_neither_mpi_nor_the_library() -> None:
-    code = "import sys, offbeat.clock; print('mpi4py' in sys.modules, 'numpy' in sys.modules)"
+    code = "import sys, offbeat.libraries.clock; print('mpi4py' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from raw_commands import ask_raw
 
-from offbeat.clock.check_plan import METHODS
-from offbeat.clock.measure import distorted_source
-from offbeat.mpi.build import build_native
-from offbeat.mpi.driver import Driver, Refused
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.launch_command import command
+from offbeat.measurement.clock_check.check_plan import METHODS
+from offbeat.measurement.clock_check.measure import distorted_source
 
 PATIENCE_S = 60.0
 P = 3

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import results_factory
 from captured_command import execute
 
-from offbeat.trial.trial import Journal, Run, Setting, Settings
+from offbeat.tuning.trial.trial import Journal, Run, Setting, Settings
 
 Delays = results_factory.Delays
 STEADY: Delays = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.comparison.differences import Measured, differences, measured_times
+from offbeat.tuning.comparison.differences import Measured, differences, measured_times
 
 times = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=8)
 

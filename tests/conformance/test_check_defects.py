@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.conformance.check import CheckProgress, check, launch_of
-from offbeat.conformance.outcomes import Check, CheckSettings
-from offbeat.conformance.tables import failures, summary
-from offbeat.mpi.build import configure_options, native_sources
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.build import configure_options, native_sources
+from offbeat.libraries.installations.installation import Installation
+from offbeat.partitioned.conformance.check import CheckProgress, check, launch_of
+from offbeat.partitioned.conformance.outcomes import Check, CheckSettings
+from offbeat.partitioned.conformance.tables import failures, summary
 
 pytestmark = pytest.mark.slow
 

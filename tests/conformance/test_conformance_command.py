@@ -10,11 +10,11 @@ import pytest
 from captured_command import invoke
 from click.testing import Result
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.partitioned import app
-from offbeat.conformance.check import CheckProgress, check, launch_of
-from offbeat.conformance.outcomes import CheckSettings
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
+from offbeat.partitioned.conformance.check import CheckProgress, check, launch_of
+from offbeat.partitioned.conformance.outcomes import CheckSettings
 
 QUICK = ("prime-counts", "equal-tags", "startall-two", "test-not-ready", "parrived-fewer", "user-wildcard")
 

@@ -17,7 +17,7 @@ KNOWN_PYTHON = {
     "partitioned_claims partitioned_figure partitioned_lines",
     "call_sites program_file",
     "message_tables summary",
-    "exportable plan",
+    "exportable tuning_plan",
 }
 """The circles of today, by the names of their modules."""
 

@@ -15,12 +15,12 @@ import pytest
 from msgspec import inspect
 
 from offbeat.cli.app import VERBS
-from offbeat.pattern.shapes import SHAPES
-from offbeat.platform import presets
-from offbeat.platform.machine import FORM
-from offbeat.results import layout
-from offbeat.results.schema import CASES, RANKS, REPETITIONS
-from offbeat.study.schema import Study
+from offbeat.measurement.results import layout
+from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS
+from offbeat.model.pattern.shapes import SHAPES
+from offbeat.model.platform import bundled_platforms
+from offbeat.model.platform.machine import FORM
+from offbeat.model.study.schema import Study
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 REFERENCE = REPOSITORY / "docs" / "reference"
@@ -109,7 +109,7 @@ def test_every_key_of_a_platform_and_every_built_in_platform_is_on_its_page() ->
     tables = set(re.findall(r"^## \[+(\w+)\]+$", text("platform.md"), flags=re.MULTILINE))
     for title, keys in FORM.sections().items():
         assert set(keys) <= set(rows) | tables, title
-    assert set(presets.PRESETS.names()) <= set(rows)
+    assert set(bundled_platforms.PRESETS.names()) <= set(rows)
     assert all(rows.values()), "a key without a meaning"
 
 

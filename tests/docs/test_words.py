@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from offbeat.cli import app
-from offbeat.study.load import load
+from offbeat.model.study.study_file import load
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from program_texts import RING, WORK, program, simulated
 
-from offbeat.drawing.axes import framed_axes, titled_figure, whole_numbers
-from offbeat.drawing.iterations import draw_performance
-from offbeat.program.lockstep import lockstep
-from offbeat.program.picture import figure
+from offbeat.presentation.drawing.axes import framed_axes, titled_figure, whole_numbers
+from offbeat.presentation.drawing.iterations import draw_performance
+from offbeat.presentation.pictures.program import figure
+from offbeat.programs.simulation.lockstep import lockstep
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.5, 0.5), (-0.05, 0.05), (0, 1), (0, 359)])

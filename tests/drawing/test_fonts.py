@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 from pypdf import PdfReader
 
-from offbeat.drawing.fonts import FONT, SMALL_FONT, small_font
-from offbeat.drawing.pictures import write_picture
+from offbeat.presentation.drawing.fonts import FONT, SMALL_FONT, small_font
+from offbeat.presentation.drawing.pictures import write_picture
 
 
 def written(folder: Path, *texts: str) -> tuple[str, set[str]]:
@@ -48,7 +48,7 @@ import sys
 import tempfile
 from pathlib import Path
 from matplotlib.figure import Figure
-from offbeat.drawing.pictures import write_picture
+from offbeat.presentation.drawing.pictures import write_picture
 figure = Figure()
 figure.text(0.1, 0.5, "d̂ in µs")
 write_picture(figure, Path(sys.argv[1]))

@@ -10,11 +10,21 @@ import pytest
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
-from offbeat.drawing.page import Code, Details, Facts, Lines, Section, ShownGrid, Text, page, write_page
-from offbeat.drawing.pictures import Album
-from offbeat.drawing.tables import Fact, Table
-from offbeat.errors import BadInput
+from offbeat.base.document.grid import Grid, Heading, Key, Row, Square
+from offbeat.base.document.tables import Fact, Table
+from offbeat.base.errors import BadInput
+from offbeat.presentation.drawing.page import (
+    Code,
+    Details,
+    Facts,
+    Lines,
+    Section,
+    ShownGrid,
+    Text,
+    page,
+    write_page,
+)
+from offbeat.presentation.drawing.pictures import Album
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from offbeat.drawing.ranks import FEW, draw_delays, maxima_by_group
-from offbeat.drawing.sheet import shortened, width_of
+from offbeat.presentation.drawing.ranks import FEW, draw_delays, maxima_by_group
+from offbeat.presentation.drawing.sheet import shortened, width_of
 
 
 @given(st.lists(st.floats(0, 1e3), min_size=1, max_size=300), st.integers(1, 80))

@@ -11,12 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from debug_engine import DebugEngine, Script
 
-from offbeat.engines.base import Batch, Exits
-from offbeat.study.case import Case
+from offbeat.measurement.engines.engine import Batch, Exits
+from offbeat.model.study.case import Case
 
 
 class DebugBatchEngine(DebugEngine):
-    """See :class:`offbeat.engines.base.BatchEngine`.
+    """See :class:`offbeat.measurement.engines.engine.BatchEngine`.
 
     Batches end in another order than they begin. ``most_running`` is the largest number in progress at once,
     and ``simulated`` holds the ids of all simulated cases.

@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import ProofResult
-from offbeat.engines.repeat import block_rule, no_samples
-from offbeat.results.blocks import Samples
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import Case
-from offbeat.study.cases import Group
-from offbeat.study.schema import RepetitionsSection
+from offbeat.measurement.engines.engine import ProofResult
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.runs.repetition import block_rule, no_samples
+from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.model.study.case import Case
+from offbeat.model.study.case_expansion import Group
+from offbeat.model.study.schema import RepetitionsSection
 
 NAMES = ("fast", "slow", "odd")
 
@@ -46,7 +46,8 @@ class Script(msgspec.Struct, kw_only=True):
 
 
 class DebugEngine:
-    """See :class:`offbeat.engines.base.MeasuringEngine`; ``events`` records the requests in order.
+    """See :class:`offbeat.measurement.engines.engine.MeasuringEngine`; ``events`` records the requests in
+    order.
 
     ``before`` is called with each event before it happens; it may raise to interrupt the study there.
     """

@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 from debug_engine import DebugEngine, Script
 
-from offbeat.engines.progress import Outcome
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import run
-from offbeat.results.read import read_cases
-from offbeat.study.case import Case
-from offbeat.study.load import LoadedStudy, load
+from offbeat.measurement.results.read import read_cases
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import run
+from offbeat.measurement.runs.run_progress import Outcome
+from offbeat.model.study.case import Case
+from offbeat.model.study.study_file import LoadedStudy, load
 
 SMALL = """
 name = "debug"

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 from raw_commands import made_answer
 
-from offbeat.engines.launches import Launches, LaunchSpec
-from offbeat.mpi.driver import DriverLost, Refused
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Variable
-from offbeat.mpi.protocol import AnswerType, Command, Force, Measure
-from offbeat.study.schema import MpiSection
+from offbeat.libraries.families.library import Variable
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver_protocol import AnswerType, Command, Force, Measure
+from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.model.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
 """(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import psutil
 
-from offbeat.engines.open import engine_of
-from offbeat.engines.progress import Outcome, RunProgress
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import run
-from offbeat.mpi.installation import Installation
-from offbeat.results.read import read_study
-from offbeat.study.load import LoadedStudy, load
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.engines.engine_choice import engine_of
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import run
+from offbeat.measurement.runs.run_progress import Outcome, RunProgress
+from offbeat.model.study.study_file import LoadedStudy, load
 
 TEST_PROCESS = "OFFBEAT_TEST_PROCESS"
 os.environ[TEST_PROCESS] = str(os.getpid())  # inherited by every process that these tests launch

@@ -7,11 +7,11 @@ from typing import Any
 
 from fake_launches import Answer, FakeLaunches
 
-from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.mpi import MpiEngine
-from offbeat.mpi.installation import Installation
-from offbeat.study.case import Case
-from offbeat.study.schema import MpiSection, StartSection
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.mpi_engine import MpiEngine
+from offbeat.model.study.case import Case
+from offbeat.model.study.schema import MpiSection, StartSection
 
 MPICH_REDUCE = "MPIR_CVAR_REDUCE_INTRA_ALGORITHM"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from real_libraries import real_installation
 
-from offbeat.engines.launches import Launches, LaunchSpec
-from offbeat.engines.legal_calls import LegalCall, drawn_calls, legal_call
-from offbeat.engines.legal_checks import Failure, Setup, trials
-from offbeat.engines.legal_corpus import read_call
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.study.collectives import CHECKED
-from offbeat.study.schema import MpiSection
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.legal_calls.algorithm_checks import Failure, Setup, trials
+from offbeat.measurement.legal_calls.corpus import read_call
+from offbeat.measurement.legal_calls.drawn_calls import LegalCall, drawn_calls, legal_call
+from offbeat.model.study.collectives import CHECKED
+from offbeat.model.study.schema import MpiSection
 
 pytestmark = pytest.mark.slow
 

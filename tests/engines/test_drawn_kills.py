@@ -10,7 +10,7 @@ import pytest
 import real_studies
 from drawn_kills import Kill, drawn
 
-from offbeat.mpi.build import build_native
+from offbeat.libraries.installations.build import build_native
 
 pytestmark = pytest.mark.slow
 

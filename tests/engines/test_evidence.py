@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.study import evidence
+from offbeat.model.study import evidence
 
 MESSAGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 10**9)), max_size=30)
 

@@ -7,7 +7,7 @@ from fake_launches import SOUND
 from raw_commands import made_answer
 from scripted_library import case, observed
 
-from offbeat.mpi.mpich import MpichSteering
+from offbeat.libraries.families.mpich import MpichSteering
 
 FLAT = ExecutedCall(
     functions=["MPIR_Reduce_intra_binomial"], messages="messages:aa", variables={"NOLOCAL": "0"}

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from real_libraries import real_installation
 
-from offbeat.engines import executors
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.read import read_study
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.measurement.engines import executors
+from offbeat.measurement.results.read import read_study
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from debug_engine import DebugEngine
 
-from offbeat.engines.resume import finish_early
+from offbeat.measurement.runs.resume import finish_early
 
 TEXT = debug_run.SMALL.replace("blocks = 1", "blocks = 5").replace(
     "minimum = 3\nmaximum = 3", "minimum = 10\nmaximum = 100"

@@ -13,15 +13,28 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_library import case, number_of, observed
 
-from offbeat.engines.launches import LaunchSpec
-from offbeat.engines.legal_calls import LegalCall, communicators, drawn_calls, legal_call, smaller_sizes
-from offbeat.engines.legal_checks import DRAWS, PROOF_SEED, Reference, Setup, calls_to_try, trials
-from offbeat.engines.legal_corpus import corpus_calls, read_call
-from offbeat.engines.legal_kinds import is_legal, kinds_of_call, layouts, singled_out, without
-from offbeat.engines.legal_types import BASICS, OPERATIONS, parse
-from offbeat.mpi.driver import HUNG, DriverLost
-from offbeat.study.algorithm import DEFAULT, KINDS, Algorithm
-from offbeat.study.collectives import CHECKED, PROPERTIES
+from offbeat.libraries.launch.driver import HUNG, DriverLost
+from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.legal_calls.algorithm_checks import (
+    DRAWS,
+    PROOF_SEED,
+    Reference,
+    Setup,
+    calls_to_try,
+    trials,
+)
+from offbeat.measurement.legal_calls.call_kinds import is_legal, kinds_of_call, layouts, singled_out, without
+from offbeat.measurement.legal_calls.corpus import corpus_calls, read_call
+from offbeat.measurement.legal_calls.datatypes import BASICS, OPERATIONS, parse
+from offbeat.measurement.legal_calls.drawn_calls import (
+    LegalCall,
+    communicators,
+    drawn_calls,
+    legal_call,
+    smaller_sizes,
+)
+from offbeat.model.study.algorithm import DEFAULT, KINDS, Algorithm
+from offbeat.model.study.collectives import CHECKED, PROPERTIES
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 

@@ -12,9 +12,9 @@ from fake_launches import SOUND
 from scripted_library import number_of
 
 from offbeat.cli import app
-from offbeat.engines import open as open_engine
-from offbeat.engines.library_check import check_library
-from offbeat.mpi import find
+from offbeat.libraries.installations import find
+from offbeat.measurement.engines import engine_choice
+from offbeat.measurement.legal_calls.library_check import check_library
 
 
 def answer(where, forced, verb, values):
@@ -54,7 +54,7 @@ def test_the_command_ends_with_status_1_if_a_call_is_wrong(
     def check(installation, collectives, *, p, draws, seed, has_algorithms, report):
         return check_library(engine, collectives, p=p, draws=draws, seed=seed, has_algorithms=has_algorithms)
 
-    monkeypatch.setattr(open_engine, "check_legal_calls", check)
+    monkeypatch.setattr(engine_choice, "check_legal_calls", check)
     document = tmp_path / "check.json"
     words = ["doctor", "--legal-calls", "--collective", "reduce", "--draws", "40", "--json", str(document)]
     monkeypatch.setattr(sys, "argv", ["offbeat", *words])

@@ -11,8 +11,8 @@ import scripted_library
 from fake_launches import SOUND
 from scripted_library import VARIABLES, case, number_of
 
-from offbeat.errors import RunFailed
-from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
+from offbeat.base.errors import RunFailed
+from offbeat.model.study.schema import MpiSection, RepetitionsSection, StartSection
 
 RULE = RepetitionsSection(blocks=1, minimum=3, maximum=3)
 

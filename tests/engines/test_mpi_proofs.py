@@ -12,8 +12,8 @@ import scripted_library
 from fake_launches import SOUND
 from scripted_library import MPICH_REDUCE, case, number_of, observed, preset_of
 
-from offbeat.errors import RunFailed
-from offbeat.study.schema import RepetitionsSection
+from offbeat.base.errors import RunFailed
+from offbeat.model.study.schema import RepetitionsSection
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from offbeat import simulate
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.app import load
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.read import read_cases
+from offbeat.measurement.results.read import read_cases
 
 FUNCTIONS = """
 def linear(rank):

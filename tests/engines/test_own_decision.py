@@ -11,17 +11,17 @@ import real_studies
 import scripted_library
 from fake_launches import SOUND
 
-from offbeat.engines.mpi import MpiEngine, open_engine
-from offbeat.engines.own_decision import refuse_chosen, refuse_forced
-from offbeat.engines.prove import observe
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Variable
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.study.case import Case
-from offbeat.study.evidence import functions
-from offbeat.study.schema import MpiSection, StartSection
-from offbeat.tuning.openmpi import COLLECTIVES as NUMBERS
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.libraries.families.library import Variable
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.engines.mpi_engine import MpiEngine, open_engine
+from offbeat.measurement.proofs.default_decision import refuse_chosen, refuse_forced
+from offbeat.measurement.proofs.prove import observe
+from offbeat.model.study.case import Case
+from offbeat.model.study.evidence import functions
+from offbeat.model.study.schema import MpiSection, StartSection
+from offbeat.selection.tuning_files.openmpi import COLLECTIVES as NUMBERS
 
 pytestmark = pytest.mark.slow
 

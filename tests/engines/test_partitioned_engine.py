@@ -14,14 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from offbeat.engines.mpi import WARMUP_REPETITIONS, wrong_bytes
-from offbeat.engines.partitioned import LEARNING_ITERATIONS, WARMUP_S, unrecorded_iterations
-from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.protocol import PartitionedMeasured
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver_protocol import PartitionedMeasured
+from offbeat.measurement.engines.mpi_engine import WARMUP_REPETITIONS, wrong_bytes
+from offbeat.measurement.engines.partitioned_engine import (
+    LEARNING_ITERATIONS,
+    WARMUP_S,
+    unrecorded_iterations,
+)
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.case import PARTITIONED_SEND
 from offbeat.partitioned.cells import measured_of, read_measured
-from offbeat.results.read import read_study
-from offbeat.study.case import PARTITIONED_SEND
 
 STUDY = """
 name = "partitioned"

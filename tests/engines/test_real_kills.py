@@ -13,8 +13,8 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-from offbeat.mpi.build import build_native
-from offbeat.results.read import read_study
+from offbeat.libraries.installations.build import build_native
+from offbeat.measurement.results.read import read_study
 
 pytestmark = pytest.mark.slow
 

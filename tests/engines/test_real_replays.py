@@ -14,12 +14,11 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-from offbeat.pattern import file
-from offbeat.pattern import replay as replay_file
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.replay import Replay
-from offbeat.results.read import Results, read_study
-from offbeat.select.choose import choose
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.model.pattern.pattern_file import Pattern
+from offbeat.model.pattern.replay_file import Replay
+from offbeat.selection.choices.choose import choose
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +35,9 @@ def folder_of(tmp_path: Path) -> Path:
     folder = tmp_path / "results of mine"
     folder.mkdir()
     mean_s = CALLS_S.mean(axis=0)
-    file.write(folder / "app-mean.txt", Pattern(name="m", delays_s=mean_s - mean_s.min(), header=SITE))
+    pattern_file.write(
+        folder / "app-mean.txt", Pattern(name="m", delays_s=mean_s - mean_s.min(), header=SITE)
+    )
     replay_file.write(folder / "app calls.replay", Replay(name="c", delays_s=CALLS_S, header=SITE))
     return folder
 

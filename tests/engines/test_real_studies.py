@@ -7,8 +7,8 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-from offbeat.results.read import read_study
-from offbeat.study.algorithm import MEASURED
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.algorithm import MEASURED
 
 OPENMPI4 = pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
 STATUSES = {*MEASURED, "duplicate", "fell_back", "wrong", "refused", "quarantined"}

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.engines.repeat import (
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.statistics import median_interval
+from offbeat.measurement.runs.repetition import (
     ATTEMPTS_PER_REPETITION,
     TIME_CAP_MULTIPLE,
     is_enough,
@@ -18,9 +20,7 @@ from offbeat.engines.repeat import (
     repeat,
     sample_bytes,
 )
-from offbeat.results.blocks import Samples
-from offbeat.results.statistics import median_interval
-from offbeat.study.schema import RepetitionsSection
+from offbeat.model.study.schema import RepetitionsSection
 
 P = 2
 

@@ -17,17 +17,16 @@ from debug_run import SMALL, Silent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.open import sim_engine_of
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import run
-from offbeat.errors import BadInput
-from offbeat.pattern import file
-from offbeat.pattern import replay as replay_file
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.replay import Replay
-from offbeat.results.blocks import Samples
-from offbeat.results.read import Results, read_study
-from offbeat.study.load import load
+from offbeat.base.errors import BadInput
+from offbeat.measurement.engines.engine_choice import sim_engine_of
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import run
+from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.model.pattern.pattern_file import Pattern
+from offbeat.model.pattern.replay_file import Replay
+from offbeat.model.study.study_file import load
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +74,7 @@ def test_a_replay_of_the_same_call_over_and_over_has_exactly_the_pattern_s_delay
     delays = np.array(arrivals) - min(arrivals)
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        file.write(place / "one.txt", Pattern(name="one", delays_s=delays))
+        pattern_file.write(place / "one.txt", Pattern(name="one", delays_s=delays))
         replay_file.write(place / "many.replay", Replay(name="many", delays_s=np.tile(delays, (calls, 1))))
         text = HEAD.format(names=f'"{name}"', size=size, p=len(delays))
         text += '[patterns]\nshapes = []\nfiles = ["one.txt"]\nreplays = ["many.replay"]\n'
@@ -99,7 +98,7 @@ def replayed(tmp_path_factory, calls) -> Results:
     header = {"calls": "MPI_Alltoall at ft.c:118", "trace": "/t"}
     replay_file.write(folder / "all.replay", Replay(name="all", delays_s=calls, header=header))
     for number, call in enumerate(calls):
-        file.write(folder / f"call{number}.txt", Pattern(name="x", delays_s=call, header=header))
+        pattern_file.write(folder / f"call{number}.txt", Pattern(name="x", delays_s=call, header=header))
     names = ", ".join(f'"call{number}.txt"' for number in range(len(calls)))
     text = HEAD.format(names='"reduce", "alltoall"', size=1024, p=12)
     return simulated(folder, text + f'[patterns]\nfiles = [{names}]\nreplays = ["all.replay"]\n')

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from offbeat.engines import batches
-from offbeat.engines.base import BatchEngine
-from offbeat.engines.progress import RunProgress
-from offbeat.errors import RunFailed
-from offbeat.results.read import read_study
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.engines import batches
+from offbeat.measurement.engines.engine import BatchEngine
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs.run_progress import RunProgress
 
 pytestmark = pytest.mark.slow
 

@@ -15,12 +15,12 @@ from debug_run import SMALL, Silent
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from offbeat.engines.repeat import BLOCKS_MULTIPLE, are_enough_blocks, block_rule
-from offbeat.results.blocks import Block, Blocks, block_interval, hodges_lehmann
-from offbeat.results.plausible import MAX_TIME_S, implausible_time, outside_interval
-from offbeat.results.read import read_study
-from offbeat.results.status import read_status
-from offbeat.study.schema import RepetitionsSection
+from offbeat.measurement.results.blocks import Block, Blocks, block_interval, hodges_lehmann
+from offbeat.measurement.results.plausible import MAX_TIME_S, implausible_time, outside_interval
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.status import read_status
+from offbeat.measurement.runs.repetition import BLOCKS_MULTIPLE, are_enough_blocks, block_rule
+from offbeat.model.study.schema import RepetitionsSection
 
 pytestmark = pytest.mark.slow
 

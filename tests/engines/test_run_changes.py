@@ -8,12 +8,12 @@ import pytest
 from debug_engine import DebugEngine, Script
 from debug_run import SMALL
 
-from offbeat.engines import resume
-from offbeat.engines.open import with_mpi
-from offbeat.errors import BadInput
-from offbeat.results.read import read_study
-from offbeat.results.store import Store
-from offbeat.study.load import resolved_toml
+from offbeat.base.errors import BadInput
+from offbeat.measurement.engines.engine_choice import with_mpi
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.store import Store
+from offbeat.measurement.runs import resume
+from offbeat.model.study.study_file import resolved_toml
 
 WITH_FILE = SMALL.replace('"last_delayed"]', '"last_delayed"]\nfiles = ["trace.txt"]')
 CHANGES = {

@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from offbeat.engines import resume
-from offbeat.engines.dry_run import describe
-from offbeat.errors import BadInput
-from offbeat.results.read import read_study
-from offbeat.results.status import read_status
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.status import read_status
+from offbeat.measurement.runs import resume
+from offbeat.measurement.runs.dry_run import describe
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import debug_run
 import pytest
 from debug_run import LARGE
 
-from offbeat.results.read import read_study
+from offbeat.measurement.results.read import read_study
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ import pytest
 from debug_engine import NAMES, DebugEngine, Script
 from debug_run import LARGE, SMALL, Silent
 
-from offbeat.engines import run
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.read import read_study
-from offbeat.results.status import read_status
-from offbeat.study.algorithm import Verdict
-from offbeat.study.cases import group_of
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.status import read_status
+from offbeat.measurement.runs import run
+from offbeat.model.study.algorithm import Verdict
+from offbeat.model.study.case_expansion import group_of
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import pytest
 from debug_engine import NAMES, DebugEngine, Script
 from debug_run import SMALL, Silent
 
-from offbeat.engines.resume import open_store
-from offbeat.errors import RunFailed
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.runs.resume import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from debug_run import LARGE, SMALL, Silent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import run
-from offbeat.results.read import read_study
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import run
 
 pytestmark = pytest.mark.slow
 

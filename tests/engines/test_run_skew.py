@@ -10,8 +10,8 @@ from debug_run import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.session import NoDelayRuntimes, UnknownSkew
-from offbeat.study.case import Case
+from offbeat.measurement.runs.session import NoDelayRuntimes, UnknownSkew
+from offbeat.model.study.case import Case
 
 RUNTIMES = {"default": 50e-6, "fast": 10e-6, "slow": 30e-6, "odd": 20e-6}
 SKEW_OF = {

@@ -12,10 +12,9 @@ from debug_engine import NAMES, DebugEngine, Script
 from debug_run import LARGE, SMALL
 from rich.console import Console
 
-from offbeat.engines import dry_run, progress
-from offbeat.engines import run as study_run
-from offbeat.engines.progress import Outcome, closing_message, failure_message, unproved_message
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.measurement.runs import dry_run, run, run_progress
+from offbeat.measurement.runs.run_progress import Outcome, closing_message, failure_message, unproved_message
 
 START_S = time.time()
 END = str(int(START_S + 36_000))
@@ -91,7 +90,7 @@ def plain():
 
 def test_without_a_terminal_progress_is_plain_lines(tmp_path):
     stream, console = plain()
-    with progress.RunProgress(console) as listener:
+    with run_progress.RunProgress(console) as listener:
         debug_run.go(debug_run.study(tmp_path), tmp_path / "results", listener=listener)
     lines = stream.getvalue().splitlines()
     assert lines[0] == "warning: the debug engine measures nothing"
@@ -104,7 +103,7 @@ def test_without_a_terminal_progress_is_plain_lines(tmp_path):
 def test_a_terminal_shows_a_bar_that_is_removed_at_the_end(tmp_path):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=100)
-    with progress.RunProgress(console) as listener:
+    with run_progress.RunProgress(console) as listener:
         listener.say("proving [reduce]")
         debug_run.go(debug_run.study(tmp_path), tmp_path / "results", listener=listener)
     assert "warning: the debug engine measures nothing" in stream.getvalue()
@@ -116,21 +115,21 @@ def test_a_resumed_run_counts_the_finished_cases(tmp_path):
     count = iter(range(100))
     debug_run.go(loaded, tmp_path / "results", out_of_time=lambda longest_s: next(count) == 10)
     stream, console = plain()
-    with progress.RunProgress(console) as listener:
+    with run_progress.RunProgress(console) as listener:
         debug_run.go(loaded, tmp_path / "results", listener=listener)
     assert "14 of 24 cases to measure" in stream.getvalue()
     assert listener.counts == {"measured": 14}
 
 
 def test_outside_a_job_there_is_no_limit():
-    assert not study_run.time_limit(5.0, environ={})(1e9)
+    assert not run.time_limit(5.0, environ={})(1e9)
 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_case_that_would_end_after_the_limit_is_not_begun(job):
     """The limit is in ten hours; the test may take one."""
     now_s = [START_S]
-    out_of_time = study_run.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
+    out_of_time = run.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
     assert not out_of_time(0.0)
     assert not out_of_time(7 * 3600.0)
     assert out_of_time(10 * 3600.0)

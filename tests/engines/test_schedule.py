@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.run import schedule
-from offbeat.study.case import Case
-from offbeat.study.cases import group_of, order
+from offbeat.measurement.runs.run import schedule
+from offbeat.model.study.case import Case
+from offbeat.model.study.case_expansion import group_of, order
 
 ALGORITHMS = ("a", "b", "c", "d")
 

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.platform.machine import load
-from offbeat.results.read import Results, read_study
-from offbeat.simulation.exits import Job, run_job
-from offbeat.study.communicators import CommunicatorLayout
-from offbeat.study.load import loads
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.model.platform.machine import load
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.model.study.study_file import loads
+from offbeat.simulation.calls.call_exits import Job, run_job
 
 pytestmark = pytest.mark.slow
 

@@ -14,25 +14,25 @@ import pytest
 from debug_run import Silent
 
 from offbeat import simulate
-from offbeat.engines.base import BatchEngine
-from offbeat.engines.dry_run import describe
-from offbeat.engines.open import (
+from offbeat.base.errors import BadInput
+from offbeat.measurement.engines.engine import BatchEngine
+from offbeat.measurement.engines.engine_choice import (
     check_simulator_options,
     installation_of,
     open_engine_of,
     sim_engine_of,
 )
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import check_algorithm_names, run
-from offbeat.engines.sim import LANES
-from offbeat.errors import BadInput
-from offbeat.results.read import read_study
-from offbeat.select.certainty import EXACT
-from offbeat.select.choose import choose
-from offbeat.simulation import catalogue
-from offbeat.simulation.catalogue import keeps_order
-from offbeat.study.case import Case
-from offbeat.study.load import loads, simulator_options
+from offbeat.measurement.engines.simulation_engine import LANES
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs.dry_run import describe
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import check_algorithm_names, run
+from offbeat.model.study.case import Case
+from offbeat.model.study.study_file import loads, simulator_options
+from offbeat.selection.choices.certainty import EXACT
+from offbeat.selection.choices.choose import choose
+from offbeat.simulation.calls import catalogue
+from offbeat.simulation.calls.catalogue import keeps_order
 
 pytestmark = pytest.mark.slow
 
@@ -258,8 +258,8 @@ def test_too_much_memory_is_refused_before_it_is_allocated(tmp_path):
         platform="groups",
     )
     engine = sim_engine_of(loaded)
-    from offbeat.engines.run import placed_groups
-    from offbeat.study.cases import cases
+    from offbeat.measurement.runs.run import placed_groups
+    from offbeat.model.study.case_expansion import cases
 
     group = placed_groups(loaded, engine)[0]
     requests = [(one, cases(group, [one.name], loaded.study)[0]) for one in engine.algorithms("allreduce")]
@@ -287,9 +287,9 @@ def case(p):
 def test_a_single_case_is_measured(tmp_path):
     loaded = study(tmp_path)
     engine = sim_engine_of(loaded)
-    from offbeat.engines.base import Batch
-    from offbeat.engines.run import placed_groups
-    from offbeat.study.cases import cases
+    from offbeat.measurement.engines.engine import Batch
+    from offbeat.measurement.runs.run import placed_groups
+    from offbeat.model.study.case_expansion import cases
 
     group = placed_groups(loaded, engine)[0]
     (algorithm,) = [one for one in engine.algorithms("reduce") if one.name == "binomial"]

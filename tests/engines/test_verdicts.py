@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.engines.verdicts import Observation, judge, rename
-from offbeat.mpi.intelmpi import IntelMpiSteering
-from offbeat.mpi.mpich import MpichSteering
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.libraries.families.intelmpi import IntelMpiSteering
+from offbeat.libraries.families.mpich import MpichSteering
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.measurement.proofs.verdicts import Observation, judge, rename
+from offbeat.model.study.algorithm import Algorithm, Verdict
 
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"
 BINOMIAL = "functions:ompi_coll_base_reduce_intra_binomial"

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 from proxy_program import SPREAD, Proxy, built, built_for
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

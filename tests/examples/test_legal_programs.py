@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 PROGRAMS = sorted((Path(__file__).resolve().parents[2] / "examples" / "legal_calls").glob("*.c"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from proxy_program import SPREAD, built, built_for
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

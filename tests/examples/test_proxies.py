@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from proxy_program import Proxy, built
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

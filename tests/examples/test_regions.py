@@ -7,7 +7,7 @@ import math
 import pytest
 from proxy_program import SPREAD, built, built_for
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

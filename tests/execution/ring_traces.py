@@ -14,7 +14,7 @@ import numpy as np
 import trace_files as factory
 from numpy.typing import NDArray
 
-from offbeat.trace import format as form
+from offbeat.trace.files import format as form
 
 US = 1000
 SETUP_NS = 5000 * US

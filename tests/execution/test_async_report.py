@@ -14,8 +14,8 @@ from ring_traces import US, Ring, computing
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.asynchronous import app
-from offbeat.errors import BadInput
 
 EVIL = "<script>document.title='run'</script>"
 

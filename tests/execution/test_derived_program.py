@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from program_texts import platform, program
 from ring_traces import Ring, computing
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.program import app
-from offbeat.errors import BadInput
-from offbeat.execution.derived_program import DerivedProgram, derive_program
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.load import Program
-from offbeat.program.lockstep import lockstep
-from offbeat.program.memory_traffic import with_memory_traffic
-from offbeat.program.neighbours import messages
-from offbeat.program.simulate import prepare
-from offbeat.program.simulated_trace import plan, simulate_traced
-from offbeat.trace import format as form
-from offbeat.trace.read import open_trace
+from offbeat.programs.description.memory_traffic import with_memory_traffic
+from offbeat.programs.description.neighbours import messages
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.iterations.derived_program import DerivedProgram, derive_program
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import lockstep
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.programs.simulation.simulated_trace import plan, simulate_traced
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 
 WORK = '[[phase]]\nkind = "work"\ntime = "{time}"\nweights = {weights}\n'
 EXCHANGE = (

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ring_traces import POST_NS, SUM_NS, TRANSFER_NS, US, Ring, computing
 
-from offbeat.execution.report import Report, analyse
-from offbeat.execution.similarity import clusters, components, correlations, silhouette
-from offbeat.execution.summary import sentences
-from offbeat.program.summary import skews
-from offbeat.trace.read import open_trace
+from offbeat.programs.iterations.report import Report, analyse
+from offbeat.programs.iterations.similarity import clusters, components, correlations, silhouette
+from offbeat.programs.iterations.summary import sentences
+from offbeat.programs.simulation.summary import skews
+from offbeat.trace.files.trace_folder import open_trace
 
 
 def report_of(ring: Ring, folder: Path, **options: int) -> Report:

@@ -9,15 +9,15 @@ import pytest
 import trace_files as made
 from ring_traces import POST_NS, SUM_NS, TRANSFER_NS, Ring, computing
 
-from offbeat.errors import BadInput
-from offbeat.execution.domains import domains_of
-from offbeat.execution.iteration_table import IterationTable, read_table
-from offbeat.execution.iterations import find_iterations
-from offbeat.execution.report import analyse
-from offbeat.execution.timelines import COLLECTIVE, MESSAGE, WAITING, timelines_of
-from offbeat.trace import encode
-from offbeat.trace import format as form
-from offbeat.trace.read import Trace, open_trace
+from offbeat.base.errors import BadInput
+from offbeat.programs.iterations.domains import domains_of
+from offbeat.programs.iterations.iteration_table import IterationTable, read_table
+from offbeat.programs.iterations.iterations import find_iterations
+from offbeat.programs.iterations.report import analyse
+from offbeat.programs.iterations.timelines import COLLECTIVE, MESSAGE, WAITING, timelines_of
+from offbeat.trace.files import encode
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import Trace, open_trace
 
 
 def table_of(folder: Path, **options: int) -> IterationTable:

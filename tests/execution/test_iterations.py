@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ring_traces import US, Ring, computing
 
-from offbeat.errors import BadInput
-from offbeat.execution.iterations import CALL_SITES, MARKS, NEVER, Iterations, find_iterations
-from offbeat.execution.rank_calls import RankCalls, rank_calls
-from offbeat.execution.repetition import anchors
-from offbeat.execution.report import analyse
-from offbeat.trace import format as form
-from offbeat.trace.read import open_trace
+from offbeat.base.errors import BadInput
+from offbeat.programs.iterations.iterations import CALL_SITES, MARKS, NEVER, Iterations, find_iterations
+from offbeat.programs.iterations.rank_calls import RankCalls, rank_calls
+from offbeat.programs.iterations.repetition import anchors
+from offbeat.programs.iterations.report import analyse
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 
 
 def found(folder: Path, **options: object) -> Iterations:

@@ -9,12 +9,12 @@ import pytest
 from proxy_program import Proxy, built_for
 from real_libraries import real_installation
 
-from offbeat.execution.iteration_table import read_table
-from offbeat.execution.iterations import CALL_SITES, MARKS, Iterations, find_iterations
-from offbeat.mpi import build
-from offbeat.trace import format as form
-from offbeat.trace.match_messages import MessageMatcher
-from offbeat.trace.read import Trace, open_trace
+from offbeat.libraries.installations import build
+from offbeat.programs.iterations.iteration_table import read_table
+from offbeat.programs.iterations.iterations import CALL_SITES, MARKS, Iterations, find_iterations
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import Trace, open_trace
+from offbeat.trace.messages.message_matching import MessageMatcher
 from offbeat.trace.summary import summarise
 
 pytestmark = pytest.mark.slow

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from known_programs import KINDS, known_program, platform
 
-from offbeat.execution.report import Report, analyse
-from offbeat.platform import machine
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.load import Program, loads
-from offbeat.program.lockstep import lockstep
-from offbeat.program.simulate import prepare
-from offbeat.program.simulated_trace import plan, simulate_traced
-from offbeat.trace.read import open_trace
+from offbeat.model.platform import machine
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.iterations.report import Report, analyse
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import lockstep
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.programs.simulation.simulated_trace import plan, simulate_traced
+from offbeat.trace.files.trace_folder import open_trace
 
 WORK = 'ranks = {ranks}\niterations = {iterations}\n[[phase]]\nkind = "work"\nname = "work"\n{work}\n'
 EXCHANGE = '[[phase]]\nkind = "exchange"\n{}\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ft_program import Ft, built_for
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 RECORDER = Path(__file__).with_name("call_recorder.c")
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ft_program import Ft, build_recorder, record_calls, recorded_calls, reported_calls
 
-from offbeat.pattern import file
-from offbeat.pattern.file import shape_pattern
+from offbeat.model.pattern import pattern_file
+from offbeat.model.pattern.pattern_file import shape_pattern
 
 
 def test_reported_calls_and_bytes_equal_those_of_every_rank(ft: Ft, tmp_path: Path) -> None:
     pattern = tmp_path / "pattern.txt"
-    file.write(pattern, shape_pattern("last_delayed", 3, 1e-4))
+    pattern_file.write(pattern, shape_pattern("last_delayed", 3, 1e-4))
     options = ["--iterations", 3, "--repeat", 2, "--imbalance", pattern]
     recorder = build_recorder(ft.mpi, tmp_path)
     result = ft.result(3, *options, variables=record_calls(recorder, tmp_path))

@@ -12,9 +12,9 @@ import pytest
 from ft_program import Ft, build_recorder, record_calls, recorded_calls
 from real_libraries import REPOSITORY
 
-from offbeat.errors import BadInput
-from offbeat.pattern import file
-from offbeat.pattern.file import shape_pattern
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern import pattern_file
+from offbeat.model.pattern.pattern_file import shape_pattern
 
 NATIVE = REPOSITORY / "native"
 
@@ -55,12 +55,12 @@ FILES = {
 def test_pattern_files_are_read_as_offbeat_reads_them(reader: ctypes.CDLL, tmp_path: Path, name: str) -> None:
     path = tmp_path / "pattern.txt"
     path.write_bytes(FILES[name].encode())
-    np.testing.assert_array_equal(read(reader, path, 3), file.read(path, 3).delays_s)
+    np.testing.assert_array_equal(read(reader, path, 3), pattern_file.read(path, 3).delays_s)
 
 
 def test_delays_in_a_pattern_file_of_offbeat_are_read_exactly(reader: ctypes.CDLL, tmp_path: Path) -> None:
     path, pattern = tmp_path / "pattern.txt", shape_pattern("random", 50, 1e-3, seed=7)
-    file.write(path, pattern)
+    pattern_file.write(path, pattern)
     np.testing.assert_array_equal(read(reader, path, 50), pattern.delays_s)
 
 
@@ -88,14 +88,14 @@ def test_invalid_pattern_files_are_refused_with_the_line(
         read(reader, path, 3)
     assert message in str(refused.value)
     with pytest.raises(BadInput):
-        file.read(path, 3)
+        pattern_file.read(path, 3)
 
 
 @pytest.mark.parametrize("by", ["spin", "sleep"])
 def test_each_rank_adds_its_delay_before_every_transpose(some_ft: Ft, tmp_path: Path, by: str) -> None:
     recorder, path = build_recorder(some_ft.mpi, tmp_path), tmp_path / "pattern.txt"
-    pattern = file.shape_pattern("random", 3, 0.03, seed=5)
-    file.write(path, pattern)
+    pattern = pattern_file.shape_pattern("random", 3, 0.03, seed=5)
+    pattern_file.write(path, pattern)
     options = ["--imbalance", path, "--delay-by", by]
     result = some_ft.result(3, *options, variables=record_calls(recorder, tmp_path))
     expected = {"pattern": str(path), "by": by, "delays_s": list(pattern.delays_s)}

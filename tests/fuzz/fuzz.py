@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from mutate import mutated  # noqa: E402 - the paths come first
 from targets import TARGETS, pick  # noqa: E402
 
-from offbeat.errors import OffbeatError  # noqa: E402
+from offbeat.base.errors import OffbeatError  # noqa: E402
 
 MOST_CPU_S = 2.0
 MOST_BYTES = 500 * 10**6

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from offbeat.results.store import Store
+    from offbeat.measurement.results.store import Store
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -29,8 +29,8 @@ def _copy(name: str) -> Callable[[Path], None]:
 
 
 def _study(folder: Path) -> None:
-    from offbeat.study.cases import groups, pattern_rows
-    from offbeat.study.load import load, resolved_toml
+    from offbeat.model.study.case_expansion import groups, pattern_rows
+    from offbeat.model.study.study_file import load, resolved_toml
 
     loaded = load(folder / "study.toml")
     groups(loaded.study)
@@ -39,40 +39,40 @@ def _study(folder: Path) -> None:
 
 
 def _platform(folder: Path) -> None:
-    from offbeat.platform.machine import load
+    from offbeat.model.platform.machine import load
 
     load(folder / "platform.toml").node_of_rank(8)
 
 
 def _pattern(folder: Path) -> None:
-    from offbeat.pattern import file
+    from offbeat.model.pattern import pattern_file
 
-    file.read(folder / "pattern.txt")
+    pattern_file.read(folder / "pattern.txt")
 
 
 def _partitions(folder: Path) -> None:
-    from offbeat.pattern import file
+    from offbeat.model.pattern import pattern_file
 
-    file.read(folder / "partitions.txt", partitions=None)
+    pattern_file.read(folder / "partitions.txt", partitions=None)
 
 
 def _replay(folder: Path) -> None:
-    from offbeat.pattern import replay as replay_file
+    from offbeat.model.pattern import replay_file
 
     replay_file.read(folder / "calls.replay")
 
 
 def _table(folder: Path) -> None:
-    from offbeat.results.import_csv import import_csv
+    from offbeat.measurement.results.import_csv import import_csv
 
     shutil.rmtree(folder / "out", ignore_errors=True)
     import_csv(folder / "table.csv", folder / "out")
 
 
 def _make_results(folder: Path) -> None:
-    from offbeat.results.blocks import Samples
-    from offbeat.results.store import Store
-    from offbeat.study.case import Case
+    from offbeat.measurement.results.blocks import Samples
+    from offbeat.measurement.results.store import Store
+    from offbeat.model.study.case import Case
 
     facts = {"engine": "mpi", "library": "L", "pattern_kind": "shape", "skew_s": 1e-5, "status": "measured"}
     draw = np.random.default_rng(1)
@@ -100,7 +100,7 @@ def _make_results(folder: Path) -> None:
 
 
 def _record_proofs(store: Store) -> None:
-    from offbeat.study.algorithm import Algorithm, Verdict
+    from offbeat.model.study.algorithm import Algorithm, Verdict
 
     for name in ("a", "b", "default"):
         store.add_algorithms([Algorithm(collective="reduce", name=name, settings={"x": "1"})])
@@ -109,12 +109,12 @@ def _record_proofs(store: Store) -> None:
 
 
 def _results(folder: Path) -> None:
-    from offbeat.json_document import encoded
-    from offbeat.results.read import read_study
-    from offbeat.results.status import read_status
-    from offbeat.results.store import Store
-    from offbeat.select.choose import select
-    from offbeat.select.document import selection_document
+    from offbeat.base.json_document import encoded
+    from offbeat.measurement.results.read import read_study
+    from offbeat.measurement.results.status import read_status
+    from offbeat.measurement.results.store import Store
+    from offbeat.selection.choices.choose import select
+    from offbeat.selection.choices.document import selection_document
 
     read_status(folder)
     results = read_study(folder)
@@ -146,14 +146,14 @@ def _make_trace(folder: Path) -> None:
 
 
 def _trace(folder: Path) -> None:
-    from offbeat.execution.document import report_document
-    from offbeat.execution.report import analyse
-    from offbeat.execution.summary import sentences, tables
-    from offbeat.json_document import encoded
+    from offbeat.base.json_document import encoded
+    from offbeat.programs.iterations.document import report_document
+    from offbeat.programs.iterations.report import analyse
+    from offbeat.programs.iterations.summary import sentences, tables
     from offbeat.trace.document import summary_document
-    from offbeat.trace.message_stats import MessageSums
-    from offbeat.trace.read import open_trace
-    from offbeat.trace.record_table import message_pieces
+    from offbeat.trace.files.record_table import message_pieces
+    from offbeat.trace.files.trace_folder import open_trace
+    from offbeat.trace.messages.message_stats import MessageSums
     from offbeat.trace.summary import summarise
 
     trace = open_trace(folder)
@@ -169,9 +169,9 @@ def _trace(folder: Path) -> None:
 def _make_tuning(folder: Path) -> None:
     import msgspec
 
-    from offbeat.study.algorithm import Algorithm
-    from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
-    from offbeat.tuning.plan import Rule
+    from offbeat.model.study.algorithm import Algorithm
+    from offbeat.selection.tuning_files.manifest import SCHEMA_VERSION, Manifest, TuningFiles
+    from offbeat.selection.tuning_files.tuning_plan import Rule
 
     algorithm = Algorithm(collective="reduce", name="a", settings={"coll_tuned_reduce_algorithm": "1"})
     sizes = {"p": 3, "bytes": 8, "p_low": 3, "p_high": 3, "bytes_low": 8, "bytes_high": 8}
@@ -184,8 +184,8 @@ def _make_tuning(folder: Path) -> None:
 
 
 def _tuning(folder: Path) -> None:
-    from offbeat.tuning.files import read_manifest
-    from offbeat.tuning.proofs import read_proofs
+    from offbeat.selection.tuning_files.manifest import read_manifest
+    from offbeat.selection.verification.proofs import read_proofs
 
     read_manifest(folder).tuning.environment_for(3)
     shutil.copy(folder / "tuning.json", folder / "proofs.json")
@@ -193,8 +193,16 @@ def _tuning(folder: Path) -> None:
 
 
 def _make_site(folder: Path) -> None:
-    from offbeat.site.add import add
-    from offbeat.site.entry import AlgorithmFact, Entry, LaunchFact, Origin, TimeFact, VerdictFact, in_order
+    from offbeat.tuning.site.add import add
+    from offbeat.tuning.site.entry import (
+        AlgorithmFact,
+        Entry,
+        LaunchFact,
+        Origin,
+        TimeFact,
+        VerdictFact,
+        in_order,
+    )
 
     case = {"collective": "reduce", "bytes": 8, "pattern": "no_delay", "shape": "no_delay", "op": "sum",
             "skew_policy": "none", "skew_factor": 0.0, "p": 3, "nodes": 0, "ppn": 0}  # fmt: skip
@@ -224,9 +232,15 @@ def _make_site(folder: Path) -> None:
 def _site(folder: Path) -> None:
     from rich.console import Console
 
-    from offbeat.site.directory import read_site
-    from offbeat.site.merge import merge, plan
-    from offbeat.site.tables import basis_table, chosen_by, conflicts_table, entries_table, source_lines
+    from offbeat.tuning.site.directory import read_site
+    from offbeat.tuning.site.merge import merge, plan
+    from offbeat.tuning.site.tables import (
+        basis_table,
+        chosen_by,
+        conflicts_table,
+        entries_table,
+        source_lines,
+    )
 
     site = read_site(folder)
     console = Console(file=io.StringIO(), width=80)
@@ -242,7 +256,7 @@ def _site(folder: Path) -> None:
 def _make_run(folder: Path) -> None:
     import numpy as np
 
-    from offbeat.program.times import HEADER, ITERATION, MAGIC, RunFacts, write_facts
+    from offbeat.programs.execution.times import HEADER, ITERATION, MAGIC, RunFacts, write_facts
 
     text = '[[phase]]\nkind = "work"\ntime = "1 us"\n'
     facts = {"path": "program.toml", "seed": 1, "library": "an MPI library", "notes": ["a note"]}
@@ -258,8 +272,8 @@ def _make_run(folder: Path) -> None:
 
 
 def _run(folder: Path) -> None:
-    from offbeat.program.summary import sentences, summarise
-    from offbeat.program.times import read
+    from offbeat.programs.execution.times import read
+    from offbeat.programs.simulation.summary import sentences, summarise
 
     measured = read(folder)
     sentences(summarise(measured, measured.composite, None))

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 from installation_factory import described
 
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Variable
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.libraries.families.library import Variable
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.collectives import COLLECTIVES
 
 FOLDER = Path(__file__).parent / "variables"
 

@@ -10,7 +10,7 @@ from native_build import lock_of
 from plain_install import PlainInstall, install
 from real_fortran import libraries_with
 
-from offbeat.mpi import build
+from offbeat.libraries.installations import build
 
 
 @pytest.fixture(scope="session", params=libraries_with("USE_F08", "MPIF_H"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 HEADERS = {
     "openmpi": "#define OMPI_MAJOR_VERSION {0}\n#define OMPI_MINOR_VERSION {1}\n"

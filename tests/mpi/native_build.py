@@ -9,9 +9,9 @@ from pathlib import Path
 from plain_install import SOURCES, compile_without_warnings, run, succeed
 from real_libraries import REPOSITORY, skip_without
 
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
 
 P = len(os.sched_getaffinity(0)) + 3
 """A number of processes that the launcher starts only with an option for more processes than cores."""

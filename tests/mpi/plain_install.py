@@ -11,8 +11,8 @@ from msgspec import Struct
 from real_fortran import libraries_with
 from real_libraries import REPOSITORY, installed, real_installation, skip_without
 
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 SOURCES = REPOSITORY / "native"
 CONSUMERS = Path(__file__).parent / "consumers"

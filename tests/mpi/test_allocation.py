@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from installation_factory import script
 
-from offbeat.errors import BadInput
-from offbeat.mpi import allocation
-from offbeat.mpi.allocation import Allocation, NodeGroup
+from offbeat.base.errors import BadInput
+from offbeat.libraries.launch import batch_job
+from offbeat.libraries.launch.batch_job import Allocation, NodeGroup
 
 SLURM = {
     "SLURM_JOB_ID": "77",
@@ -66,7 +66,7 @@ def slurm_variables(nodes: list[Node], suffix: str) -> dict[str, str]:
 
 def slurm(environ: Mapping[str, str]) -> Allocation:
     """The job of an environment, which must be one of Slurm."""
-    job = allocation.current({"PATH": "/nowhere", "SLURM_JOB_ID": "77", **environ})
+    job = batch_job.current({"PATH": "/nowhere", "SLURM_JOB_ID": "77", **environ})
     assert job is not None
     assert (job.system, job.job) == ("Slurm", "77")
     return job
@@ -101,7 +101,7 @@ def test_a_slurm_variable_that_is_no_number_counts_as_not_set(nodes: list[Node],
     environ = {**complete, **{name: data.draw(NOT_NUMBERS) for name in damaged}}
     unset = {name: value for name, value in complete.items() if name not in damaged}
     base = {"PATH": "/nowhere", "SLURM_JOB_ID": "77"}
-    assert allocation.current(base | environ) == allocation.current(base | unset)
+    assert batch_job.current(base | environ) == batch_job.current(base | unset)
 
 
 @given(
@@ -114,7 +114,7 @@ def test_a_pbs_or_lsf_job_has_the_hosts_of_its_list(
     node_file = tmp_path_factory.mktemp("job") / "nodes"
     lines = [f"node{number}" for number, node in enumerate(nodes) for _ in range(node.tasks)]
     node_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    job = allocation.current({job_variable: "9.server", file_variable: str(node_file)})
+    job = batch_job.current({job_variable: "9.server", file_variable: str(node_file)})
     tasks = [Node(node.tasks, node.tasks) for node in nodes]
     assert job == Allocation(system=system, job="9.server", groups=(group_of(tasks),), node_file=node_file)
 
@@ -140,7 +140,7 @@ def test_a_slurm_job_with_few_variables_is_read_as_far_as_they_go() -> None:
 def test_a_pbs_job_may_say_how_many_cores_a_node_has(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("a\na\nb\n", encoding="utf-8")
     environ = {"PBS_JOBID": "9.server", "PBS_NODEFILE": str(tmp_path / "nodes"), "NCPUS": "8"}
-    job = allocation.current(environ)
+    job = batch_job.current(environ)
     assert job is not None
     assert (job.cores_per_node, job.cores, job.slots) == (8, 16, 3)
 
@@ -151,19 +151,19 @@ def test_a_list_of_hosts_that_is_no_text_is_named_with_its_variable(
 ) -> None:
     (tmp_path / "nodes").write_bytes(b"node1\n\xff\xfe\n")
     with pytest.raises(BadInput, match=f"{names[1]} = .*nodes is no list of hosts: the byte 0xff"):
-        allocation.current({names[0]: "9", names[1]: str(tmp_path / "nodes")})
+        batch_job.current({names[0]: "9", names[1]: str(tmp_path / "nodes")})
     with pytest.raises(BadInput, match="/dev/zero is no regular file but a device"):
-        allocation.current({names[0]: "9", names[1]: "/dev/zero"})
+        batch_job.current({names[0]: "9", names[1]: "/dev/zero"})
 
 
 def test_outside_a_job_there_is_no_allocation(tmp_path: Path) -> None:
-    assert allocation.current({}) is None
-    assert allocation.current({"PBS_JOBID": "9", "PBS_NODEFILE": str(tmp_path / "gone")}) is None
-    assert allocation.current({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": ""}) is None
+    assert batch_job.current({}) is None
+    assert batch_job.current({"PBS_JOBID": "9", "PBS_NODEFILE": str(tmp_path / "gone")}) is None
+    assert batch_job.current({"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": ""}) is None
 
 
 @given(st.integers(0, 20), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
 def test_slurms_durations_are_seconds(days: int, hours: int, minutes: int, seconds: int) -> None:
     text = f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
-    assert allocation.slurm_duration_s(text) == ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    assert allocation.slurm_duration_s("UNLIMITED") is None
+    assert batch_job.slurm_duration_s(text) == ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    assert batch_job.slurm_duration_s("UNLIMITED") is None

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from raw_commands import ask_raw
 
-from offbeat.mpi import process_cleanup
-from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch import process_cleanup
+from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
 
 FAKE = [sys.executable, "-S", str(Path(__file__).with_name("fake_driver.py"))]
 SOON_S = 60.0
@@ -217,7 +217,7 @@ def test_a_missing_launcher_leaves_nothing_behind(tmp_path):
 FRONT_END = """
 import os, sys, time
 from pathlib import Path
-from offbeat.mpi.driver import Driver
+from offbeat.libraries.launch.driver import Driver
 driver = Driver(sys.argv[2:], os.environ, Path(sys.argv[1]))
 driver.exchange("children", timeout_s=60)
 print(driver._watchdog.mark, flush=True)

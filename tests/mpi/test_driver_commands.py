@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 from raw_commands import ask_raw
 
-from offbeat.engines.repeat import read_samples
-from offbeat.mpi import build
-from offbeat.mpi.driver import Driver, Refused
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.launch_command import command
+from offbeat.measurement.runs.repetition import read_samples
 
 pytestmark = pytest.mark.slow
 

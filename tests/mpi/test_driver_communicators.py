@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from raw_commands import ask_raw
 
-from offbeat.engines.repeat import read_samples
-from offbeat.mpi.driver import Driver, Refused
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.launch_command import command
+from offbeat.measurement.runs.repetition import read_samples
+from offbeat.model.study.communicators import CommunicatorLayout
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from raw_commands import ask_raw
 
-from offbeat.engines.repeat import read_samples
-from offbeat.mpi.build import build_native
-from offbeat.mpi.driver import Driver, Refused
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
-from offbeat.mpi.protocol import ListApproaches, MeasurePartitioned
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver_protocol import ListApproaches, MeasurePartitioned
+from offbeat.libraries.launch.launch_command import command
+from offbeat.measurement.runs.repetition import read_samples
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch_words import is_launcher, process_count
-from offbeat.mpi.user_command import forward_variables
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_words import is_launcher, process_count
+from offbeat.libraries.launch.user_command import forward_variables
 
 KNOWN = Installation(
     name="openmpi-5.0.8",

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from installation_factory import described
 
-from offbeat.errors import BadInput
-from offbeat.mpi.inherited import inherited_settings, overridden
-from offbeat.mpi.launch import command
-from offbeat.mpi.libraries import LIBRARIES
-from offbeat.mpi.plain_command import plain_command
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.base.errors import BadInput
+from offbeat.libraries.families.inherited_settings import inherited_settings, overridden
+from offbeat.libraries.families.libraries import LIBRARIES
+from offbeat.libraries.launch.launch_command import command
+from offbeat.libraries.launch.plain_command import plain_command
+from offbeat.model.study.collectives import COLLECTIVES
 
 INSTALLATIONS = {
     "openmpi": described("openmpi", 5, 0, 11),

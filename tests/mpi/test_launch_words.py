@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from launch_lines import HYDRA, LAUNCHERS, OPENMPI_4, OPENMPI_5, Line, lines
 from real_libraries import real_installation
 
-from offbeat.mpi.launch_words import process_count
-from offbeat.mpi.user_command import following_environment, user_command, with_variables
+from offbeat.libraries.launch.launch_words import process_count
+from offbeat.libraries.launch.user_command import following_environment, user_command, with_variables
 
 drawn = st.sampled_from(LAUNCHERS).flatmap(lines)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from installation_factory import described
 
-from offbeat.errors import RunFailed
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

@@ -13,15 +13,15 @@ from installation_factory import described, make, script
 from real_libraries import skip_without
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli import doctor
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi import check, diagnose, find
-from offbeat.mpi.allocation import Allocation, NodeGroup
-from offbeat.mpi.check import NodeStatus, limits_of_nodes
-from offbeat.mpi.cores import Cores
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
-from offbeat.mpi.protocol import LaunchFacts
+from offbeat.libraries.installations import check, diagnosis, find
+from offbeat.libraries.installations.check import NodeStatus, limits_of_nodes
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.batch_job import Allocation, NodeGroup
+from offbeat.libraries.launch.cores import Cores
+from offbeat.libraries.launch.driver_protocol import LaunchFacts
+from offbeat.libraries.launch.launch_command import command
 
 ANSWER = {
     "ok": True,
@@ -142,9 +142,9 @@ def test_a_launch_inside_another_launch_does_not_inherit_its_variables(
 
 def test_sentences_about_this_node_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     few = Cores(logical=3, physical=3, machine_logical=8, quota=3.5)
-    monkeypatch.setattr(diagnose.cores, "available", lambda: few)
-    monkeypatch.setattr(diagnose.cores, "clock_source", lambda: "hpet")
-    limits = diagnose.inspect_node().limits
+    monkeypatch.setattr(diagnosis.cores, "available", lambda: few)
+    monkeypatch.setattr(diagnosis.cores, "clock_source", lambda: "hpet")
+    limits = diagnosis.inspect_node().limits
     assert "Of the machine's 8 hardware threads only 3 can be used: a CPU limit of 3.5 cores." in limits
     assert any("'hpet'" in limit and limit.endswith("'tsc' takes 20 ns.") for limit in limits)
 
@@ -153,7 +153,7 @@ def test_a_coarse_clock_is_reported_in_a_complete_sentence(tmp_path: Path) -> No
     answer = json.dumps(ANSWER | {"clock_resolution_ns": 4000})
     installation = launching(tmp_path, f"echo '@offbeat {answer}'\n")
     checked = check.run(command(installation, ["driver"], 2), installation, 2)
-    limits = list(diagnose._limits_of_installation(installation, checked))
+    limits = list(diagnosis._limits_of_installation(installation, checked))
     assert "The clock's resolution is 4000 ns: shorter times cannot be distinguished." in limits
 
 
@@ -194,7 +194,7 @@ def test_the_table_marks_the_tested_installations_and_names_unusable_ones(
     good = make(tmp_path / "good", "openmpi", 4, 1, 6)
     bad = make(tmp_path / "bad", "mpich", 4, 0, 2, header_version=(3, 4, 1))
     monkeypatch.setenv("PATH", f"{good / 'bin'}:{bad / 'bin'}:/usr/local/nothing:/bin")
-    monkeypatch.setattr(diagnose, "try_installation", _working)
+    monkeypatch.setattr(diagnosis, "try_installation", _working)
     _, out = offbeat_doctor("--mpi", "openmpi-4.1.6")
     assert "*  openmpi-4.1.6" in out
     assert f"not usable: {bad / 'bin/mpirun'}" in out
@@ -203,9 +203,9 @@ def test_the_table_marks_the_tested_installations_and_names_unusable_ones(
 
 def _working(
     installation: Installation, echo: object, hostfile: Path | None = None
-) -> diagnose.TriedInstallation:
+) -> diagnosis.TriedInstallation:
     answer = msgspec.convert({**ANSWER}, LaunchFacts)
-    return diagnose.TriedInstallation(
+    return diagnosis.TriedInstallation(
         installation=installation, driver="/d", check=answer, failure="", nodes=[], limits=[]
     )
 
@@ -214,7 +214,7 @@ def test_an_installation_that_does_not_work_gives_status_1_and_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installation = launching(tmp_path, "echo the network is on fire >&2; exit 7\n")
-    monkeypatch.setattr(diagnose, "build_native", lambda *_, **__: Path("/driver"))
+    monkeypatch.setattr(diagnosis, "build_native", lambda *_, **__: Path("/driver"))
     monkeypatch.setattr(find, "choose", lambda _: installation)
     status, out = offbeat_doctor("--mpi", "openmpi")
     assert status == 1
@@ -288,5 +288,5 @@ def test_one_core_on_each_of_several_nodes_is_no_shared_core(nodes: int, words: 
     group = NodeGroup(nodes=nodes, cores_per_node=1, cores=nodes, slots=nodes)
     job = Allocation(system="Slurm", job="7", groups=(group,)) if nodes else None
     node = Cores(logical=1, physical=1, machine_logical=64)
-    (first, *_) = diagnose._limits_of_node(node, "tsc", {}, job)
+    (first, *_) = diagnosis._limits_of_node(node, "tsc", {}, job)
     assert words in first

@@ -11,9 +11,10 @@ import pytest
 from installation_factory import make, script
 from real_libraries import LIBRARIES
 
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi import find, libraries
-from offbeat.mpi.installation import Installation
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.libraries.families import libraries
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
 
 
 def environ_with(*prefixes: Path, **more: str) -> dict[str, str]:
@@ -236,7 +237,7 @@ def test_a_library_that_cannot_be_loaded_is_refused_with_the_loaders_message(tmp
 
 
 def test_copies_of_a_library_count_once_under_the_name_that_is_loaded(tmp_path: Path) -> None:
-    from offbeat.mpi.assemble import library_files
+    from offbeat.libraries.installations.assemble import library_files
 
     prefix = make(tmp_path / "mpi", "mpich", 4, 0, 2, library="libmpi.so.12.0.0")
     for copy in ("libmpi.so.12", "libmpi.so.12.0", "libmpi.so"):
@@ -248,7 +249,7 @@ def test_copies_of_a_library_count_once_under_the_name_that_is_loaded(tmp_path: 
 
 
 def test_version_texts_of_libraries_are_understood_in_any_form() -> None:
-    from offbeat.mpi.probe import UnknownLibrary, read_library_version
+    from offbeat.libraries.installations.probe import UnknownLibrary, read_library_version
 
     assert read_library_version("Open MPI v5.0.3rc1, package", "x").numbers == (5, 0, 3)
     assert read_library_version("Intel(R) MPI Library 2019 Update 9 for Linux* OS", "x").short == "2019.9"

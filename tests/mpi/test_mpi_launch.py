@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from installation_factory import described, script
 
-from offbeat.errors import BadInput
-from offbeat.mpi.allocation import Allocation, NodeGroup
-from offbeat.mpi.cores import Cores
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command, shell_line
-from offbeat.mpi.placement import place
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.batch_job import Allocation, NodeGroup
+from offbeat.libraries.launch.cores import Cores
+from offbeat.libraries.launch.launch_command import LaunchCommand, command, shell_line
+from offbeat.libraries.launch.placement import place
 
 FAMILIES = {
     "openmpi4": described("openmpi", 4, 1, 4, mpirun="mpirun.openmpi"),

@@ -10,9 +10,9 @@ import pytest
 from native_build import launch_command, native_tests
 from plain_install import SOURCES, succeed
 
-from offbeat.mpi import build, check
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build, check
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from installation_factory import described, script
 
-from offbeat.mpi import cores, modules
+from offbeat.libraries.installations import modules
+from offbeat.libraries.launch import cores
 
 
 def write(path: Path, text: str) -> None:

@@ -8,8 +8,9 @@ import installation_factory
 import pytest
 from dummy_library import DUMMY
 
-from offbeat.mpi import find, libraries
-from offbeat.mpi.launch import command
+from offbeat.libraries.families import libraries
+from offbeat.libraries.installations import find
+from offbeat.libraries.launch.launch_command import command
 
 
 @pytest.fixture

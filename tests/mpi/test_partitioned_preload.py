@@ -14,9 +14,9 @@ from msgspec import Struct
 from real_fortran import fortran_of, libraries_with, need_gfortran
 from real_libraries import LIBRARIES, real_installation
 
-from offbeat.mpi.build import build_native
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from native_build import native_tests, need_sanitizer
 from plain_install import succeed
 from real_libraries import real_installation
 
-from offbeat.mpi.launch import command
+from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
 

@@ -12,16 +12,16 @@ import msgspec
 import pytest
 from msgspec import UnsetType
 
-from offbeat.engines import smpi_commands
-from offbeat.engines.smpi_commands import SmpiRun
-from offbeat.errors import RunFailed
-from offbeat.mpi import build, protocol
-from offbeat.mpi import launch as mpi_launch
-from offbeat.mpi.driver import Driver
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Variable
-from offbeat.mpi.protocol import Check, Checked, Force, Hello, Measure, PingPong, decode
-from offbeat.program import plan_lines
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.families.library import Variable
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch import driver_protocol, launch_command
+from offbeat.libraries.launch.driver import Driver
+from offbeat.libraries.launch.driver_protocol import Check, Checked, Force, Hello, Measure, PingPong, decode
+from offbeat.measurement.engines import smpi_commands
+from offbeat.measurement.engines.smpi_commands import SmpiRun
+from offbeat.programs.execution import plan_lines
 
 TYPES: dict[str, tuple[Any, ...]] = {
     "number": (int,),
@@ -37,21 +37,21 @@ TYPES: dict[str, tuple[Any, ...]] = {
 """The driver's names of types → types of fields."""
 
 
-COMMANDS = protocol.Command.__subclasses__()
+COMMANDS = driver_protocol.Command.__subclasses__()
 
 
-def commands_of(module: ModuleType) -> list[type[protocol.Command[Any]]]:
+def commands_of(module: ModuleType) -> list[type[driver_protocol.Command[Any]]]:
     return [one for one in COMMANDS if one.__module__ == module.__name__]
 
 
 PROGRAMS = [
-    ("driver", commands_of(protocol)),
-    ("smpi", [*commands_of(smpi_commands), protocol.Quit]),
+    ("driver", commands_of(driver_protocol)),
+    ("smpi", [*commands_of(smpi_commands), driver_protocol.Quit]),
     ("executor", commands_of(plan_lines)),
 ]
 
 
-def verb_of(command: type[protocol.Command[Any]]) -> Any:
+def verb_of(command: type[driver_protocol.Command[Any]]) -> Any:
     return command.__struct_config__.tag
 
 
@@ -73,9 +73,9 @@ def type_of(field: msgspec.structs.FieldInfo) -> Any:
 
 @pytest.mark.parametrize(("program", "commands"), PROGRAMS)
 def test_the_front_end_and_the_driver_have_the_same_verbs_and_keys(
-    printed: dict[str, Any], program: str, commands: list[type[protocol.Command[Any]]]
+    printed: dict[str, Any], program: str, commands: list[type[driver_protocol.Command[Any]]]
 ) -> None:
-    assert printed["version"] == protocol.VERSION
+    assert printed["version"] == driver_protocol.VERSION
     verbs = {verb["name"]: verb for verb in printed["verbs"] if verb["program"] == program}
     assert {verb_of(command) for command in commands} == set(verbs)
     for command in commands:
@@ -142,7 +142,9 @@ def test_another_version_of_the_protocol_is_a_sentence() -> None:
 def test_the_driver_names_the_fault_and_its_line(
     some_mpi_installation: Installation, own_cache: Path
 ) -> None:
-    launch = mpi_launch.command(some_mpi_installation, [str(build.build_native(some_mpi_installation))], 1)
+    launch = launch_command.command(
+        some_mpi_installation, [str(build.build_native(some_mpi_installation))], 1
+    )
     worklist = "dance\nmeasure\nlocal byte=8\nlocal bytes=8k\nlocal bytes=8\nquit\n"
     done = subprocess.run(
         launch.argv, env=launch.environment, input=worklist, capture_output=True, text=True, timeout=60
@@ -161,7 +163,9 @@ def test_the_driver_names_the_fault_and_its_line(
 def test_a_typed_command_gets_its_typed_answer(
     some_mpi_installation: Installation, own_cache: Path, tmp_path: Path
 ) -> None:
-    launch = mpi_launch.command(some_mpi_installation, [str(build.build_native(some_mpi_installation))], 2)
+    launch = launch_command.command(
+        some_mpi_installation, [str(build.build_native(some_mpi_installation))], 2
+    )
     driver = Driver(launch.argv, launch.environment, tmp_path / "log")
     assert driver.ask(Check(collective="reduce", bytes=8), timeout_s=60) == Checked(wrong=0, error="")
     assert driver.ask(Hello(), timeout_s=60).p == 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import captured
 import pytest
 
-from offbeat.mpi.intelmpi import IntelMpiSteering
-from offbeat.mpi.library import Variable
-from offbeat.study.algorithm import DEFAULT, Algorithm
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.libraries.families.intelmpi import IntelMpiSteering
+from offbeat.libraries.families.library import Variable
+from offbeat.model.study.algorithm import DEFAULT, Algorithm
+from offbeat.model.study.collectives import COLLECTIVES
 
 STEERING = IntelMpiSteering()
 

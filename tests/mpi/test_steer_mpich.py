@@ -5,10 +5,10 @@ from __future__ import annotations
 import captured
 import pytest
 
-from offbeat.mpi.library import Variable
-from offbeat.mpi.mpich import MpichSteering, names_in_functions
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.libraries.families.library import Variable
+from offbeat.libraries.families.mpich import MpichSteering, names_in_functions
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.collectives import COLLECTIVES
 
 LIBRARIES = ["mpich4", "mpich5"]
 STEERING = MpichSteering()

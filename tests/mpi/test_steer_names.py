@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.intelmpi import IntelMpiSteering
-from offbeat.mpi.library import Steering
-from offbeat.mpi.mpich import MpichSteering
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.study.algorithm import DEFAULT, Algorithm, listed_name, split_name
+from offbeat.libraries.families.intelmpi import IntelMpiSteering
+from offbeat.libraries.families.library import Steering
+from offbeat.libraries.families.mpich import MpichSteering
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.model.study.algorithm import DEFAULT, Algorithm, listed_name, split_name
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 

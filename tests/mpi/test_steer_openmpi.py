@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.openmpi import PARAMETER_VARIABLES, PARAMETERS_OF, OpenMpiSteering
-from offbeat.study.algorithm import Algorithm, distinct_from_default
-from offbeat.study.collectives import COLLECTIVES
+from offbeat.libraries.families.openmpi import PARAMETER_VARIABLES, PARAMETERS_OF, OpenMpiSteering
+from offbeat.model.study.algorithm import Algorithm, distinct_from_default
+from offbeat.model.study.collectives import COLLECTIVES
 
 LIBRARIES = ["openmpi4", "openmpi5"]
 STEERING = OpenMpiSteering()

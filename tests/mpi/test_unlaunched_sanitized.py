@@ -8,7 +8,7 @@ import pytest
 from native_build import native_tests, need_sanitizer
 from plain_install import run
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

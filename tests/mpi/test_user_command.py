@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from real_libraries import real_installation
 
-from offbeat.errors import BadInput
-from offbeat.mpi.launch_words import process_count
-from offbeat.mpi.user_command import forward_variables, user_command
+from offbeat.base.errors import BadInput
+from offbeat.libraries.launch.launch_words import process_count
+from offbeat.libraries.launch.user_command import forward_variables, user_command
 
 
 @pytest.mark.parametrize(

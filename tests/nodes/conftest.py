@@ -8,7 +8,7 @@ import pytest
 from real_libraries import real_installation
 from several_nodes import OFFSETS, need_nodes
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ import one_environment
 from one_environment import Everywhere
 from real_libraries import REPOSITORY, skip_without
 
-from offbeat.mpi.build import build_native
-from offbeat.mpi.cores import Cores
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.cores import Cores
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
 
 NODES = REPOSITORY / "tools" / "nodes"
 HERE = Path(__file__).parent

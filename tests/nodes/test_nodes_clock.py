@@ -11,8 +11,8 @@ from msgspec import Struct
 from real_libraries import real_installation
 from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, compiled, hostfile, launch, offbeat, on_nodes
 
-from offbeat.clock.check_plan import METHODS
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.clock_check.check_plan import METHODS
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ from decided_results import decide
 from real_libraries import real_installation
 from several_nodes import hostfile, offbeat, the_same_everywhere
 
-from offbeat.mpi.installation import Installation
-from offbeat.results.read import read_study
-from offbeat.tuning.proofs import read_proofs
-from offbeat.tuning.verify import OBEYED
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.read import read_study
+from offbeat.selection.verification.proofs import read_proofs
+from offbeat.selection.verification.rule_probes import OBEYED
 
 pytestmark = pytest.mark.slow
 

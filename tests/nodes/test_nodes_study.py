@@ -23,11 +23,11 @@ from several_nodes import (
     the_same_everywhere,
 )
 
-from offbeat.mpi.build import driver_path
-from offbeat.mpi.installation import Installation
-from offbeat.results.read import read_study
-from offbeat.tuning.proofs import read_proofs
-from offbeat.tuning.verify import OBEYED
+from offbeat.libraries.installations.build import driver_path
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.read import read_study
+from offbeat.selection.verification.proofs import read_proofs
+from offbeat.selection.verification.rule_probes import OBEYED
 
 pytestmark = pytest.mark.slow
 

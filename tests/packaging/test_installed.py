@@ -16,8 +16,8 @@ from packaging.metadata import Metadata
 from real_libraries import skip_without
 
 from offbeat.cli.app import VERBS
-from offbeat.mpi.build import NATIVE_TESTS
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.build import NATIVE_TESTS
+from offbeat.libraries.installations.installation import Installation
 
 pytestmark = pytest.mark.slow
 

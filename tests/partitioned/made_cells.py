@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from offbeat.model.pattern.shapes import delays
 from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import Costs, approach_time_s
 from offbeat.partitioned.fit import Fit
-from offbeat.pattern.shapes import delays
 
 COSTS = Costs(
     latency_s=8e-7,

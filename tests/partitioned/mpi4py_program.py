@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from mpi4py import MPI
 
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
 from offbeat.partitioned import requests
 from offbeat.partitioned.requests import PartitionedRequest, attach, receive_init, send_init
 

@@ -13,15 +13,15 @@ from click.testing import Result
 from made_cells import COSTS, cells, fitted, measured
 from msgspec.structs import replace
 
+from offbeat.base.errors import BadInput
+from offbeat.base.toml.write import toml_text
 from offbeat.cli.partitioned import app
-from offbeat.errors import BadInput
+from offbeat.model.platform import machine
 from offbeat.partitioned.costs import time_s
 from offbeat.partitioned.fit import fitted_platform
 from offbeat.partitioned.model import Times
-from offbeat.partitioned.picture import picture
 from offbeat.partitioned.predictions import network
-from offbeat.platform import machine
-from offbeat.toml.write import toml_text
+from offbeat.presentation.pictures.partitioned import picture
 
 
 def run(*arguments: object) -> Result:

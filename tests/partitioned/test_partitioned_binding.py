@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 PROGRAM = Path(__file__).with_name("mpi4py_program.py")
 

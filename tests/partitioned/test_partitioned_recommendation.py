@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from made_cells import COSTS, cells, fitted, measured
 from msgspec.structs import replace
 
+from offbeat.base.errors import BadInput
+from offbeat.base.toml.write import toml_text
 from offbeat.cli.partitioned import app
-from offbeat.errors import BadInput
 from offbeat.partitioned import tables
 from offbeat.partitioned.cells import Cell
 from offbeat.partitioned.costs import approach_time_s, message_counts
@@ -34,7 +35,6 @@ from offbeat.partitioned.recommendation import (
     settings,
     with_gain,
 )
-from offbeat.toml.write import toml_text
 
 NO_NOISE = (0.0, 0.0)
 

@@ -2,9 +2,9 @@ import pytest
 from captured_command import invoke
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.pattern import app
-from offbeat.errors import BadInput
-from offbeat.pattern import file
+from offbeat.model.pattern import pattern_file
 
 
 def run(*arguments):
@@ -15,13 +15,15 @@ def test_make_writes_the_pattern_to_standard_output(tmp_path):
     result = run("make", "ascending", "--p", 5, "--skew", "100 us")
     path = tmp_path / "ascending.txt"
     path.write_text(result.stdout)
-    assert file.read(path, 5).delays_s == pytest.approx([0.0, 2.5e-05, 5e-05, 7.5e-05, 1e-4], rel=1e-15)
+    assert pattern_file.read(path, 5).delays_s == pytest.approx(
+        [0.0, 2.5e-05, 5e-05, 7.5e-05, 1e-4], rel=1e-15
+    )
 
 
 def test_make_writes_the_file_that_it_is_given(tmp_path):
     path = tmp_path / "mine.txt"
     assert run("make", "random", "--p", 8, "--skew", "1 ms", "--seed", 3, "--output", path).stdout == ""
-    pattern = file.read(path, 8)
+    pattern = pattern_file.read(path, 8)
     assert pattern.header["seed"] == "3"
     assert pattern.skew_s == 1e-3
 

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.pattern import file
-from offbeat.pattern.file import Pattern, shape_pattern
-from offbeat.pattern.shapes import SHAPES
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern import pattern_file
+from offbeat.model.pattern.pattern_file import Pattern, shape_pattern
+from offbeat.model.pattern.shapes import SHAPES
 
 DELAYS = st.lists(st.floats(0, 86400.0), min_size=1, max_size=40).map(lambda drawn: [*drawn, 0.0])
 KEYS = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(
@@ -19,23 +19,23 @@ VALUES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), max_s
 def test_a_pattern_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, delays, header):
     path = tmp_path_factory.mktemp("pattern") / "scenario.txt"
     pattern = Pattern(name="scenario", delays_s=np.array(delays), header=header)
-    file.write(path, pattern)
-    assert file.read(path) == pattern
+    pattern_file.write(path, pattern)
+    assert pattern_file.read(path) == pattern
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_read_back_with_its_parameters(tmp_path, shape):
     pattern = shape_pattern(shape, 12, 1e-4, seed=7, ppn=4)
     path = tmp_path / f"{shape}.txt"
-    file.write(path, pattern)
-    again = file.read(path, 12)
+    pattern_file.write(path, pattern)
+    again = pattern_file.read(path, 12)
     assert again == pattern
     assert again.header["shape"] == shape
     assert again.header["seed"] == "7"
 
 
 def test_the_file_has_p_lines_after_its_header():
-    lines = file.text(shape_pattern("ascending", 3, 1.0)).splitlines()
+    lines = pattern_file.text(shape_pattern("ascending", 3, 1.0)).splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["0.0", "0.5", "1.0"]
     assert "# unit: s" in lines
     assert "# p: 3" in lines
@@ -62,14 +62,14 @@ def written(tmp_path, content):
     ],
 )
 def test_a_bare_column_of_numbers_from_any_tool_is_a_pattern(tmp_path, content):
-    pattern = file.read(written(tmp_path, content), 3)
+    pattern = pattern_file.read(written(tmp_path, content), 3)
     assert pattern.delays_s == pytest.approx([0, 1e-3, 0.5], rel=1e-15)
     assert pattern.name == "theirs"
     assert pattern.shifted_by_s == 0
 
 
 def test_a_file_whose_smallest_delay_is_not_zero_is_shifted_and_says_so(tmp_path):
-    pattern = file.read(written(tmp_path, "0.5\n0.25\n1\n"))
+    pattern = pattern_file.read(written(tmp_path, "0.5\n0.25\n1\n"))
     assert pattern.delays_s.tolist() == [0.25, 0.0, 0.75]
     assert pattern.shifted_by_s == 0.25
 
@@ -98,25 +98,25 @@ def test_a_file_whose_smallest_delay_is_not_zero_is_shifted_and_says_so(tmp_path
 )
 def test_a_file_that_is_no_pattern_is_refused_with_its_line(tmp_path, content, sentence):
     with pytest.raises(BadInput, match=sentence):
-        file.read(written(tmp_path, content))
+        pattern_file.read(written(tmp_path, content))
 
 
 @pytest.mark.parametrize("p", [2, 4])
 def test_a_file_for_another_p_is_refused_with_both_numbers(tmp_path, p):
     with pytest.raises(BadInput, match=f"has 3 delays, but p = {p} processes"):
-        file.read(written(tmp_path, "0\n1\n2\n"), p)
+        pattern_file.read(written(tmp_path, "0\n1\n2\n"), p)
 
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"nowhere\.txt: No such file"):
-        file.read(tmp_path / "nowhere.txt")
+        pattern_file.read(tmp_path / "nowhere.txt")
     with pytest.raises(BadInput, match="Is a directory"):
-        file.read(tmp_path)
+        pattern_file.read(tmp_path)
 
 
 def test_an_unwritable_place_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the pattern file"):
-        file.write(tmp_path / "no" / "folder.txt", shape_pattern("bell", 3, 1.0))
+        pattern_file.write(tmp_path / "no" / "folder.txt", shape_pattern("bell", 3, 1.0))
 
 
 PARTITIONED = st.tuples(st.integers(1, 8), st.integers(1, 8)).flatmap(
@@ -130,16 +130,16 @@ PARTITIONED = st.tuples(st.integers(1, 8), st.integers(1, 8)).flatmap(
 def test_delays_of_each_rank_and_partition_come_back_to_the_last_bit(tmp_path_factory, delays, header):
     path = tmp_path_factory.mktemp("pattern") / "send.txt"
     pattern = Pattern(name="send", delays_s=delays, header=header)
-    file.write(path, pattern)
-    again = file.read(path, pattern.p, pattern.partitions)
-    assert again == pattern == file.read(path, partitions=None)
+    pattern_file.write(path, pattern)
+    again = pattern_file.read(path, pattern.p, pattern.partitions)
+    assert again == pattern == pattern_file.read(path, partitions=None)
     assert (again.p, again.partitions) == delays.shape
 
 
 def test_a_pattern_of_one_partition_is_written_as_that_of_a_collective():
     column = Pattern(name="send", delays_s=np.array([[0.0], [0.5]]))
-    assert file.text(column) == file.text(Pattern(name="send", delays_s=np.array([0.0, 0.5])))
-    assert "partitions" not in file.text(column)
+    assert pattern_file.text(column) == pattern_file.text(Pattern(name="send", delays_s=np.array([0.0, 0.5])))
+    assert "partitions" not in pattern_file.text(column)
 
 
 @pytest.mark.parametrize(
@@ -165,4 +165,4 @@ def test_a_pattern_of_one_partition_is_written_as_that_of_a_collective():
 )
 def test_a_pattern_of_other_partitions_is_refused(tmp_path, content, partitions, sentence):
     with pytest.raises(BadInput, match=sentence):
-        file.read(written(tmp_path, content), None, partitions)
+        pattern_file.read(written(tmp_path, content), None, partitions)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from offbeat.errors import BadInput
-from offbeat.pattern import replay as replay_file
-from offbeat.pattern.replay import Replay, mean_pattern
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern import replay_file
+from offbeat.model.pattern.replay_file import Replay, mean_pattern
 
 CALLS = arrays.arrays(
     np.float64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(0, 86400.0)

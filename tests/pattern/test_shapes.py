@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.pattern.shapes import SHAPES, delays, describe
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern.shapes import SHAPES, delays, describe
 
 P = st.integers(2, 300)
 SKEW_S = st.floats(1e-12, 86400.0)

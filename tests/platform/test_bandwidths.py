@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.units import BANDWIDTH_UNITS, format_bandwidth, parse_bandwidth
+from offbeat.base.errors import BadInput
+from offbeat.base.units import BANDWIDTH_UNITS, format_bandwidth, parse_bandwidth
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from offbeat import _simulator
-from offbeat.platform import machine, presets
-from offbeat.platform.message_times import concurrent_message_s, message_paths, message_s
+from offbeat.model.platform import bundled_platforms, machine
+from offbeat.model.platform.message_times import concurrent_message_s, message_paths, message_s
 
 SIZES = [0, 1, 241, 1024, 4095, 4096, 65536, 2**20]
 
@@ -57,7 +57,7 @@ def farthest(platform: machine.Platform) -> list[tuple[int, object]]:
     return listed
 
 
-@pytest.mark.parametrize("name", [*presets.PRESETS.names(), "calibrated"])
+@pytest.mark.parametrize("name", [*bundled_platforms.PRESETS.names(), "calibrated"])
 @pytest.mark.parametrize("size", SIZES)
 def test_one_message_takes_what_the_simulator_says(name: str, size: int) -> None:
     platform = machine.loads(CALIBRATED, "x.toml") if name == "calibrated" else machine.load(name)

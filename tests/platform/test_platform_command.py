@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.platform import app
-from offbeat.errors import BadInput
-from offbeat.platform import machine, presets, template
+from offbeat.model.platform import bundled_platforms, machine, template
 
 pytestmark = pytest.mark.slow
 
@@ -20,10 +20,10 @@ def run(*arguments: str) -> Result:
 
 def test_list_names_every_built_in_platform() -> None:
     output = run("list").stdout
-    assert all(f"\n{name}" in output for name in presets.PRESETS.names())
+    assert all(f"\n{name}" in output for name in bundled_platforms.PRESETS.names())
 
 
-@pytest.mark.parametrize("name", presets.PRESETS.names())
+@pytest.mark.parametrize("name", bundled_platforms.PRESETS.names())
 def test_show_prints_the_properties_of_a_platform(name: str) -> None:
     output = run("show", name).stdout
     assert f"{name}\n" in output and "inside a node" in output and "over 2 links" in output

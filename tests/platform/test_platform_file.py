@@ -13,9 +13,9 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.platform import fat_tree, machine, presets, template
-from offbeat.platform.template import schema_text
+from offbeat.base.errors import BadInput
+from offbeat.model.platform import bundled_platforms, fat_tree, machine, template
+from offbeat.model.platform.template import schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "platform.schema.json"
 
@@ -146,7 +146,7 @@ def test_all_faults_are_reported_at_once() -> None:
     assert len(str(refused.value).splitlines()) == 3
 
 
-@pytest.mark.parametrize("name", presets.PRESETS.names())
+@pytest.mark.parametrize("name", bundled_platforms.PRESETS.names())
 def test_a_built_in_platform_is_valid_and_has_a_source(name: str) -> None:
     platform = machine.load(name)
     assert platform.name == name
@@ -313,7 +313,7 @@ def test_the_template_is_sound_and_every_commented_key_can_be_switched_on() -> N
 def test_the_published_schema_is_current_and_takes_what_the_loader_takes() -> None:
     assert PUBLISHED.read_text(encoding="utf-8") == schema_text()
     validator = jsonschema.Draft202012Validator(json.loads(schema_text()))
-    for name in presets.PRESETS.names():
+    for name in bundled_platforms.PRESETS.names():
         assert validator.is_valid(tomllib.loads(machine.load(name).text)), name
     assert validator.is_valid(tomllib.loads(template.template()))
     wrong = tomlkit.parse(SMALL)

@@ -16,8 +16,8 @@ from msgspec import structs
 from real_libraries import skip_without
 
 from offbeat import _simulator
-from offbeat.platform import schema
-from offbeat.platform.topologies import TOPOLOGIES
+from offbeat.model.platform import schema
+from offbeat.model.platform.topologies import TOPOLOGIES
 
 LATENCY_S = 1e-6
 CABLE = (1e9, LATENCY_S)

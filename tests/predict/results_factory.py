@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 from case_verdicts import case_verdicts
 
-from offbeat.results.schema import CASES
-from offbeat.results.store import Store
-from offbeat.study.algorithm import DEFAULT, Algorithm
-from offbeat.study.case import Case
-from offbeat.study.template import TEMPLATE
+from offbeat.measurement.results.schema import CASES
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import DEFAULT, Algorithm
+from offbeat.model.study.case import Case
+from offbeat.model.study.template import TEMPLATE
 
 US = 1e-6
 LIBRARY = {

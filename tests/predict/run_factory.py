@@ -7,12 +7,12 @@ from pathlib import Path
 
 import trace_factory as factory
 
-from offbeat.predict.measured_configuration import measurements
-from offbeat.predict.predict import Request, predict
-from offbeat.predict.prediction import Prediction
-from offbeat.results.read import read_study
-from offbeat.trace.read import open_trace
+from offbeat.measurement.results.read import read_study
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
+from offbeat.tuning.prediction.measured_configuration import measurements
+from offbeat.tuning.prediction.predict import Request, predict
+from offbeat.tuning.prediction.prediction import Prediction
 
 RUN_S = 1 - 1e-9
 """The duration of a synthetic run: from 1 ns to a second."""

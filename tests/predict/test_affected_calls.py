@@ -9,13 +9,13 @@ import msgspec
 import pytest
 import trace_factory as factory
 
-from offbeat.predict.affected_calls import AffectedCalls, calls_affected_by_files
-from offbeat.study.algorithm import Algorithm
-from offbeat.trace import format as form
-from offbeat.trace.read import open_trace
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.tuning_files.manifest import ProcessEnvironment, TuningFiles
+from offbeat.selection.tuning_files.tuning_plan import NO_END, Rule
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
-from offbeat.tuning.files import ProcessEnvironment, TuningFiles
-from offbeat.tuning.plan import NO_END, Rule
+from offbeat.tuning.prediction.affected_calls import AffectedCalls, calls_affected_by_files
 
 
 def rule(collective: str, p: int = 4, low: int = 724, high: int = 1448) -> Rule:

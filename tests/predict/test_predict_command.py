@@ -14,8 +14,8 @@ from matplotlib.container import BarContainer
 from run_factory import RUN_S, US, alltoalls, predicted
 
 from offbeat.cli import app
-from offbeat.predict.draw import prediction_figure
-from offbeat.predict.measured_configuration import Estimate
+from offbeat.presentation.pictures.prediction import prediction_figure
+from offbeat.tuning.prediction.measured_configuration import Estimate
 
 DELAYS: results_factory.Delays = {
     "no_delay": {"linear": (40, 39, 42), "pairwise": (60, 59, 61), "default": 65},

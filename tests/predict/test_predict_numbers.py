@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_factory import RUN_S, US, alltoalls, predicted, times
 
-from offbeat.errors import BadInput
-from offbeat.predict.measured_configuration import Estimate, total
+from offbeat.base.errors import BadInput
+from offbeat.tuning.prediction.measured_configuration import Estimate, total
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import results_factory
 import trace_factory as factory
 from run_factory import alltoalls, predicted
 
-from offbeat.errors import BadInput
-from offbeat.trace.read import open_trace
+from offbeat.base.errors import BadInput
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import sentence
 from offbeat.trace.summary import summarise
 

@@ -9,17 +9,17 @@ import pytest
 from program_texts import WORK, platform, program
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.program import app
-from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
-from offbeat.program.alternatives import messages_of_iteration
-from offbeat.program.load import Program
-from offbeat.program.show import phase_rows
-from offbeat.program.simulate import prepare
-from offbeat.program.simulated_trace import plan, simulate_traced
-from offbeat.simulation.exits import Job, run_job
-from offbeat.study.communicators import CommunicatorLayout
-from offbeat.trace.read import open_trace
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.programs.description.alternatives import messages_of_iteration
+from offbeat.programs.description.description import phase_rows
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.simulation.simulate import prepare
+from offbeat.programs.simulation.simulated_trace import plan, simulate_traced
+from offbeat.simulation.calls.call_exits import Job, run_job
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 
 ROWS = '[[phase]]\nkind = "collective"\nname = "rows"\ncollective = "allreduce"\nbytes = ["64 KiB"]\n'

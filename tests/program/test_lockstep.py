@@ -9,11 +9,11 @@ from msgspec import structs
 from program_texts import RING, WORK, program, simulated
 from program_texts import platform as small_machine
 
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.load import Program, loads
-from offbeat.program.lockstep import gain, limit_s, lockstep, measured_lockstep
-from offbeat.program.schema import PhaseSection
-from offbeat.program.simulate import prepare
+from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.description.schema import PhaseSection
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import gain, limit_s, lockstep, measured_lockstep
+from offbeat.programs.simulation.simulate import prepare
 
 SEED = 45
 PROGRAMS = 3 * len(KINDS)

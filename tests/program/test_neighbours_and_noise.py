@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from program_texts import RING, WORK, program
 
-from offbeat.errors import BadInput
-from offbeat.program.neighbours import balanced_sides, messages
-from offbeat.program.noise import Delays, delays
-from offbeat.program.schema import PhaseSection
+from offbeat.base.errors import BadInput
+from offbeat.programs.description.neighbours import balanced_sides, messages
+from offbeat.programs.description.noise import Delays, delays
+from offbeat.programs.description.schema import PhaseSection
 
 
 def exchange(**keys: object) -> PhaseSection:

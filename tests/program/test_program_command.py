@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.program import app
 from offbeat.cli.trace import app as trace_app
-from offbeat.errors import BadInput
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from program_texts import RING, WORK, platform, program
 
-from offbeat.errors import BadInput
-from offbeat.program.plan import delay_bytes, plan_text
-from offbeat.program.steps import steps_of
+from offbeat.base.errors import BadInput
+from offbeat.programs.execution.plan import delay_bytes, plan_text
+from offbeat.programs.simulation.steps import steps_of
 
 SUM = '[[phase]]\nkind = "collective"\nname = "sum"\ncollective = "allreduce"\nalgorithm = "ring"\n'
 

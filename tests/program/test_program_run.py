@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.program import app
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.installation import Installation
-from offbeat.program.times import completed, read
-from offbeat.trace.read import open_trace
-from offbeat.trace.record_table import message_pieces
+from offbeat.libraries.installations.installation import Installation
+from offbeat.programs.execution.times import completed, read
+from offbeat.trace.files.record_table import message_pieces
+from offbeat.trace.files.trace_folder import open_trace
 
 pytestmark = pytest.mark.slow
 
@@ -189,7 +189,7 @@ def test_a_run_whose_picture_cannot_be_written_is_kept(
         raise RunFailed("the disk is full")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("offbeat.program.picture.picture", full)
+    monkeypatch.setattr("offbeat.presentation.pictures.program.picture", full)
     program = tmp_path / "short.toml"
     program.write_text('iterations = 3\nranks = 1\n[[phase]]\nkind = "work"\ntime = "1 us"\n')
     result = run("run", program, "--mpi", some_mpi_installation.mpirun, "--picture", "x.png")

@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 from program_texts import RING, WORK
 
-from offbeat.errors import BadInput
-from offbeat.program.load import PRESETS, load, loads
-from offbeat.program.template import schema_text, template
+from offbeat.base.errors import BadInput
+from offbeat.programs.description.program_file import PRESETS, load, loads
+from offbeat.programs.description.template import schema_text, template
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "program.schema.json"
 COLLECTIVE = '[[phase]]\nkind = "collective"\ncollective = "allreduce"\nalgorithm = "ring"\nbytes = [8]\n'

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from program_texts import platform
 
-from offbeat.errors import BadInput
-from offbeat.program.load import loads
-from offbeat.program.simulate import prepare
+from offbeat.base.errors import BadInput
+from offbeat.programs.description.program_file import loads
+from offbeat.programs.simulation.simulate import prepare
 
 SECTIONS: list[tuple[str, dict[str, str]]] = [
     ("", {"ranks": "8", "iterations": "3", "seed": "1"}),

@@ -10,7 +10,7 @@ import pytest
 from captured_command import execute
 from real_libraries import REPOSITORY, skip_without
 
-from offbeat.engines.smpi_program import PACKAGE
+from offbeat.measurement.engines.smpi_program import PACKAGE
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from program_texts import MEMORY, RING, WORK, platform, program, simulated
 
 from offbeat import _simulator
-from offbeat.errors import BadInput
-from offbeat.platform.machine import load as load_platform
-from offbeat.platform.machine import loads as platform_of
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.load import load, loads
-from offbeat.program.lockstep import limit_s, lockstep
-from offbeat.program.simulate import prepare
+from offbeat.base.errors import BadInput
+from offbeat.model.platform.machine import load as load_platform
+from offbeat.model.platform.machine import loads as platform_of
+from offbeat.programs.description.program_file import load, loads
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import limit_s, lockstep
+from offbeat.programs.simulation.simulate import prepare
 
 GB = 1e9
 

@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from program_texts import RING, WORK, platform, program
 
-from offbeat.errors import BadInput, RunFailed
-from offbeat.platform.machine import Platform
-from offbeat.program import simulated_trace
-from offbeat.program.load import Program
-from offbeat.program.simulate import Simulated, prepare
-from offbeat.program.simulated_trace import plan, selected_iterations, simulate_traced
-from offbeat.trace import format as form
-from offbeat.trace.message_stats import MessageStats
-from offbeat.trace.rank_file import RankFile
-from offbeat.trace.rank_writer import RankWriter
-from offbeat.trace.read import Trace, open_trace
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.model.platform.machine import Platform
+from offbeat.programs.description.program_file import Program
+from offbeat.programs.simulation import simulated_trace
+from offbeat.programs.simulation.simulate import Simulated, prepare
+from offbeat.programs.simulation.simulated_trace import plan, selected_iterations, simulate_traced
+from offbeat.trace.files import format as form
+from offbeat.trace.files.rank_file import RankFile
+from offbeat.trace.files.rank_writer import RankWriter
+from offbeat.trace.files.trace_folder import Trace, open_trace
+from offbeat.trace.messages.message_stats import MessageStats
 from offbeat.trace.summary import summarise
 
 ALLREDUCE = '[[phase]]\nkind = "collective"\ncollective = "allreduce"\nbytes = [8]\n'
@@ -194,7 +194,7 @@ def test_header_and_notes_say_what_was_simulated_and_where_ranks_are(tmp_path: P
 def test_long_traces_are_written_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = program(WORK, RING, ALLREDUCE, NOISE, ranks=8, iterations=700)
     traced(one, tmp_path / "whole")
-    monkeypatch.setattr("offbeat.program.simulate.EVENTS_AT_ONCE", 997)
+    monkeypatch.setattr("offbeat.programs.simulation.simulate.EVENTS_AT_ONCE", 997)
     monkeypatch.setattr(simulated_trace, "_ENTRIES_AT_ONCE", 100)
     _, trace = traced(one, tmp_path / "pieces")
     whole = open_trace(tmp_path / "whole")
@@ -236,7 +236,7 @@ def test_a_full_disk_is_a_failed_run_and_leaves_a_trace_that_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = prepare(program(WORK, RING, ranks=2, iterations=400), platform())
-    monkeypatch.setattr("offbeat.program.simulate.EVENTS_AT_ONCE", 500)
+    monkeypatch.setattr("offbeat.programs.simulation.simulate.EVENTS_AT_ONCE", 500)
     monkeypatch.setattr(simulated_trace, "_ENTRIES_AT_ONCE", 100)
     append, calls = RankWriter.append, Counter[str]()
 
@@ -268,8 +268,8 @@ def test_a_killed_simulation_leaves_a_trace_that_reads(tmp_path: Path) -> None:
 _KILLED = """
 import os, signal, sys
 from offbeat.cli.program import app
-from offbeat.program import simulated_trace
-from offbeat.trace.rank_writer import RankWriter
+from offbeat.programs.simulation import simulated_trace
+from offbeat.trace.files.rank_writer import RankWriter
 simulated_trace._ENTRIES_AT_ONCE = 1000
 append, done = RankWriter.append, []
 def kill(writer, *parts):

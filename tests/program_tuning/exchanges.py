@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 BRUCK = {
     "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",

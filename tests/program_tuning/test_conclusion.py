@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.program_tuning.conclusion import conclude, disturbance_note, unmeasured_note
-from offbeat.program_tuning.traced_calls import Selected
-from offbeat.study.algorithm import DEFAULT
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.tuning.pipeline.conclusion import conclude, disturbance_note, unmeasured_note
+from offbeat.tuning.pipeline.traced_calls import Selected
 
 BALANCED = Selected(calls=[], tunable_share=0.3, covered=1.0, waiting_share=0.01, notes=[])
 IMBALANCED = Selected(calls=[], tunable_share=0.1, covered=1.0, waiting_share=0.4, notes=[])

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from offbeat.predict.measured_configuration import Estimate
-from offbeat.program_tuning.in_program import fastest_in_program
-from offbeat.program_tuning.program_choices import ExpectedGain
-from offbeat.select.table import Configuration
-from offbeat.study.algorithm import DEFAULT
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.selection.choices.delay_table import Configuration
+from offbeat.tuning.pipeline.program_choices import ExpectedGain
+from offbeat.tuning.pipeline.program_comparison import fastest_in_program
+from offbeat.tuning.prediction.measured_configuration import Estimate
 
 NAMES = ["ring", "linear", "binomial"]
 

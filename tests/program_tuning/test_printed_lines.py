@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from offbeat.cli import tune as cli_tune
-from offbeat.mpi.installation import Installation
-from offbeat.program_tuning import tune_program
-from offbeat.program_tuning.directory import LOG, TuneSettings
-from offbeat.program_tuning.tune_program import Request, StagePrinter
-from offbeat.progress_bar import ProgressBar
+from offbeat.base.progress_bar import ProgressBar
+from offbeat.cli import tune
+from offbeat.libraries.installations.installation import Installation
+from offbeat.tuning.pipeline import tune_program
+from offbeat.tuning.pipeline.directory import LOG, TuneSettings
+from offbeat.tuning.pipeline.tune_program import Request, StagePrinter
 
 MOST_PRINTED = 25
 
@@ -71,7 +71,6 @@ def test_tune_prints_at_most_25_lines_and_logs_everything(
 ) -> None:
     counts = STUDIES[study]
     monkeypatch.setattr(tune_program, "tune", lambda tuning: stages(tuning.listener, **counts))
-    monkeypatch.setattr("offbeat.program_tuning.report.write_report", lambda *arguments: None)
     settings = TuneSettings(
         command=["mpirun", "./app"], library="", folder="", trace="", share=1, time="", seed=1
     )
@@ -80,8 +79,8 @@ def test_tune_prints_at_most_25_lines_and_logs_everything(
     )
     printed = io.StringIO()
     console = Console(file=printed, highlight=False, soft_wrap=True, width=80)
-    tune_program.tune_program(requested, tmp_path / "out", StagePrinter(console))
-    cli_tune._report(console, outcome(counts["choices"]))
+    tune_program.tune_program(requested, tmp_path / "out", StagePrinter(console), lambda *arguments: None)
+    tune._report(console, outcome(counts["choices"]))
     lines = printed.getvalue().splitlines()
     assert len(lines) + 1 <= MOST_PRINTED, printed.getvalue()  # and the line that names report and log
     log = (tmp_path / "out" / LOG).read_text(encoding="utf-8")

@@ -6,14 +6,19 @@ import pytest
 from measured import frame, matrix, results
 from msgspec import structs
 
-from offbeat.predict.measured_configuration import Condition, Estimate, Measurements, configuration_for
-from offbeat.predict.predict import TracedProgram
-from offbeat.predict.prediction import Part
-from offbeat.predict.recorded import RecordedRun, TracedCalls
-from offbeat.program_tuning.program_choices import ExpectedGain, compared, expected_gains, expected_share
-from offbeat.select.choose import Choice
-from offbeat.select.table import Configuration, delay_tables
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.selection.choices.choose import Choice
+from offbeat.selection.choices.delay_table import Configuration, delay_tables
+from offbeat.tuning.pipeline.program_choices import ExpectedGain, compared, expected_gains, expected_share
+from offbeat.tuning.prediction.measured_configuration import (
+    Condition,
+    Estimate,
+    Measurements,
+    configuration_for,
+)
+from offbeat.tuning.prediction.predict import TracedProgram
+from offbeat.tuning.prediction.prediction import Part
+from offbeat.tuning.prediction.recorded import RecordedRun, TracedCalls
 
 
 def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ring") -> ExpectedGain:

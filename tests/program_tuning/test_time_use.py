@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_factory import US, files, form, pattern_trace, summary_of, write
 
-from offbeat.program_tuning.draw import time_use_figure
-from offbeat.program_tuning.time_use import MOST_BARS, Use, helps, shown_uses, time_use
+from offbeat.presentation.pictures.time_use import time_use_figure
+from offbeat.tuning.pipeline.time_use import MOST_BARS, Use, helps, shown_uses, time_use
 
 times = st.integers(0, 100)
 

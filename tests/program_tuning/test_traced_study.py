@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_factory import files, pattern_trace, summary_of, write
 
-from offbeat.mpi.user_command import user_command
-from offbeat.pattern import file as pattern_file
-from offbeat.pattern import replay as replay_file
-from offbeat.program_tuning.conclusion import unmeasured_note
-from offbeat.program_tuning.traced_calls import Selected, counts_of, select_calls
-from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
-from offbeat.study.cases import groups, pattern_rows
-from offbeat.study.load import LoadedStudy, load
-from offbeat.trace.read import open_trace
+from offbeat.libraries.launch.user_command import user_command
+from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.model.study.case_expansion import groups, pattern_rows
+from offbeat.model.study.study_file import LoadedStudy, load
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import sentence, tuning_order
+from offbeat.tuning.pipeline.conclusion import unmeasured_note
+from offbeat.tuning.pipeline.traced_calls import Selected, counts_of, select_calls
+from offbeat.tuning.pipeline.traced_study import Launch, write_patterns, write_study
 
 LAUNCH = Launch(mpi="auto", command=user_command(["mpirun", "--bind-to", "core", "-n", "3", "sh"]))
 DELAYS = [[0, 30, 10], [0, 10, 50]]

@@ -10,8 +10,8 @@ import pytest
 from exchanges import BRUCK, built
 
 import offbeat
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
 

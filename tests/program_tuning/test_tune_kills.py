@@ -17,9 +17,9 @@ import pytest
 from drawn_kills import Kill, drawn
 from exchanges import BRUCK, built
 
-from offbeat.mpi.build import build_native
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.libraries.installations.build import build_native
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
 
 pytestmark = pytest.mark.slow
 

@@ -19,10 +19,10 @@ import pytest
 from exchanges import BRUCK, built
 from msgspec import structs
 
-from offbeat.campaign.checksum import document_with_checksum
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
-from offbeat.results.layout import PROVENANCE, read_provenance
+from offbeat.base.campaign.checksum import document_with_checksum
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
+from offbeat.measurement.results.layout import PROVENANCE, read_provenance
 
 pytestmark = pytest.mark.slow
 

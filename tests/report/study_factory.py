@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from offbeat.report.configurations import ConfigurationView, views
-from offbeat.results import schema
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import Results, read_study
-from offbeat.select.choose import select
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import REDUCING
+from offbeat.measurement.results import schema
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.collectives import REDUCING
+from offbeat.presentation.study_report.configurations import ConfigurationView, views
+from offbeat.selection.choices.choose import select
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 SHAPES = ["no_delay", "ascending", "descending", "first_delayed", "last_delayed", "mid_delayed", "random"]

@@ -15,8 +15,8 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from offbeat.report.html import write_report
-from offbeat.select.choose import select
+from offbeat.presentation.study_report.html import write_report
+from offbeat.selection.choices.choose import select
 
 pytestmark = pytest.mark.slow
 

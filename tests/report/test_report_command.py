@@ -9,8 +9,8 @@ import study_factory as factory
 import typer
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput
 from offbeat.cli import report
-from offbeat.errors import BadInput
 
 pytestmark = pytest.mark.slow
 

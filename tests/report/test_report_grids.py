@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import study_factory as factory
 
-from offbeat.drawing.grid import Grid
-from offbeat.drawing.palette import TONES
-from offbeat.report.grids import grids
+from offbeat.base.document.grid import Grid
+from offbeat.presentation.drawing.palette import TONES
+from offbeat.presentation.study_report.grids import grids
 
 
 def grids_of(cases, directory: Path, **more) -> dict[str, Grid]:

@@ -13,15 +13,15 @@ import pytest
 import study_factory as factory
 from markupsafe import escape
 
-from offbeat.drawing.page import Section
-from offbeat.drawing.tables import Table
-from offbeat.errors import BadInput
-from offbeat.report.html import write_report
-from offbeat.report.sections import SECTIONS, Content
-from offbeat.results import schema
-from offbeat.results.read import Results
-from offbeat.select.choose import select
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.base.document.tables import Table
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results import schema
+from offbeat.measurement.results.read import Results
+from offbeat.model.study.algorithm import Algorithm, Verdict
+from offbeat.presentation.drawing.page import Section
+from offbeat.presentation.study_report.html import write_report
+from offbeat.presentation.study_report.sections import SECTIONS, Content
+from offbeat.selection.choices.choose import select
 
 pytestmark = pytest.mark.slow
 
@@ -294,7 +294,7 @@ def test_a_section_that_is_added_is_on_the_page_and_in_its_links(
         table = Table(title="Choices", headings=["algorithm"], rows=[[one.algorithm] for one in choices])
         return Section(anchor="fastest", title="The fastest", link="Fastest", parts=[table])
 
-    monkeypatch.setattr("offbeat.report.html.SECTIONS", (*SECTIONS, fastest))
+    monkeypatch.setattr("offbeat.presentation.study_report.html.SECTIONS", (*SECTIONS, fastest))
     study = factory.results(tmp_path, factory.table({"no_delay": {"a": 1.0, "b": 2.0}}))
     page = page_of(study)
     elements(page)

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from pypdf import PdfReader
 
-from offbeat.drawing import pictures
-from offbeat.drawing.grid_figure import grid_figure
-from offbeat.errors import BadInput
-from offbeat.report import figures, plot_data
-from offbeat.report.grids import grids
+from offbeat.base.errors import BadInput
+from offbeat.presentation.drawing import pictures
+from offbeat.presentation.drawing.grid_figure import grid_figure
+from offbeat.presentation.study_report import figures, plot_data
+from offbeat.presentation.study_report.grids import grids
 
 pytestmark = pytest.mark.slow
 

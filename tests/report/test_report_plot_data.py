@@ -10,7 +10,7 @@ import study_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.report import plot_data
+from offbeat.presentation.study_report import plot_data
 
 
 def test_the_plot_shows_every_valid_repetition_in_the_unit_of_the_table(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 import study_factory as factory
 
-from offbeat.report import figures, plot_data
-from offbeat.report.grids import grids
-from offbeat.results.blocks import Samples
-from offbeat.results.read import Results, read_study
-from offbeat.results.store import Store
-from offbeat.study.case import Case
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.case import Case
+from offbeat.presentation.study_report import figures, plot_data
+from offbeat.presentation.study_report.grids import grids
 
 CALLS = np.array([[0.0, 1e-5, 3e-5], [2e-5, 0.0, 1e-5], [0.0, 0.0, 8e-5], [0.0, 1e-5, 0.0]])
 FACTS = {"engine": "mpi", "library": "made", "skew_s": 8e-5, "status": "measured", "proof": "proved"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from offbeat.report.configurations import views
-from offbeat.report.grids import grids
-from offbeat.results.read import read_study
-from offbeat.select.choose import select
+from offbeat.measurement.results.read import read_study
+from offbeat.presentation.study_report.configurations import views
+from offbeat.presentation.study_report.grids import grids
+from offbeat.selection.choices.choose import select
 
 STUDY = """
 engine = "sim"

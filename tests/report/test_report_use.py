@@ -10,15 +10,15 @@ import msgspec
 import pytest
 import study_factory as factory
 
-from offbeat.report.outcome import warnings
-from offbeat.report.tuning_status import TuningStatus, tuning_status
-from offbeat.select.choose import select
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import Case
-from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
-from offbeat.tuning.plan import Rule
-from offbeat.tuning.proofs import Proofs, write_proofs
-from offbeat.tuning.verify import Proof
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.case import Case
+from offbeat.presentation.study_report.outcome import warnings
+from offbeat.presentation.study_report.tuning_status import TuningStatus, tuning_status
+from offbeat.selection.choices.choose import select
+from offbeat.selection.tuning_files.manifest import SCHEMA_VERSION, Manifest, TuningFiles
+from offbeat.selection.tuning_files.tuning_plan import Rule
+from offbeat.selection.verification.proofs import Proofs, write_proofs
+from offbeat.selection.verification.rule_probes import Proof
 
 COMMAND = "mpirun --mca coll_tuned_dynamic_rules_filename /x/openmpi.rules -n P ./application"
 CASE = Case(

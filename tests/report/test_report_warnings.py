@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 import study_factory as factory
 
-from offbeat.report.outcome import Notice, warnings
-from offbeat.results.read import Results
-from offbeat.study.algorithm import Verdict
+from offbeat.measurement.results.read import Results
+from offbeat.model.study.algorithm import Verdict
+from offbeat.presentation.study_report.outcome import Notice, warnings
 
 
 def notices(directory: Path, cases: pl.DataFrame, **more: Any) -> list[Notice]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.reproduce import claims, figure4
-from offbeat.reproduce.maps import Map, Square, algorithms_of, map_figure, maps
-from offbeat.results.read import Results, read_study
-from offbeat.results.schema import CASES, REPETITIONS, polars_schema
-from offbeat.study.cases import groups, pattern_rows
-from offbeat.study.load import loads
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.measurement.results.schema import CASES, REPETITIONS, polars_schema
+from offbeat.model.study.case_expansion import groups, pattern_rows
+from offbeat.model.study.study_file import loads
+from offbeat.presentation.reproduction import claims, figure4
+from offbeat.presentation.reproduction.maps import Map, Square, algorithms_of, map_figure, maps
 
 pytestmark = pytest.mark.slow
 

@@ -8,15 +8,23 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.reproduce import app
-from offbeat.errors import BadInput
-from offbeat.platform.machine import load as load_platform
-from offbeat.program.iterations import last_ends_s, mean_iteration_s
-from offbeat.program.load import load as load_program
-from offbeat.program.lockstep import lockstep
-from offbeat.program.simulate import phase_times_s, prepare
-from offbeat.reproduce.lbm_figures import reproduce
-from offbeat.reproduce.lbm_runs import SHAPES_4B, SHAPES_4C, Shape, curves, platform_of, program_of, timeline
+from offbeat.model.platform.machine import load as load_platform
+from offbeat.presentation.reproduction.lbm_figures import reproduce
+from offbeat.presentation.reproduction.lbm_runs import (
+    SHAPES_4B,
+    SHAPES_4C,
+    Shape,
+    curves,
+    platform_of,
+    program_of,
+    timeline,
+)
+from offbeat.programs.description.program_file import load as load_program
+from offbeat.programs.simulation.iterations import last_ends_s, mean_iteration_s
+from offbeat.programs.simulation.lockstep import lockstep
+from offbeat.programs.simulation.simulate import phase_times_s, prepare
 
 
 @pytest.mark.parametrize("shape", SHAPES_4B, ids=lambda shape: shape.label)

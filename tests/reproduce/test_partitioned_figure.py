@@ -14,15 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
-from offbeat.reproduce.claims import all_hold, most_hold
-from offbeat.reproduce.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
-from offbeat.reproduce.partitioned_figure import FIGURES, Setting, each_partition, interfaces, setting, study
-from offbeat.reproduce.partitioned_lines import Measured, Time, figure_of, measured
-from offbeat.results.read import read_study
-from offbeat.study.case import delay_s
-from offbeat.study.cases import groups, pattern_rows
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.case import delay_s
+from offbeat.model.study.case_expansion import groups, pattern_rows
+from offbeat.presentation.reproduction.claims import all_hold, most_hold
+from offbeat.presentation.reproduction.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
+from offbeat.presentation.reproduction.partitioned_figure import (
+    FIGURES,
+    Setting,
+    each_partition,
+    interfaces,
+    setting,
+    study,
+)
+from offbeat.presentation.reproduction.partitioned_lines import Measured, Time, figure_of, measured
 
 pytestmark = pytest.mark.slow
 

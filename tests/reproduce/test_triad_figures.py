@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.reproduce import app
-from offbeat.errors import BadInput
-from offbeat.reproduce.triad_figures import reproduce, runs
+from offbeat.presentation.reproduction.triad_figures import reproduce, runs
 
 
 @pytest.mark.parametrize(("figure", "claims"), [("2", 6), ("3", 2)])

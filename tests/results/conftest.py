@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sample_cases import STUDY
 
-from offbeat.results.store import Store
+from offbeat.measurement.results.store import Store
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from offbeat.results.blocks import Samples
-from offbeat.study.case import Case
+from offbeat.measurement.results.blocks import Samples
+from offbeat.model.study.case import Case
 
 STUDY = 'name = "a study"\n'
 

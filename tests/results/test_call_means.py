@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.results.statistics import mean_interval, mean_over_calls, resampled_means
+from offbeat.measurement.results.statistics import mean_interval, mean_over_calls, resampled_means
 
 pytestmark = pytest.mark.slow
 

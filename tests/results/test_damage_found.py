@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.campaign.append import encode_lines
-from offbeat.errors import BadInput
-from offbeat.results import layout
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
-from offbeat.results.store import Store
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.base.campaign.append_file import encode_lines
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results import layout
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import Algorithm, Verdict
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
-from offbeat.results.export import export_file
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
-from offbeat.results.store import Store
+from offbeat.measurement.results.export import export_file
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.store import Store
 
 NAMES = ["=1+2", "+a", "-b", "@c", "plain"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import quantile_test
 
-from offbeat.results.statistics import median_interval
+from offbeat.measurement.results.statistics import median_interval
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
 

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
-from offbeat.campaign.append import encode_lines
+from offbeat.base.campaign.append_file import encode_lines
+from offbeat.base.errors import BadInput
 from offbeat.cli.partitioned import app
-from offbeat.errors import BadInput
-from offbeat.results import layout
-from offbeat.results.blocks import Samples
-from offbeat.results.export import export_file
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
-from offbeat.results.store import Store
-from offbeat.select.choose import select
-from offbeat.study.case import PARTITIONED_SEND, Case
+from offbeat.measurement.results import layout
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.export import export_file
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.case import PARTITIONED_SEND, Case
+from offbeat.selection.choices.choose import select
 
 
 def partitioned(number: int, p: int, partitions: int) -> Case:

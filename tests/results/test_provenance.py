@@ -1,7 +1,7 @@
 import json
 
 import offbeat
-from offbeat.results.provenance import provenance
+from offbeat.measurement.results.provenance import provenance
 
 
 def test_provenance_has_library_machine_and_time():

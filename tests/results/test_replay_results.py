@@ -8,10 +8,10 @@ import pytest
 from sample_cases import FACTS, make_case, make_samples
 
 import offbeat
-from offbeat.results.export import export_file
-from offbeat.results.import_csv import import_csv
-from offbeat.results.schema import CASES
-from offbeat.results.statistics import mean_interval
+from offbeat.measurement.results.export import export_file
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.schema import CASES
+from offbeat.measurement.results.statistics import mean_interval
 
 SITE = "MPI_Alltoall of 32 KiB at ft.c:118 in /traces/ft"
 REPLAYED = FACTS | {"pattern_kind": "replay", "source": SITE}

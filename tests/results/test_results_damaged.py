@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sample_cases import STUDY
 
-from offbeat.errors import BadInput
-from offbeat.results import layout
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
-from offbeat.results.store import Store
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results import layout
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.store import Store
 
 HEADER = "collective,algorithm,p,bytes,pattern,last_delay_us\n"
 

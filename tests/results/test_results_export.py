@@ -11,10 +11,10 @@ from captured_command import invoke
 from sample_cases import FACTS, make_case, make_samples
 
 import offbeat
+from offbeat.base.errors import BadInput
 from offbeat.cli.results import app
-from offbeat.errors import BadInput
-from offbeat.results.export import export_csv, export_file, export_json, table
-from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
+from offbeat.measurement.results.export import export_csv, export_file, export_json, table
+from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 
 SCHEMAS = {"cases": CASES, "repetitions": REPETITIONS, "ranks": RANKS}
 
@@ -79,7 +79,7 @@ def test_an_empty_study_exports_its_header(store, directory):
 
 
 def test_long_tables_are_exported_whole(results, monkeypatch):
-    monkeypatch.setattr("offbeat.results.export._SLICE_ROWS", 5)
+    monkeypatch.setattr("offbeat.measurement.results.export._SLICE_ROWS", 5)
     stream = io.BytesIO()
     export_csv(results, stream, "ranks")
     assert len(stream.getvalue().splitlines()) == 1 + 12

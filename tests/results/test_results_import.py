@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, make_case, make_samples
 
 import offbeat
+from offbeat.base.errors import BadInput
 from offbeat.cli.results import app
-from offbeat.errors import BadInput
-from offbeat.results.export import export_file
-from offbeat.results.import_csv import import_csv
-from offbeat.results.schema import CASES, polars_schema
+from offbeat.measurement.results.export import export_file
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.schema import CASES, polars_schema
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 HEADER = "machine,nodes,processes_per_node,collective,message_bytes,pattern,algorithm,last_delay_us"

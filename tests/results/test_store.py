@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.errors import BadInput, RunFailed, SignalExit
-from offbeat.results.blocks import Samples
-from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
-from offbeat.results.store import Store
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.base.errors import BadInput, RunFailed, SignalExit
+from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS, polars_schema
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import Algorithm, Verdict
 
 
 def verdict(status="proved", bytes=8):

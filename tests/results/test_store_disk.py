@@ -12,8 +12,8 @@ from full_disk import Disk
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.store import Store
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.measurement.results.store import Store
 
 
 @pytest.mark.parametrize("room", [0, 1, 100, 1000, 1500, 2000, 2500])
@@ -84,7 +84,7 @@ def test_without_space_for_parquet_the_samples_are_kept(store, directory, monkey
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.campaign.durable.publish", full)
+    monkeypatch.setattr("offbeat.base.campaign.durable.publish", full)
     with pytest.raises(RunFailed, match="No space left"):
         store.close()
     monkeypatch.undo()
@@ -100,8 +100,8 @@ import resource, sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from sample_cases import FACTS, STUDY, make_case, make_samples
-from offbeat.errors import RunFailed
-from offbeat.results.store import Store
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.results.store import Store
 with Store.create(Path(sys.argv[1]), study_toml=STUDY, provenance={}) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
     try:
@@ -127,7 +127,7 @@ def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.campaign.durable.write_durably", full)
+    monkeypatch.setattr("offbeat.base.campaign.durable.write_durably", full)
     with pytest.raises(BadInput, match=r"cannot write to the directory .*: No space left"):
         Store.create(directory, study_toml=STUDY, provenance={})
     monkeypatch.undo()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.results.store import Store
+from offbeat.measurement.results.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -157,7 +157,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from sample_cases import FACTS, STUDY, make_case, make_samples
-from offbeat.results.store import Store
+from offbeat.measurement.results.store import Store
 directory = Path(sys.argv[1])
 if (directory / "provenance.json").exists():
     store = Store.open(directory)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.errors import RunFailed
-from offbeat.results.store import Store
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.results.store import Store
 
 pytestmark = pytest.mark.slow
 

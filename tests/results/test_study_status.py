@@ -7,10 +7,10 @@ from captured_command import invoke
 from sample_cases import FACTS, make_case, make_samples
 from typer import Typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.status import command
-from offbeat.errors import BadInput
-from offbeat.results.status import read_status
-from offbeat.study.algorithm import Verdict
+from offbeat.measurement.results.status import read_status
+from offbeat.model.study.algorithm import Verdict
 
 
 def run(directory):
@@ -100,6 +100,7 @@ def test_cases_whose_samples_are_missing_count_until_they_are_checked(half_done,
 
 
 def test_reading_a_status_loads_no_frames():
-    program = "import sys, offbeat.results.status; print({'polars', 'pyarrow', 'numpy'} & set(sys.modules))"
+    imported = "offbeat.measurement.results.status"
+    program = f"import sys, {imported}; print({{'polars', 'pyarrow', 'numpy'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from offbeat.results.read import Results
-from offbeat.results.schema import CASES, REPETITIONS, polars_schema
-from offbeat.study.algorithm import Algorithm
+from offbeat.measurement.results.read import Results
+from offbeat.measurement.results.schema import CASES, REPETITIONS, polars_schema
+from offbeat.model.study.algorithm import Algorithm
 
 DATA = Path(__file__).parents[1] / "reference"
 FT_SCENARIO = DATA / "hydra-ft-scenario.csv"

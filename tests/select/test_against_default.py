@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured import case, frame
 
-from offbeat.select.against_default import RelativeTime, against_default
-from offbeat.select.rules import parse
-from offbeat.select.table import DelayTable, delay_tables
+from offbeat.selection.choices.against_default import RelativeTime, against_default
+from offbeat.selection.choices.delay_table import DelayTable, delay_tables
+from offbeat.selection.choices.selection_rules import parse
 
 PATTERNS = ("no_delay", "ascending")
 

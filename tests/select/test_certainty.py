@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from measured import case, matrix, results
 
-from offbeat.select.choose import choose, select
+from offbeat.selection.choices.choose import choose, select
 
 CLEAR = matrix({"no_delay": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 3.0}})
 CLOSE = matrix({"no_delay": {"a": 1.0, "b": 1.01}, "random": {"a": 1.02, "b": 1.0}})

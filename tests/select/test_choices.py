@@ -3,9 +3,9 @@
 import pytest
 from measured import case, matrix, results
 
-from offbeat.errors import BadInput
-from offbeat.select.choose import choose, select
-from offbeat.study.algorithm import Verdict, WrongCall
+from offbeat.base.errors import BadInput
+from offbeat.model.study.algorithm import Verdict, WrongCall
+from offbeat.selection.choices.choose import choose, select
 
 ROWS = matrix(
     {

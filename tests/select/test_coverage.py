@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.select.coverage import BEYOND, boundary, covering_size, is_overtaken, process_ranges, size_ranges
+from offbeat.selection.choices.coverage import (
+    BEYOND,
+    boundary,
+    covering_size,
+    is_overtaken,
+    process_ranges,
+    size_ranges,
+)
 
 measured = st.sets(st.integers(0, 2**40), min_size=1, max_size=12).map(sorted)
 

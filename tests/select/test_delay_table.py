@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured import case, frame, matrix
 
-from offbeat.errors import BadInput
-from offbeat.select.table import Configuration, delay_tables
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.base.errors import BadInput
+from offbeat.model.study.algorithm import Algorithm, Verdict
+from offbeat.selection.choices.delay_table import Configuration, delay_tables
 
 
 def one_table(rows, **provenance):

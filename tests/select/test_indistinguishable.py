@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from measured import case, results
 
-from offbeat.select.choose import choose
-from offbeat.select.restrictions import include_indistinguishable, indistinguishable_notes
-from offbeat.study.algorithm import Verdict, proof_lines
+from offbeat.model.study.algorithm import Verdict, proof_lines
+from offbeat.selection.choices.choose import choose
+from offbeat.selection.choices.restrictions import include_indistinguishable, indistinguishable_notes
 
 PATTERNS = ("no_delay", "ascending")
 

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from measured import case, matrix, results, scattered
 
-from offbeat.errors import RunFailed
-from offbeat.results.plan import Plan, PlannedCases
-from offbeat.select.choose import Selection, select
-from offbeat.select.document import selection_document
-from offbeat.select.restrictions import unfinished
-from offbeat.tuning.exportable import exportable_choices, with_progress_note
-from offbeat.tuning.plan import plan
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.results.plan import Plan, PlannedCases
+from offbeat.selection.choices.choose import Selection, select
+from offbeat.selection.choices.document import selection_document
+from offbeat.selection.choices.restrictions import unfinished
+from offbeat.selection.tuning_files.exportable import exportable_choices, with_progress_note
+from offbeat.selection.tuning_files.tuning_plan import plan
 
 FAST_A = {"no_delay": {"a": 1e-5, "b": 2e-5}, "ascending": {"a": 1e-5, "b": 2e-5}}
 

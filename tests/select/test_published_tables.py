@@ -12,9 +12,9 @@ from fractions import Fraction
 import pytest
 from measured import FT_SCENARIO, MICRO_BENCHMARK, published, results
 
-from offbeat.select import rules
-from offbeat.select.choose import choose, select
-from offbeat.select.table import delay_tables
+from offbeat.selection.choices import selection_rules
+from offbeat.selection.choices.choose import choose, select
+from offbeat.selection.choices.delay_table import delay_tables
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +82,8 @@ def test_the_papers_excluding_average_also_averaged_its_including_average(ft):
     printed times allow for Linear is 2.0002, and the paper has 1.999.
     """
     (table,) = delay_tables(ft.cases)
-    without = rules.parse("average").scores(table)
-    including = rules.parse("average", include_scenarios=True).scores(table)
+    without = selection_rules.parse("average").scores(table)
+    including = selection_rules.parse("average", include_scenarios=True).scores(table)
     for name, printed in averages_of_the_paper("avg (excl. ft_sce.)").items():
         assert (7 * without[name] + including[name]) / 8 == pytest.approx(float(printed), abs=0.001)
     assert mean_of_the_smallest_ratios("Lin", "Pair") > 1.9995

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured import case, frame, matrix, results, scattered
 
-from offbeat.errors import BadInput
-from offbeat.select import rules
-from offbeat.select.choose import choose
-from offbeat.select.table import delay_tables
+from offbeat.base.errors import BadInput
+from offbeat.selection.choices import selection_rules
+from offbeat.selection.choices.choose import choose
+from offbeat.selection.choices.delay_table import delay_tables
 
 SHAPES = matrix({"no_delay": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 2.0}})
 SITE = "MPI_Alltoall of 32 KiB at ft.c:118 in /traces/ft"
@@ -37,13 +37,13 @@ def test_rows_are_shapes_then_scenarios_then_replays():
     assert table.patterns == ["no_delay", "random", "ft-mean", "ft-calls"]
     assert table.kinds == ["shape", "shape", "scenario", "replay"]
     assert table.sources == ["", "", SITE, SITE]
-    assert rules.scenarios(table) == ["ft-mean", "ft-calls"]
+    assert selection_rules.scenarios(table) == ["ft-mean", "ft-calls"]
 
 
 def test_averages_without_scenarios_ignore_replays():
     for rule in ("average", "worst", "no_delay"):
-        alone = rules.parse(rule).scores(table_of(SHAPES))
-        assert rules.parse(rule).scores(table_of(SHAPES + MEAN + CALLS)) == alone
+        alone = selection_rules.parse(rule).scores(table_of(SHAPES))
+        assert selection_rules.parse(rule).scores(table_of(SHAPES + MEAN + CALLS)) == alone
 
 
 def test_a_replay_can_be_chosen_for_by_its_name():
@@ -55,7 +55,7 @@ def test_a_replay_can_be_chosen_for_by_its_name():
 
 
 def included(rows):
-    return rules.parse("average", include_scenarios=True).scores(table_of(rows))
+    return selection_rules.parse("average", include_scenarios=True).scores(table_of(rows))
 
 
 def test_recordings_of_the_same_calls_count_once_as_the_replay():
@@ -214,7 +214,7 @@ def test_every_source_counts_and_none_with_a_replay_counts_twice(kinds):
         for i, (kind, source) in enumerate(kinds)
     ]
     table = table_of(rows)
-    counted = rules.parse("average", include_scenarios=True).rows(table)
+    counted = selection_rules.parse("average", include_scenarios=True).rows(table)
     assert {i for i, kind in enumerate(table.kinds) if kind == "shape"} <= set(counted)
     for source in set(table.sources) - {""}:
         same_source = [i for i, one in enumerate(table.sources) if one == source]

@@ -7,9 +7,9 @@ import typer
 from measured import FT_SCENARIO, MICRO_BENCHMARK
 from typer.testing import CliRunner
 
-from offbeat.cli import select as verb
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.import_csv import import_csv
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.cli import select
+from offbeat.measurement.results.import_csv import import_csv
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def micro(imported):
 
 def run(*arguments):
     app = typer.Typer()
-    app.command()(verb.command)
+    app.command()(select.command)
     return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100"})
 
 

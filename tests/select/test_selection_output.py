@@ -10,13 +10,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from offbeat.json_document import encoded
-from offbeat.pattern.shapes import SHAPES
-from offbeat.select.choose import select
-from offbeat.select.details import Matrix
-from offbeat.select.document import SelectionDocument, selection_document
-from offbeat.select.outcome import outcome
-from offbeat.select.render import headline, rendered, selection_table
+from offbeat.base.json_document import encoded
+from offbeat.model.pattern.shapes import SHAPES
+from offbeat.presentation.selection.details import Matrix
+from offbeat.presentation.selection.text import headline, rendered, selection_table
+from offbeat.selection.choices.choose import select
+from offbeat.selection.choices.document import SelectionDocument, selection_document
+from offbeat.selection.choices.outcome import outcome
 
 
 def printed(selection, width=80, details=False, all_notes=True):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.select import wording
+from offbeat.base.errors import BadInput
+from offbeat.selection.choices import wording
 
 
 @pytest.mark.parametrize(

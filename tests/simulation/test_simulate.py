@@ -15,12 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from offbeat import simulate
-from offbeat.errors import BadInput, RunFailed
-from offbeat.pattern.shapes import SHAPES, delays
-from offbeat.platform.machine import load
-from offbeat.simulation import catalogue
-from offbeat.simulation.cache import LruCache, MemoryBudget
-from offbeat.study.algorithm import Algorithm
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.model.pattern.shapes import SHAPES, delays
+from offbeat.model.platform.machine import load
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.simulation.calls import catalogue
+from offbeat.simulation.calls.schedule_cache import LruCache, MemoryBudget
 
 P = 48
 

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 from real_libraries import skip_without
 
-from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_program import PACKAGE, SimGridProcess, build_program
-from offbeat.errors import RunFailed
-from offbeat.platform.machine import Platform, load
-from offbeat.platform.network import Nodes
+from offbeat.base.errors import RunFailed
+from offbeat.measurement.engines import smpi_platform
+from offbeat.measurement.engines.smpi_program import PACKAGE, SimGridProcess, build_program
+from offbeat.model.platform.machine import Platform, load
+from offbeat.model.platform.network import Nodes
 
 PATIENCE_S = 60.0
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from offbeat.algorithm import check, check_matrix, find
-from offbeat.algorithm.inspected import CatalogueAlgorithm, CheckBatch
-from offbeat.study.collectives import REDUCING
+from offbeat.model.study.collectives import REDUCING
+from offbeat.simulation.algorithms import check, check_matrix, lookup
+from offbeat.simulation.algorithms.inspected import CatalogueAlgorithm, CheckBatch
 
 pytestmark = pytest.mark.slow
 
-GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
+GROUPS = sorted({(entry.collective, entry.family) for entry in lookup.listed()})
 
 PROCESSES = (*range(1, 18), 23, 24, 31, 32, 33, 48, 65)
 """All of the smaller ones; of the larger ones those beside powers of two, even, odd and prime."""
@@ -49,7 +49,7 @@ def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
 
 @pytest.mark.parametrize(("collective", "family"), GROUPS)
 def test_every_algorithm_computes_its_collective(collective: str, family: str) -> None:
-    subjects = find.listed(collective, family)
+    subjects = lookup.listed(collective, family)
     outcomes = check.sweep([task for algorithm in subjects for task in sample(algorithm)], jobs=2)
     failures = [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)]
     assert failures == []
@@ -65,7 +65,7 @@ def test_every_algorithm_is_correct_with_other_parameters(collective: str, famil
                 p=p, roots=(0, -1), counts=(0,) if collective == "barrier" else (1, 29), ranks_per_node=p % 4
             ),
         )
-        for algorithm in find.listed(collective, family)
+        for algorithm in lookup.listed(collective, family)
         for index, variant in enumerate(check_matrix.variants(algorithm, combined=8))
         for p in (2 + index % 3, 9 + index % 8)
     ]

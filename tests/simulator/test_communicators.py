@@ -12,10 +12,10 @@ from machines import network, switch
 from numpy.typing import NDArray
 
 from offbeat import _simulator
-from offbeat.simulation.catalogue import algorithms
-from offbeat.simulation.exits import SimulatedCall
-from offbeat.study.collectives import COLLECTIVES, ROOTED
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.model.study.collectives import COLLECTIVES, ROOTED
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.simulation.calls.call_exits import SimulatedCall
+from offbeat.simulation.calls.catalogue import algorithms
 
 ALGORITHMS = [
     one

@@ -5,13 +5,13 @@ from __future__ import annotations
 import local_smpi
 import pytest
 
-from offbeat.engines.open import open_engine_of
-from offbeat.engines.progress import RunProgress
-from offbeat.engines.resume import open_store
-from offbeat.engines.run import run
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.read import read_study
-from offbeat.study.load import loads, simulator_options
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.measurement.engines.engine_choice import open_engine_of
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs.resume import open_store
+from offbeat.measurement.runs.run import run
+from offbeat.measurement.runs.run_progress import RunProgress
+from offbeat.model.study.study_file import loads, simulator_options
 
 pytestmark = pytest.mark.slow
 
@@ -139,7 +139,7 @@ def test_case_over_the_time_limit_is_abandoned_and_the_key_is_named(tmp_path):
 
 
 def test_crash_affects_only_its_case(tmp_path, monkeypatch):
-    from offbeat.engines.smpi_program import SimGridProcess
+    from offbeat.measurement.engines.smpi_program import SimGridProcess
 
     def crash(self, call, delays_s, *, copies=False):
         if delays_s.max() > 0 and call.algorithm == "NTSL":
@@ -176,7 +176,8 @@ def test_a_platform_that_simgrid_cannot_express_is_refused_with_its_line(tmp_pat
 
 def test_study_without_simgrid_does_not_start(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "offbeat.engines.smpi.build_program", lambda: (_ for _ in ()).throw(RunFailed("none"))
+        "offbeat.measurement.engines.smpi_engine.build_program",
+        lambda: (_ for _ in ()).throw(RunFailed("none")),
     )
     with pytest.raises(RunFailed, match="none"):
         open_engine_of(study(tmp_path, ONE), tmp_path, None)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from local_smpi import oracle, placed, platform
 
-from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_commands import SmpiCall
-from offbeat.errors import BadInput
-from offbeat.simulation.exits import Job, run_job
-from offbeat.study.communicators import CommunicatorLayout
+from offbeat.base.errors import BadInput
+from offbeat.measurement.engines import smpi_platform
+from offbeat.measurement.engines.smpi_commands import SmpiCall
+from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.simulation.calls.call_exits import Job, run_job
 
 pytestmark = pytest.mark.slow
 

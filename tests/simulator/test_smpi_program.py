@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from local_smpi import oracle, placed, platform, program
 
-from offbeat.engines import smpi_platform, smpi_program
-from offbeat.engines.smpi_commands import SmpiCall
-from offbeat.engines.smpi_program import build_program
-from offbeat.errors import RunFailed
-from offbeat.mpi.build import native_sources
-from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.base.errors import RunFailed
+from offbeat.libraries.installations.build import native_sources
+from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.measurement.engines import smpi_platform, smpi_program
+from offbeat.measurement.engines.smpi_commands import SmpiCall
+from offbeat.measurement.engines.smpi_program import build_program
 
 pytestmark = pytest.mark.slow
 

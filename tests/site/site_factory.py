@@ -7,12 +7,12 @@ from typing import Any
 
 from case_verdicts import case_verdicts
 
-from offbeat.results.store import Store
-from offbeat.site.collect import collect
-from offbeat.site.entry import Entry
-from offbeat.study.algorithm import Algorithm, Verdict
-from offbeat.study.case import Case
-from offbeat.study.template import TEMPLATE
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import Algorithm, Verdict
+from offbeat.model.study.case import Case
+from offbeat.model.study.template import TEMPLATE
+from offbeat.tuning.site.collect import collect
+from offbeat.tuning.site.entry import Entry
 
 Delays = dict[str, float]
 """Algorithm → last delay in microseconds."""

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from site_factory import entry, library, rows, study
 
-from offbeat.errors import BadInput, RunFailed
-from offbeat.site.add import ADDED, OLDER, REPLACED, REWEIGHTED, UNCHANGED, add
-from offbeat.site.collect import collect
-from offbeat.site.directory import changing, read_site, remove_entry
-from offbeat.site.merge import merge, plan
-from offbeat.study.template import TEMPLATE
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.model.study.template import TEMPLATE
+from offbeat.tuning.site.add import ADDED, OLDER, REPLACED, REWEIGHTED, UNCHANGED, add
+from offbeat.tuning.site.collect import collect
+from offbeat.tuning.site.directory import changing, read_site, remove_entry
+from offbeat.tuning.site.merge import merge, plan
 
 DELAYS = {"default": 4.0, "way1": 2.0, "way2": 3.0}
 
@@ -107,9 +107,9 @@ def test_the_export_is_the_same_after_any_order_of_additions(tmp_path: Path) -> 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from offbeat.campaign import durable
-from offbeat.site.add import add
-from offbeat.site.collect import collect
+from offbeat.base.campaign import durable
+from offbeat.tuning.site.add import add
+from offbeat.tuning.site.collect import collect
 
 durable.publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 add(Path(sys.argv[1]), collect(Path(sys.argv[2])).entry)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from offbeat.select.against_default import RelativeTime
-from offbeat.select.table import Configuration
-from offbeat.site.decide import Decision, Vote, decisions, divided
-from offbeat.study.algorithm import DEFAULT
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.selection.choices.against_default import RelativeTime
+from offbeat.selection.choices.delay_table import Configuration
+from offbeat.tuning.site.decide import Decision, Vote, decisions, divided
 
 NAMES = ("a", "b", "c")
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from site_factory import entry, library, rows, study
 
-from offbeat.errors import BadInput
-from offbeat.site.collect import collect
-from offbeat.site.entry import (
+from offbeat.base.errors import BadInput
+from offbeat.model.study.algorithm import WrongCall
+from offbeat.tuning.site.collect import collect
+from offbeat.tuning.site.entry import (
     AlgorithmFact,
     Entry,
     LaunchFact,
@@ -25,8 +26,7 @@ from offbeat.site.entry import (
     parse,
     text,
 )
-from offbeat.site.tables import configuration_count
-from offbeat.study.algorithm import WrongCall
+from offbeat.tuning.site.tables import configuration_count
 
 PATH = Path("site/openmpi-5.0.11/a.jsonl")
 WORDS = st.text(min_size=1, max_size=12)

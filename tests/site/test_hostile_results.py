@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from site_factory import library, rows, study
 
-from offbeat.campaign.append import AppendFile
-from offbeat.campaign.checksum import document_with_checksum
-from offbeat.campaign.durable import write_durably
-from offbeat.campaign.lock import LOCK, Lock
-from offbeat.errors import BadInput, OffbeatError
-from offbeat.results.layout import PROVENANCE
-from offbeat.site.add import add
-from offbeat.site.collect import collect
-from offbeat.site.directory import read_site
+from offbeat.base.campaign.append_file import AppendFile
+from offbeat.base.campaign.checksum import document_with_checksum
+from offbeat.base.campaign.durable import write_durably
+from offbeat.base.campaign.lock import LOCK, Lock
+from offbeat.base.errors import BadInput, OffbeatError
+from offbeat.measurement.results.layout import PROVENANCE
+from offbeat.tuning.site.add import add
+from offbeat.tuning.site.collect import collect
+from offbeat.tuning.site.directory import read_site
 
 TEXTS = st.one_of(
     st.sampled_from(

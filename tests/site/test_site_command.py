@@ -11,15 +11,15 @@ import pytest
 import trace_factory
 from site_factory import library, rows, study
 
-from offbeat.campaign.directory import CampaignDirectory
+from offbeat.base.campaign.directory import CampaignDirectory
 from offbeat.cli import app
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
-from offbeat.program_tuning.directory import FORMAT, TuneSettings
-from offbeat.results.store import Store
-from offbeat.study.algorithm import Verdict, WrongCall
-from offbeat.study.case import Case
-from offbeat.tuning.files import read_manifest
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import Verdict, WrongCall
+from offbeat.model.study.case import Case
+from offbeat.selection.tuning_files.manifest import read_manifest
+from offbeat.tuning.pipeline.directory import FORMAT, TuneSettings
 
 PLACE = Path("/nowhere")
 

@@ -12,8 +12,8 @@ from captured_command import execute
 from decided_results import decide
 from real_libraries import real_installation
 
-from offbeat.mpi.installation import Installation
-from offbeat.tuning.files import read_manifest
+from offbeat.libraries.installations.installation import Installation
+from offbeat.selection.tuning_files.manifest import read_manifest
 
 pytestmark = pytest.mark.slow
 

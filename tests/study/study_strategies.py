@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from offbeat.pattern.shapes import SHAPES
-from offbeat.study.collectives import COLLECTIVES
-from offbeat.study.schema import (
+from offbeat.model.pattern.shapes import SHAPES
+from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.model.study.schema import (
     ARITHMETIC,
     EXTENTS,
     OPS,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.results.blocks import Samples, delays
-from offbeat.study.case import Case
-from offbeat.study.cases import cases, groups
-from offbeat.study.communicators import CommunicatorLayout, layout_of_members
-from offbeat.study.load import load
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results.blocks import Samples, delays
+from offbeat.model.study.case import Case
+from offbeat.model.study.case_expansion import cases, groups
+from offbeat.model.study.communicators import CommunicatorLayout, layout_of_members
+from offbeat.model.study.study_file import load
 
 layouts = st.builds(
     lambda p, stride, blocks: CommunicatorLayout(p=p, communicators=stride * blocks, stride=stride),

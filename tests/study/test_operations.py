@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.study.case import (
+from offbeat.base.errors import BadInput
+from offbeat.model.study.case import (
     COLLECTIVES,
     PARTITIONED_SEND,
     Case,
@@ -17,7 +17,7 @@ from offbeat.study.case import (
     PartitionedSend,
     operation_of,
 )
-from offbeat.study.cases import group_of, order
+from offbeat.model.study.case_expansion import group_of, order
 
 
 def case(collective: str = PARTITIONED_SEND, partitions: int = 1, **other: object) -> Case:

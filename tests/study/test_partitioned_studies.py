@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.study.case import PARTITIONED_SEND, operation_label
-from offbeat.study.cases import cases, delays_s, groups, pattern_rows
-from offbeat.study.estimate import estimate
-from offbeat.study.load import loads, resolved_toml
-from offbeat.study.schema import PartitionedSection, ProcessesSection, Study
+from offbeat.base.errors import BadInput
+from offbeat.model.study.case import PARTITIONED_SEND, operation_label
+from offbeat.model.study.case_expansion import cases, delays_s, groups, pattern_rows
+from offbeat.model.study.duration_estimate import estimate
+from offbeat.model.study.schema import PartitionedSection, ProcessesSection, Study
+from offbeat.model.study.study_file import loads, resolved_toml
 
 MESSAGES = """[[partitioned]]
 sizes = ["64 KiB", "4 MiB"]

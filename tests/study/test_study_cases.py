@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_strategies import studies
 
-from offbeat.errors import BadInput
-from offbeat.pattern import replay as replay_file
-from offbeat.pattern import shapes
-from offbeat.study.cases import cases, delays_s, group_of, groups, order, pattern_rows
-from offbeat.study.estimate import LAUNCH_S, estimate
-from offbeat.study.load import loads
-from offbeat.study.schema import Study
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern import replay_file, shapes
+from offbeat.model.study.case_expansion import cases, delays_s, group_of, groups, order, pattern_rows
+from offbeat.model.study.duration_estimate import LAUNCH_S, estimate
+from offbeat.model.study.schema import Study
+from offbeat.model.study.study_file import loads
 
 pytestmark = pytest.mark.slow
 

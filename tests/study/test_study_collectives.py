@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from offbeat.mpi.installation import Installation
-from offbeat.study.collectives import COLLECTIVES, PROPERTIES
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.collectives import COLLECTIVES, PROPERTIES
 
 
 @pytest.fixture(scope="module")

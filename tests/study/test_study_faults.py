@@ -7,9 +7,9 @@ from faulty_studies import CASES, CELLS, NODES, PLACES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.study import placement
-from offbeat.study.load import load, loads
+from offbeat.base.errors import BadInput
+from offbeat.model.study import placement
+from offbeat.model.study.study_file import load, loads
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_strategies import studies
 
-from offbeat.errors import BadInput
-from offbeat.study.load import changed_keys, check_algorithms, load, loads, read_resolved, resolved_toml
-from offbeat.study.schema import DEFAULT_SHAPES, Study
+from offbeat.base.errors import BadInput
+from offbeat.model.study.schema import DEFAULT_SHAPES, Study
+from offbeat.model.study.study_file import (
+    changed_keys,
+    check_algorithms,
+    load,
+    loads,
+    read_resolved,
+    resolved_toml,
+)
 
 TEXT = """name = "nightly"
 [[collective]]

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli import script as script_verb
-from offbeat.errors import BadInput
-from offbeat.study.load import loads
-from offbeat.study.script import (
+from offbeat.model.study.job_script import (
     SCHEDULERS,
     JobOptions,
     job_end_s,
@@ -26,6 +25,7 @@ from offbeat.study.script import (
     pbs_script,
     slurm_script,
 )
+from offbeat.model.study.study_file import loads
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.platform import presets
-from offbeat.study.load import loads, simulator_options
-from offbeat.study.schema import FAMILIES
+from offbeat.base.errors import BadInput
+from offbeat.model.platform import bundled_platforms
+from offbeat.model.study.schema import FAMILIES
+from offbeat.model.study.study_file import loads, simulator_options
 
 TEXT = """engine = "sim"
 [[collective]]
@@ -30,7 +30,7 @@ def test_a_simulated_study_needs_none_of_this_machines_memory():
 
 def test_the_default_is_the_papers_machine_and_open_mpi():
     loaded = study()
-    assert loaded.study.simulator.platform == presets.DEFAULT_PRESET
+    assert loaded.study.simulator.platform == bundled_platforms.DEFAULT_PRESET
     assert loaded.study.simulator.family == FAMILIES[0] == "openmpi"
     assert loaded.platform().total_cores == 1024
 
@@ -61,7 +61,9 @@ def test_an_invalid_option_is_refused(instead, sentence):
 def test_a_platform_file_is_relative_to_the_study_and_on_the_command_line_to_the_folder(
     tmp_path, monkeypatch
 ):
-    platform_text = presets.PRESETS.path_of("paper").read_text().replace('name = "paper"', 'name = "mine"')
+    platform_text = (
+        bundled_platforms.PRESETS.path_of("paper").read_text().replace('name = "paper"', 'name = "mine"')
+    )
     (tmp_path / "studies").mkdir()
     (tmp_path / "studies" / "near.toml").write_text(platform_text)
     (tmp_path / "here.toml").write_text(platform_text.replace('"mine"', '"here"'))
@@ -72,7 +74,11 @@ def test_a_platform_file_is_relative_to_the_study_and_on_the_command_line_to_the
 
 
 def test_a_faulty_platform_is_reported_with_the_studys_line_and_its_own(tmp_path):
-    faulty = presets.PRESETS.path_of("paper").read_text().replace('bandwidth = "10 Gbit/s"', "bandwidth = 0")
+    faulty = (
+        bundled_platforms.PRESETS.path_of("paper")
+        .read_text()
+        .replace('bandwidth = "10 Gbit/s"', "bandwidth = 0")
+    )
     (tmp_path / "faulty.toml").write_text(faulty)
     text = TEXT + '[simulator]\nplatform = "faulty.toml"\n'
     with pytest.raises(
@@ -102,7 +108,7 @@ def test_the_section_is_kept_and_does_not_matter_to_a_study_that_measures(tmp_pa
 
 
 def test_only_a_platform_file_is_watched_for_changes(tmp_path):
-    (tmp_path / "mine.toml").write_text(presets.PRESETS.path_of("paper").read_text())
+    (tmp_path / "mine.toml").write_text(bundled_platforms.PRESETS.path_of("paper").read_text())
     assert study(folder=str(tmp_path)).file_digests() == {}
     text = TEXT + '[simulator]\nplatform = "mine.toml"\n'
     assert list(study(text, str(tmp_path)).file_digests()) == [str(tmp_path / "mine.toml")]

@@ -17,13 +17,12 @@ from hypothesis import given
 from study_strategies import studies
 from typer.testing import CliRunner
 
-from offbeat.atomic_write import check_new
-from offbeat.cli import init
-from offbeat.cli import schema as schema_verb
-from offbeat.errors import BadInput
-from offbeat.study.load import FORM as STUDY_FORM
-from offbeat.study.load import load, loads, resolved_toml
-from offbeat.study.template import TEMPLATE, schema_text
+from offbeat.base.atomic_write import check_new
+from offbeat.base.errors import BadInput
+from offbeat.cli import init, schema
+from offbeat.model.study.study_file import FORM as STUDY_FORM
+from offbeat.model.study.study_file import load, loads, resolved_toml
+from offbeat.model.study.template import TEMPLATE, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 
@@ -136,14 +135,14 @@ def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
     assert PUBLISHED.read_text(encoding="utf-8") == schema_text(), "run: offbeat schema --output " + str(
         PUBLISHED
     )
-    result = run(schema_verb.command)
+    result = run(schema.command)
     assert result.stdout == schema_text()
-    run(schema_verb.command, "--output", str(tmp_path / "schema.json"))
+    run(schema.command, "--output", str(tmp_path / "schema.json"))
     assert json.loads((tmp_path / "schema.json").read_text()) == SCHEMA
 
 
 def test_schema_names_the_place_that_it_cannot_write(tmp_path):
-    result = run(schema_verb.command, "--output", str(tmp_path / "no" / "schema.json"))
+    result = run(schema.command, "--output", str(tmp_path / "no" / "schema.json"))
     assert isinstance(result.exception, BadInput)
 
 

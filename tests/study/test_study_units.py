@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.units import (
+from offbeat.base.errors import BadInput
+from offbeat.base.units import (
     SIZE_UNITS,
     TIME_UNITS,
     enumeration,

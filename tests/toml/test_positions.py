@@ -9,7 +9,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.toml.text import dotted, key_lines, line_of
+from offbeat.base.toml.lines import dotted, key_lines, line_of
 
 TEXT = """# a comment with [brackets] and a = sign
 a = 1

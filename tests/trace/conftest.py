@@ -10,7 +10,7 @@ import real_browser
 from selenium.webdriver import Chrome
 from traced_program import Traced, built_for
 
-from offbeat.mpi.installation import Installation
+from offbeat.libraries.installations.installation import Installation
 
 
 @pytest.fixture

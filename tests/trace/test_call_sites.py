@@ -16,10 +16,10 @@ from traced_program import PROGRAMS, Traced, built_for
 from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
-from offbeat.mpi.launch import command
-from offbeat.trace.call_sites import CallSite, shortened
-from offbeat.trace.call_sites import Frame as RecordedFrame
-from offbeat.trace.read import open_trace
+from offbeat.libraries.launch.launch_command import command
+from offbeat.trace.calls.call_sites import CallSite, shortened
+from offbeat.trace.calls.call_sites import Frame as RecordedFrame
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 
 pytestmark = pytest.mark.slow

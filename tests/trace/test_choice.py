@@ -9,12 +9,12 @@ import pytest
 import trace_factory as factory
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.trace import app
-from offbeat.errors import BadInput
-from offbeat.trace import format as form
-from offbeat.trace.call_site_stats import description_of
-from offbeat.trace.page import drawn_rows
-from offbeat.trace.read import open_trace
+from offbeat.presentation.pages.trace import drawn_rows
+from offbeat.trace.calls.call_site_stats import description_of
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import choose_row, sentence
 from offbeat.trace.summary import Summary, summarise
 

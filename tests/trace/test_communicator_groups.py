@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import trace_factory as factory
 
-from offbeat.trace.arrivals import samples
-from offbeat.trace.communicators import communicator_groups
-from offbeat.trace.read import open_trace
+from offbeat.trace.calls.arrivals import samples
+from offbeat.trace.calls.communicators import communicator_groups
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import choose_row
 from offbeat.trace.summary import Summary, head, summarise, tables
 

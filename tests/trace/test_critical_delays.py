@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_factory import US, MadeFile, communicator, files, pattern_trace, write
 
-from offbeat.trace.critical_delays import critical_shares
-from offbeat.trace.read import open_trace
+from offbeat.trace.calls.critical_delays import critical_shares
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 
 COLUMNS = 3

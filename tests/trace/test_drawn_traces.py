@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from page_damage import DamagedPages
 
-from offbeat.trace import format as form
-from offbeat.trace.rank_file import open_file
+from offbeat.trace.files import format as form
+from offbeat.trace.files.rank_file import open_file
 
 pytestmark = pytest.mark.slow
 

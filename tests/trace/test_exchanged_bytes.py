@@ -13,10 +13,10 @@ import trace_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.study.collectives import PROPERTIES
-from offbeat.trace.exports import export
-from offbeat.trace.message_sizes import SUMMED, Role, exchanged
-from offbeat.trace.read import Trace, open_trace
+from offbeat.model.study.collectives import PROPERTIES
+from offbeat.trace.calls.message_sizes import SUMMED, Role, exchanged
+from offbeat.trace.exports.exports import export
+from offbeat.trace.files.trace_folder import Trace, open_trace
 from offbeat.trace.summary import summarise
 
 P = 4

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 import trace_factory as factory
 
-from offbeat.errors import BadInput
-from offbeat.trace import format as form
-from offbeat.trace.exports import export
-from offbeat.trace.read import Trace, open_trace
+from offbeat.base.errors import BadInput
+from offbeat.trace.exports.exports import export
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import Trace, open_trace
 
 EVENT: dict[str, Any] = {
     "type": "object",

@@ -10,8 +10,8 @@ from pathlib import Path
 from real_libraries import REPOSITORY
 from traced_program import Traced
 
-from offbeat.mpi.installation import Installation
-from offbeat.study.collectives import PROPERTIES
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.collectives import PROPERTIES
 
 SOURCES = REPOSITORY / "native/trace"
 

@@ -12,10 +12,10 @@ import trace_factory as factory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from offbeat.trace import format as form
-from offbeat.trace.calls import BLOCKING, NONBLOCKING, analyse_calls
-from offbeat.trace.match import Matcher
-from offbeat.trace.read import open_trace
+from offbeat.trace.calls.call_matching import Matcher
+from offbeat.trace.calls.call_times import BLOCKING, NONBLOCKING, analyse_calls
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 
 WORLD, HALF = 1, 3
 

@@ -11,10 +11,10 @@ import trace_factory as factory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.trace import format as form
-from offbeat.trace.match_keys import match
-from offbeat.trace.message_stats import MessageStats
-from offbeat.trace.read import open_trace
+from offbeat.trace.calls.key_matching import match
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
+from offbeat.trace.messages.message_stats import MessageStats
 from offbeat.trace.summary import Summary, head, summarise, tables
 
 RECEIVE = {"kind": form.RECEIVE, "function": "MPI_Recv"}

@@ -16,13 +16,13 @@ import trace_factory as factory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.trace import format as form
+from offbeat.trace.calls.key_matching import match
 from offbeat.trace.document import summary_document
-from offbeat.trace.match_keys import match
-from offbeat.trace.match_messages import MessageCounts, MessageMatcher
-from offbeat.trace.rank_file import RankFile
-from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.record_table import MESSAGE_COLUMNS, message_pieces, pieces
+from offbeat.trace.files import format as form
+from offbeat.trace.files.rank_file import RankFile
+from offbeat.trace.files.record_table import MESSAGE_COLUMNS, message_pieces, pieces
+from offbeat.trace.files.trace_folder import Trace, open_trace
+from offbeat.trace.messages.message_matching import MessageCounts, MessageMatcher
 from offbeat.trace.summary import summarise
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"

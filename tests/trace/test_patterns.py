@@ -12,13 +12,13 @@ import trace_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.errors import BadInput
-from offbeat.pattern import file
-from offbeat.pattern import replay as replay_file
-from offbeat.pattern.file import Pattern, recorded_from
-from offbeat.pattern.replay import Replay
-from offbeat.trace import format as form
-from offbeat.trace.arrivals import Arrivals, collect
+from offbeat.base.errors import BadInput
+from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.model.pattern.pattern_file import Pattern, recorded_from
+from offbeat.model.pattern.replay_file import Replay
+from offbeat.trace.calls.arrivals import Arrivals, collect
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.patterns import (
     call_pattern,
     cluster_patterns,
@@ -28,7 +28,6 @@ from offbeat.trace.patterns import (
     recorded_calls,
     scaled,
 )
-from offbeat.trace.read import open_trace
 from offbeat.trace.recommendation import choose_row
 from offbeat.trace.summary import Summary, summarise
 
@@ -52,8 +51,8 @@ def test_a_pattern_of_a_trace_is_read_back_from_its_file(tmp_path: Path) -> None
     summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10, 30]]))
     path = tmp_path / "mine.txt"
     pattern = mean_pattern(summary, arrivals.row)
-    file.write(path, pattern)
-    assert file.read(path, 3).delays_s.tolist() == pattern.delays_s.tolist()
+    pattern_file.write(path, pattern)
+    assert pattern_file.read(path, 3).delays_s.tolist() == pattern.delays_s.tolist()
 
 
 def test_the_median_ignores_one_outlying_call(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offbeat.trace.call_sites import (
+from offbeat.trace.calls.call_sites import (
     MOST_LETTERS,
     AddressResolver,
     CallSites,
@@ -18,8 +18,8 @@ from offbeat.trace.call_sites import (
     shortened,
     site_labels,
 )
-from offbeat.trace.format import Mapping
-from offbeat.trace.program_file import ProgramFile
+from offbeat.trace.calls.program_file import ProgramFile
+from offbeat.trace.files.format import Mapping
 
 SOURCE = """
 static inline __attribute__((always_inline)) int called(int x) { int other(int); return other(x) + 1; }

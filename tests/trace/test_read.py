@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 import trace_factory as factory
 
-from offbeat.errors import BadInput
-from offbeat.trace import format as form
-from offbeat.trace.exports import export
-from offbeat.trace.read import open_trace, spans
-from offbeat.trace.record_table import pieces
+from offbeat.base.errors import BadInput
+from offbeat.trace.exports.exports import export
+from offbeat.trace.files import format as form
+from offbeat.trace.files.record_table import pieces
+from offbeat.trace.files.trace_folder import open_trace, spans
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import trace_factory as factory
 
-from offbeat.trace import format as form
-from offbeat.trace.read import open_trace
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import sentence
 from offbeat.trace.summary import summarise
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trace_factory as factory
 
-from offbeat.trace import format as form
+from offbeat.trace.files import format as form
 
 MS = 1_000_000
 PERIOD, BUSY = 10 * MS, 6 * MS

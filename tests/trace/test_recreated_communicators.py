@@ -13,12 +13,12 @@ import pytest
 import trace_factory as factory
 from typer.testing import CliRunner
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.trace import app
-from offbeat.errors import BadInput
-from offbeat.pattern import file as pattern_file
-from offbeat.trace.arrivals import collect, samples
+from offbeat.model.pattern import pattern_file
+from offbeat.trace.calls.arrivals import collect, samples
+from offbeat.trace.files.trace_folder import Trace, open_trace
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, recorded_calls
-from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.recommendation import choose_row
 from offbeat.trace.summary import Summary, summarise, tables
 

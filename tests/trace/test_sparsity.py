@@ -11,10 +11,10 @@ import pytest
 import trace_factory as factory
 from traced_program import Traced
 
-from offbeat.program_tuning.traced_calls import select_calls
 from offbeat.trace.document import summary_document
-from offbeat.trace.read import open_trace
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import tables
+from offbeat.tuning.pipeline.traced_calls import select_calls
 
 MOST, INT_BYTES, P = 16, 4, 3
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import trace_factory as factory
 
-from offbeat.trace import format as form
-from offbeat.trace.match import Matcher
-from offbeat.trace.read import open_trace
+from offbeat.trace.calls.call_matching import Matcher
+from offbeat.trace.files import format as form
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import Summary, head, summarise, tables
 
 US = 1e-6
@@ -201,7 +201,7 @@ def test_few_records_wait_if_one_file_ends_early(tmp_path: Path, monkeypatch: py
         for one in ranks:
             if one.rank == 0 or sequence < 10:
                 one.call(1000 * (sequence + 1), 1000 * (sequence + 1) + 500, sequence=sequence)
-    monkeypatch.setattr("offbeat.trace.match.MOST_PENDING", 1)
+    monkeypatch.setattr("offbeat.trace.calls.call_matching.MOST_PENDING", 1)
     matcher = Matcher(open_trace(factory.write(tmp_path / "t", ranks)), most_records=1)
     assert sum(len(matched.starts) for matched in matcher.batches()) == 4000
     assert matcher.counts.incomplete == 0

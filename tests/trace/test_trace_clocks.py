@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import trace_factory as factory
 
-from offbeat.trace.clock import RankClock
-from offbeat.trace.format import ClockPoint
-from offbeat.trace.rank_file import open_file
+from offbeat.trace.files.format import ClockPoint
+from offbeat.trace.files.rank_file import open_file
+from offbeat.trace.files.shared_time import RankClock
 
 
 def clock(*points: tuple, drift: float = 4e-4, wander: float = 5e-17) -> RankClock:

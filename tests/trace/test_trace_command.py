@@ -17,13 +17,12 @@ from captured_command import invoke
 from trace_run_without_mpi import STARTS, run_verb, started
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.trace import app
-from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.installation import Installation
-from offbeat.pattern import file
-from offbeat.pattern import replay as replay_file
-from offbeat.trace import format as form
-from offbeat.trace.run import check, find_installation, prepare, tracer_library
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.trace.files import format as form
+from offbeat.trace.recording import check, find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -84,9 +83,9 @@ def test_the_summary_draws_the_mean_delay_of_each_rank(trace: Path, tmp_path: Pa
 def test_a_pattern_goes_to_standard_output_and_to_a_file(trace: Path, tmp_path: Path) -> None:
     text = run("pattern", trace).stdout
     (tmp_path / "mine.txt").write_text(text, encoding="utf-8")
-    assert file.read(tmp_path / "mine.txt", 4).delays_s == pytest.approx([0, 1e-5, 3e-5, 0])
+    assert pattern_file.read(tmp_path / "mine.txt", 4).delays_s == pytest.approx([0, 1e-5, 3e-5, 0])
     run("pattern", trace, "--call", 3, "--p", 8, "--output", tmp_path / "call.txt")
-    pattern = file.read(tmp_path / "call.txt", 8)
+    pattern = pattern_file.read(tmp_path / "call.txt", 8)
     assert pattern.skew_s == pytest.approx(3e-5)
     assert pattern.header["scaled_from"] == "p = 4"
 
@@ -171,7 +170,7 @@ def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_
     assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
     assert "has no blocking collective" in text
     run("pattern", folder, "--collective", "allreduce", "-o", tmp_path / "late.txt")
-    assert file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
+    assert pattern_file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
 
 
 def test_a_program_without_calls_has_a_summary_and_no_pattern(tmp_path: Path) -> None:
@@ -243,7 +242,7 @@ def test_the_library_is_that_of_the_launcher(monkeypatch: pytest.MonkeyPatch, tm
     launcher.write_text("#!/bin/sh\n", encoding="utf-8")
     launcher.chmod(0o755)
     asked: list[str] = []
-    monkeypatch.setattr("offbeat.trace.run.choose", asked.append)
+    monkeypatch.setattr("offbeat.trace.recording.choose", asked.append)
     find_installation("auto", [str(launcher), "./a"])
     find_installation("auto", ["./a"])
     find_installation("mpich", [str(launcher), "./a"])

@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from offbeat.trace import decode, page_checksum
-from offbeat.trace import format as form
+from offbeat.trace.files import decode, page_checksum
+from offbeat.trace.files import format as form
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HEADER = REPOSITORY / "native" / "trace" / "format.h"

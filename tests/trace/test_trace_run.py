@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from traced_program import Traced
 
-from offbeat.errors import BadInput
-from offbeat.mpi.build import driver_path
-from offbeat.mpi.launch import command
-from offbeat.pattern import file
-from offbeat.pattern.file import shape_pattern
-from offbeat.trace.arrivals import collect
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.build import driver_path
+from offbeat.libraries.launch.launch_command import command
+from offbeat.model.pattern import pattern_file
+from offbeat.model.pattern.pattern_file import shape_pattern
+from offbeat.trace.calls.arrivals import collect
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.patterns import mean_pattern, recorded_calls
-from offbeat.trace.read import open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.run import prepare
+from offbeat.trace.recording import prepare
 from offbeat.trace.summary import summarise
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def test_the_exit_status_is_that_of_the_program(traced: Traced) -> None:
 
 def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     path = some_traced.folder / "mine.txt"
-    file.write(path, shape_pattern("last_delayed", 2, 0.2))
+    pattern_file.write(path, shape_pattern("last_delayed", 2, 0.2))
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(some_traced.folder / "t"))

@@ -11,9 +11,9 @@ from real_fortran import libraries_with
 from real_libraries import real_installation
 from traced_program import Traced, built_for
 
-from offbeat.trace.match_messages import MessageCounts, MessageMatcher
-from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.record_table import message_pieces
+from offbeat.trace.files.record_table import message_pieces
+from offbeat.trace.files.trace_folder import Trace, open_trace
+from offbeat.trace.messages.message_matching import MessageCounts, MessageMatcher
 from offbeat.trace.summary import Summary, summarise
 
 pytestmark = pytest.mark.slow

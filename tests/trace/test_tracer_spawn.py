@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from traced_program import Traced, read
 
-from offbeat.mpi.launch import command
-from offbeat.trace.read import open_trace
+from offbeat.libraries.launch.launch_command import command
+from offbeat.trace.files.trace_folder import open_trace
 
 pytestmark = pytest.mark.slow
 

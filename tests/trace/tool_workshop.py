@@ -17,9 +17,9 @@ from real_fortran import fortran_of
 from tool_sources import Function, c_functions, c_tool, finding_functions, fortran_functions, fortran_tool
 from traced_program import PROGRAMS, Traced
 
-from offbeat.mpi.launch import command
-from offbeat.trace.read import open_trace
-from offbeat.trace.record_table import message_pieces, pieces
+from offbeat.libraries.launch.launch_command import command
+from offbeat.trace.files.record_table import message_pieces, pieces
+from offbeat.trace.files.trace_folder import open_trace
 
 PLACES = ("before", "after", "linked", "inside")
 """Where a tool is: preloaded before or after the tracer, a library of the program, or a part of it."""

@@ -19,10 +19,10 @@ from trace_files import (
     write,
 )
 
-from offbeat.trace import format as form
-from offbeat.trace.encode import clock_point as point
-from offbeat.trace.encode import definition, mapping, note
-from offbeat.trace.read import open_trace
+from offbeat.trace.files import format as form
+from offbeat.trace.files.encode import clock_point as point
+from offbeat.trace.files.encode import definition, mapping, note
+from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import Summary, summarise
 
 __all__ = [

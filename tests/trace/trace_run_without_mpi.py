@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from offbeat.cli import trace
 from offbeat.cli.process import reporting_errors
-from offbeat.trace import run as launch
+from offbeat.trace import recording as launch
 
 def prepare(words, folder, *_):
     folder.mkdir(exist_ok=True)

@@ -22,9 +22,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from real_fortran import fortran_of, need_gfortran
 
-from offbeat.mpi import build
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import command
+from offbeat.libraries.installations import build
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import command
 
 PROGRAMS = Path(__file__).with_name("programs")
 PAGE_BYTES, PAGE_HEADER_BYTES = 65536, 64

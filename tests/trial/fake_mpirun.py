@@ -15,7 +15,7 @@ sys.path += [str(_TESTS), *(str(_TESTS / room) for room in ("predict", "tuning",
 import results_factory  # noqa: E402
 from plan_factory import installation  # noqa: E402
 
-from offbeat.mpi.installation import Installation  # noqa: E402
+from offbeat.libraries.installations.installation import Installation  # noqa: E402
 
 LAUNCHER = f"""#!{sys.executable}
 import os, sys
@@ -80,15 +80,15 @@ def started(folder: Path) -> list[str]:
 
 def patch(folder: Path, setattr_: Any) -> None:
     """Make the launcher look like that of Open MPI 5.0.8."""
-    from offbeat.mpi import find
-    from offbeat.trace import run
+    from offbeat.libraries.installations import find
+    from offbeat.trace import recording
 
     known = installation("openmpi", (5, 0, 8))
     here = Installation(
         **{name: getattr(known, name) for name in Installation.__struct_fields__}
         | {"mpirun": folder / "mpirun", "version_text": "Open MPI 5.0.8"}
     )
-    setattr_(run, "find_installation", lambda requested, words: here)
+    setattr_(recording, "find_installation", lambda requested, words: here)
     setattr_(find, "choose", lambda *rest, **more: here)
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.trial.comparison import compare
-from offbeat.trial.trial import order
-from offbeat.trial.wording import chance_words, verdict_sentences
+from offbeat.tuning.trial.comparison import compare
+from offbeat.tuning.trial.trial import order
+from offbeat.tuning.trial.wording import chance_words, verdict_sentences
 
 TIMES = st.lists(st.floats(0.001, 1000), min_size=2, max_size=8)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.trial.delay_effects import delay_effects, effect_table
-from offbeat.trial.trial import Run
+from offbeat.tuning.trial.delay_effects import delay_effects, effect_table
+from offbeat.tuning.trial.trial import Run
 
 
 def runs(variant: str, times_s: list[float], occasions: int, ranks: int, delay_s: float) -> list[Run]:

@@ -8,17 +8,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from offbeat.errors import BadInput, RunFailed
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.base.units import ordinal
 from offbeat.trace.wrapped_functions import wrapped_functions
-from offbeat.trial.delays import (
-    DelayPlan,
-    check_plan,
-    parse_delay,
-    parse_every,
-    report_path,
-    variants,
-)
-from offbeat.units import ordinal
+from offbeat.tuning.trial.delays import DelayPlan, check_plan, parse_delay, parse_every, report_path, variants
 
 PLAN = DelayPlan(
     call="MPI_Allreduce",

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from proxy_program import Proxy, built, built_for
 
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
 
 pytestmark = pytest.mark.slow
 

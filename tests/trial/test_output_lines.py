@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.trial.trial import last_output_lines
+from offbeat.tuning.trial.trial import last_output_lines
 
 FRAME = "-" * 74
 SLOTS = f"{FRAME}\nThere are not enough slots.\n\n  ./app\n\nUse fewer slots.\nOr more nodes.\n{FRAME}\n"

@@ -15,8 +15,8 @@ RUNS = """
 import sys
 from pathlib import Path
 from offbeat.cli.process import reporting_errors
-from offbeat.trial import standard_input
-from offbeat.trial.trial import Command, run
+from offbeat.tuning.trial import standard_input
+from offbeat.tuning.trial.trial import Command, run
 
 standard_input.IDLE_S, standard_input.WAIT_S = 0.5, 2.0
 with reporting_errors():

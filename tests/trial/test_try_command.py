@@ -18,12 +18,12 @@ from run_factory import alltoalls
 
 from offbeat.cli import app
 from offbeat.cli.trial import _traced
-from offbeat.predict.prediction import by_choice
-from offbeat.results.read import read_study
-from offbeat.study.algorithm import Algorithm
-from offbeat.trial import wording
-from offbeat.trial.comparison import compare
-from offbeat.tuning import write
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.tuning_files import export
+from offbeat.tuning.prediction.prediction import by_choice
+from offbeat.tuning.trial import wording
+from offbeat.tuning.trial.comparison import compare
 
 pytestmark = pytest.mark.slow
 
@@ -283,7 +283,7 @@ def test_simulated_choices_are_reported_to_be_simulated(
 ) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
-    monkeypatch.setattr(write, "find_algorithms", lambda installation, names: known)
+    monkeypatch.setattr(export, "find_algorithms", lambda installation, names: known)
     delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
     results_factory.results(world.folder / "simulated", results_factory.rows(delays), library)

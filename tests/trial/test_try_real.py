@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.mpi.build import driver_path
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.launch import LaunchCommand, command
+from offbeat.libraries.installations.build import driver_path
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch.launch_command import LaunchCommand, command
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from offbeat.mpi.installation import Installation
-from offbeat.select.choose import Choice
-from offbeat.select.table import Configuration
-from offbeat.study.algorithm import Algorithm
-from offbeat.tuning.plan import Rule, TuningPlan, plan
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.choices.choose import Choice
+from offbeat.selection.choices.delay_table import Configuration
+from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan, plan
 
 
 def choice(collective: str, p: int, size: int, algorithm: str, **other: Any) -> Choice:

@@ -12,17 +12,17 @@ from case_verdicts import case_verdicts
 from plan_factory import algorithms, installation
 
 from offbeat.cli import app
-from offbeat.mpi import find
-from offbeat.mpi.installation import Installation
-from offbeat.results.import_csv import import_csv
-from offbeat.results.store import Store
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import PARTITIONED_SEND, Case
-from offbeat.study.template import TEMPLATE
-from offbeat.tuning import verification
-from offbeat.tuning.files import read_manifest
-from offbeat.tuning.proofs import Proofs
-from offbeat.tuning.verify_legal_calls import TriedCalls
+from offbeat.libraries.installations import find
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.import_csv import import_csv
+from offbeat.measurement.results.store import Store
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.case import PARTITIONED_SEND, Case
+from offbeat.model.study.template import TEMPLATE
+from offbeat.selection.tuning_files.manifest import read_manifest
+from offbeat.selection.verification import verification
+from offbeat.selection.verification.legal_calls import TriedCalls
+from offbeat.selection.verification.proofs import Proofs
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 HERE = {

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from real_libraries import real_installation
 
-from offbeat.errors import BadInput
-from offbeat.results.read import read_study
-from offbeat.select.choose import choose
-from offbeat.study.algorithm import KINDS
-from offbeat.tuning import openmpi
-from offbeat.tuning.write import plan_for, write
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results.read import read_study
+from offbeat.model.study.algorithm import KINDS
+from offbeat.selection.choices.choose import choose
+from offbeat.selection.tuning_files import openmpi
+from offbeat.selection.tuning_files.export import plan_for, write
 
 pytestmark = pytest.mark.slow
 

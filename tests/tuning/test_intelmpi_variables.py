@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from plan_factory import algorithms, choice, chosen, create_plan, installation, planned, telling_calls
 
-from offbeat.errors import BadInput
-from offbeat.mpi.intelmpi import LIBRARY
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning import intelmpi
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.plan import Rule, TuningPlan, plan
+from offbeat.base.errors import BadInput
+from offbeat.libraries.families.intelmpi import LIBRARY
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.selection.tuning_files import intelmpi
+from offbeat.selection.tuning_files.manifest import TuningFiles
+from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan, plan
 
 
 def decided(environment: dict[str, str], collective: str, p: int, size: int) -> str:

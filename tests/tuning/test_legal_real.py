@@ -13,9 +13,9 @@ import pytest
 from decided_results import decide
 from real_libraries import real_installation
 
-from offbeat.engines.legal_checks import DRAWS
-from offbeat.mpi.installation import Installation
-from offbeat.results.read import read_study
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.legal_calls.algorithm_checks import DRAWS
+from offbeat.measurement.results.read import read_study
 
 pytestmark = pytest.mark.slow
 

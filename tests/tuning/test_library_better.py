@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from offbeat.select.choose import Choice
-from offbeat.select.table import Configuration
-from offbeat.study.algorithm import Algorithm
-from offbeat.tuning.plan import plan
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.choices.choose import Choice
+from offbeat.selection.choices.delay_table import Configuration
+from offbeat.selection.tuning_files.tuning_plan import plan
 
 BINOMIAL = Algorithm(collective="reduce", name="binomial", settings={"coll_tuned_reduce_algorithm": "5"})
 

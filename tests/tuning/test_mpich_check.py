@@ -12,11 +12,11 @@ from mpich_walk import Call, holds, walk
 from real_libraries import real_installation
 from typer.testing import CliRunner, Result
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.app import build
-from offbeat.errors import BadInput
-from offbeat.tuning.mpich_check import Branch, Region, TreeEnd, check_trees, tree_ends
-from offbeat.tuning.mpich_tree import Branch as ProcessBranch
-from offbeat.tuning.mpich_tree import Embedded, Leaf, SizedLeaf, read, tuned
+from offbeat.selection.tuning_files.mpich_tree import Branch as ProcessBranch
+from offbeat.selection.tuning_files.mpich_tree import Embedded, Leaf, SizedLeaf, read, tuned
+from offbeat.selection.user_rules.mpich_check import Branch, Region, TreeEnd, check_trees, tree_ends
 
 YES_OR_NO = ("is_commutative=yes", "is_commutative=no", "is_op_built_in=yes", "comm_hierarchy=parent")
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from mpich_walk import Call, Stopped, walk
 from plan_factory import chosen, create_plan, installation, planned, telling_calls
 
-from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning import mpich
-from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
-from offbeat.tuning.mpich_tree import faults, read
-from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.base.errors import BadInput
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.selection.tuning_files import mpich
+from offbeat.selection.tuning_files.mpich_algorithms import SIZE_CONDITION
+from offbeat.selection.tuning_files.mpich_tree import faults, read
+from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan
 
 SIZELESS = [name for name in COLLECTIVES if not SIZE_CONDITION.get(name)]
 

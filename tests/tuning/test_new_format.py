@@ -8,12 +8,12 @@ import dummy_library
 import pytest
 from plan_factory import choice
 
-from offbeat.errors import BadInput
-from offbeat.mpi import libraries
-from offbeat.mpi.installation import Installation
-from offbeat.study.algorithm import Algorithm
-from offbeat.tuning import write as writing
-from offbeat.tuning.plan import plan
+from offbeat.base.errors import BadInput
+from offbeat.libraries.families import libraries
+from offbeat.libraries.installations.installation import Installation
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.tuning_files import export
+from offbeat.selection.tuning_files.tuning_plan import plan
 
 INSTALLATION = Installation(
     name="dummy-1.2.3",
@@ -38,13 +38,13 @@ KNOWN = [
 def dummy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made-up library and its format, registered."""
     monkeypatch.setitem(libraries.LIBRARIES, "dummy", dummy_library.DUMMY)
-    monkeypatch.setitem(writing.WRITERS, "dummy", {1: dummy_library.write})
+    monkeypatch.setitem(export.WRITERS, "dummy", {1: dummy_library.write})
 
 
 def test_choices_are_written_by_the_registered_format(tmp_path: Path) -> None:
     environment = {"DUMMY_REDUCE_SEGMENT": "64", "DUMMY_REDUCE_SCATTER_WAY": "ring", "HOME": "/"}
     tuning_plan = plan([choice("reduce", 4, 64, "chain")], KNOWN, environment=environment)
-    files = writing.write(tuning_plan, INSTALLATION, tmp_path)
+    files = export.write(tuning_plan, INSTALLATION, tmp_path)
     assert (tuning_plan.family, tuning_plan.library) == ("dummy", "Dummy MPI")
     assert files.environment == {"DUMMY_RULES": str(tmp_path / "dummy.rules")}
     settings = {"DUMMY_REDUCE_SEGMENT": "64", "DUMMY_REDUCE_WAY": "chain"}
@@ -60,9 +60,9 @@ def test_the_record_says_which_algorithms_keep_to_the_measured_number_of_process
 def test_a_library_has_one_file_format_unless_its_writers_say_otherwise(tmp_path: Path) -> None:
     tuning_plan = plan([choice("reduce", 4, 64, "chain")], KNOWN)
     with pytest.raises(BadInput, match="these results are of Dummy MPI"):
-        writing.write(tuning_plan, INSTALLATION, tmp_path, format_version=2)
+        export.write(tuning_plan, INSTALLATION, tmp_path, format_version=2)
 
 
 def test_every_library_has_a_tuning_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert set(writing.WRITERS) == set(libraries.LIBRARIES)
+    assert set(export.WRITERS) == set(libraries.LIBRARIES)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.engines.open import list_algorithms
-from offbeat.mpi import launch
-from offbeat.mpi.driver import Driver, DriverLost
-from offbeat.mpi.installation import Installation
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.mpi.protocol import Observe
-from offbeat.tuning.openmpi import COLLECTIVES
-from offbeat.tuning.openmpi_reader import position, reached, read_rules
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.libraries.installations.installation import Installation
+from offbeat.libraries.launch import launch_command
+from offbeat.libraries.launch.driver import Driver, DriverLost
+from offbeat.libraries.launch.driver_protocol import Observe
+from offbeat.measurement.engines.engine_choice import list_algorithms
+from offbeat.selection.tuning_files.openmpi import COLLECTIVES
+from offbeat.selection.user_rules.openmpi_reader import position, reached, read_rules
 
 DRAWS = int(os.environ.get("OFFBEAT_TEST_DRAWS", "4"))
 P, SIZE = 3, 1536
@@ -71,7 +71,7 @@ def executed(installation: Installation, driver: Path, folder: Path, rules: Path
     environment = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
     if rules is not None:
         environment["OMPI_MCA_coll_tuned_dynamic_rules_filename"] = str(rules)
-    started = launch.command(
+    started = launch_command.command(
         installation, [str(driver), "--samples", str(folder / "samples")], P, environment=environment
     )
     running = Driver(started.argv, started.environment, folder / "log.txt")

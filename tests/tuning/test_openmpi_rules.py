@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_factory import chosen, create_plan, installation, planned, telling_calls
 
-from offbeat.errors import BadInput
-from offbeat.study.algorithm import Algorithm
-from offbeat.tuning import openmpi
-from offbeat.tuning.openmpi import COLLECTIVES
-from offbeat.tuning.plan import NO_END, Rule, TuningPlan
+from offbeat.base.errors import BadInput
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.tuning_files import openmpi
+from offbeat.selection.tuning_files.openmpi import COLLECTIVES
+from offbeat.selection.tuning_files.tuning_plan import NO_END, Rule, TuningPlan
 
 Row = tuple[int, list[int]]  # message size, rest of the row
 Block = tuple[int, list[Row]]  # communicator size, its rows

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from plan_factory import algorithms, choice, create_plan, planned
 
-from offbeat.errors import BadInput
-from offbeat.mpi.libraries import LIBRARIES
-from offbeat.study.algorithm import Algorithm, Verdict
-from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning import openmpi
-from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
-from offbeat.tuning.plan import plan
+from offbeat.base.errors import BadInput
+from offbeat.libraries.families.libraries import LIBRARIES
+from offbeat.model.study.algorithm import Algorithm, Verdict
+from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.selection.tuning_files import openmpi
+from offbeat.selection.tuning_files.mpich_algorithms import SIZE_CONDITION
+from offbeat.selection.tuning_files.tuning_plan import plan
 
 OPENMPI = {"family": "openmpi", "version": [5, 0, 11]}
 

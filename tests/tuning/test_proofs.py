@@ -9,9 +9,16 @@ import pytest
 from rich.console import Console
 from test_verify import BINOMIAL, CHAIN, case
 
-from offbeat.study.algorithm import DEFAULT
-from offbeat.tuning.proofs import Proofs, failed_rules, legend, summary, table
-from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, INDISTINGUISHABLE, OBEYED, Proof
+from offbeat.model.study.algorithm import DEFAULT
+from offbeat.selection.verification.proofs import Proofs, failed_rules, legend, summary, table
+from offbeat.selection.verification.rule_probes import (
+    DIFFERS,
+    DISOBEYED,
+    FAILED,
+    INDISTINGUISHABLE,
+    OBEYED,
+    Proof,
+)
 
 
 def shown(*proofs: Proof) -> str:

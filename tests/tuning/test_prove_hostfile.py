@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.errors import BadInput
-from offbeat.study.schema import MpiSection
-from offbeat.tuning.prove_files import with_stored_hostfile
+from offbeat.base.errors import BadInput
+from offbeat.model.study.schema import MpiSection
+from offbeat.selection.verification.verify import with_stored_hostfile
 
 
 def test_the_stored_host_file_is_used_wherever_the_study_file_was(tmp_path: Path) -> None:

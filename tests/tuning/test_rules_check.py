@@ -11,9 +11,9 @@ from real_libraries import real_installation
 from typer.testing import CliRunner
 
 from offbeat.cli.app import build
-from offbeat.study.algorithm import Algorithm
-from offbeat.tuning.openmpi import COLLECTIVES
-from offbeat.tuning.rules_check import check_rules, check_settings, name_of_algorithms
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.selection.tuning_files.openmpi import COLLECTIVES
+from offbeat.selection.user_rules.rules_check import check_rules, check_settings, name_of_algorithms
 
 ALGORITHMS = {
     name: [
@@ -142,7 +142,9 @@ def test_the_tree_of_a_single_device_of_mpich_need_not_have_all_collectives(tmp_
 def test_a_file_whose_calls_end_with_an_error_ends_the_command_with_status_1(
     algorithm: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("offbeat.engines.open.list_algorithms", lambda installation: ALGORITHMS)
+    monkeypatch.setattr(
+        "offbeat.measurement.engines.engine_choice.list_algorithms", lambda installation: ALGORITHMS
+    )
     path = tmp_path / "user.rules"
     path.write_text(f"1\n3\n1\n0\n1\n0 {algorithm} 0 0\n")
     done = CliRunner().invoke(

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from plan_factory import algorithms, choice
 
-from offbeat.select.choose import Choice
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
-from offbeat.tuning.plan import TuningPlan, plan
-from offbeat.tuning.write import faults_of_default
+from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
+from offbeat.selection.choices.choose import Choice
+from offbeat.selection.tuning_files.export import faults_of_default
+from offbeat.selection.tuning_files.tuning_plan import TuningPlan, plan
 
 
 def wrong(kind: str = "in-place", p: int = 4, algorithm: str = "way1", at: int = 4) -> Verdict:

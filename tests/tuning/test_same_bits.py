@@ -10,12 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plan_factory import algorithms, choice, installation
 
-from offbeat.errors import RunFailed
-from offbeat.study.algorithm import DEFAULT, Verdict
-from offbeat.study.collectives import COLLECTIVES, REDUCING
-from offbeat.tuning.plan import plan
-from offbeat.tuning.same_bits import bits_notes, cases_with_same_bits, sum_digests, with_same_bits
-from offbeat.tuning.write import write
+from offbeat.base.errors import RunFailed
+from offbeat.model.study.algorithm import DEFAULT, Verdict
+from offbeat.model.study.collectives import COLLECTIVES, REDUCING
+from offbeat.selection.tuning_files.export import write
+from offbeat.selection.tuning_files.same_bits import (
+    bits_notes,
+    cases_with_same_bits,
+    sum_digests,
+    with_same_bits,
+)
+from offbeat.selection.tuning_files.tuning_plan import plan
 
 PROCESSES = (2, 4, 8)
 SIZES = (8, 64, 512, 4096)

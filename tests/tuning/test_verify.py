@@ -11,17 +11,26 @@ import pytest
 from plan_factory import create_plan, installation
 from raw_commands import made_answer
 
-from offbeat.engines.launches import LaunchSpec
-from offbeat.errors import BadInput
-from offbeat.mpi.driver import DriverLost
-from offbeat.mpi.openmpi import OpenMpiSteering
-from offbeat.mpi.protocol import AnswerType, Command
-from offbeat.results.read import Results
-from offbeat.study.algorithm import DEFAULT, Verdict
-from offbeat.study.case import Case
-from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
-from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Probe, Proof, Verifier, probes
+from offbeat.base.errors import BadInput
+from offbeat.libraries.families.openmpi import OpenMpiSteering
+from offbeat.libraries.launch.driver import DriverLost
+from offbeat.libraries.launch.driver_protocol import AnswerType, Command
+from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.results.read import Results
+from offbeat.model.study.algorithm import DEFAULT, Verdict
+from offbeat.model.study.case import Case
+from offbeat.selection.tuning_files.manifest import SCHEMA_VERSION, Manifest, TuningFiles
+from offbeat.selection.verification.rule_probes import (
+    DISOBEYED,
+    FAILED,
+    OBEYED,
+    UNSEEN,
+    Probe,
+    Proof,
+    Verifier,
+    probes,
+)
+from offbeat.selection.verification.verify import prove_files
 
 BINOMIAL = "functions:ompi_coll_base_reduce_intra_binomial"
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"

@@ -10,9 +10,9 @@ import pytest
 from one_environment import everywhere, expect_the_same
 from tuned_study import Tuned, offbeat
 
-from offbeat.tuning.plan import Rule, TuningPlan
-from offbeat.tuning.proofs import Proofs, read_proofs
-from offbeat.tuning.verify import DIFFERS, DISOBEYED, OBEYED, Proof
+from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan
+from offbeat.selection.verification.proofs import Proofs, read_proofs
+from offbeat.selection.verification.rule_probes import DIFFERS, DISOBEYED, OBEYED, Proof
 
 pytestmark = pytest.mark.slow
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.mpi.installation import Installation
-from offbeat.results.read import Results, read_study
-from offbeat.select.choose import Choice, choose
-from offbeat.tuning.files import TuningFiles, write_manifest
-from offbeat.tuning.plan import TuningPlan
-from offbeat.tuning.write import plan_for, write
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.selection.choices.choose import Choice, choose
+from offbeat.selection.tuning_files.export import plan_for, write
+from offbeat.selection.tuning_files.manifest import TuningFiles, write_manifest
+from offbeat.selection.tuning_files.tuning_plan import TuningPlan
 
 STUDY = """\
 [processes]

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 from msgspec.structs import replace
 
-from offbeat.drawing.page import Code, Details, Facts, Lines, Part, ShownGrid, Text, fragment
-from offbeat.drawing.tables import Fact, Table
-from offbeat.report import facts, outcome
-from offbeat.report.configurations import views
-from offbeat.report.grids import grids
-from offbeat.report.labels import DASH, joined, size_label, span
-from offbeat.report.tuning_status import proof_table, rule_table
-from offbeat.select import wording
-from offbeat.select.render import headline
-from offbeat.select.restrictions import unfinished
-from offbeat.select.table import Configuration
-from offbeat.study.schema import SIMULATING
-from offbeat.table import limit_notes
-from offbeat.units import counted, format_size, format_time
+from offbeat.base.document.tables import Fact, Table
+from offbeat.base.terminal_table import limit_notes
+from offbeat.base.units import counted, format_size, format_time
+from offbeat.model.study.schema import SIMULATING
+from offbeat.presentation.drawing.page import Code, Details, Facts, Lines, Part, ShownGrid, Text, fragment
+from offbeat.presentation.selection.text import headline
+from offbeat.presentation.study_report import facts, outcome
+from offbeat.presentation.study_report.configurations import views
+from offbeat.presentation.study_report.grids import grids
+from offbeat.presentation.study_report.labels import DASH, joined, size_label, span
+from offbeat.presentation.study_report.tuning_status import proof_table, rule_table
+from offbeat.selection.choices import wording
+from offbeat.selection.choices.delay_table import Configuration
+from offbeat.selection.choices.restrictions import unfinished
 
 if TYPE_CHECKING:
     from offbeat.api.results import Results
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from offbeat.api.trace import Trace
     from offbeat.api.tuned_program import TunedProgram
     from offbeat.api.tuning_files import TuningFiles, Verification
-    from offbeat.report.configurations import ConfigurationView
-    from offbeat.study.load import LoadedStudy
+    from offbeat.model.study.study_file import LoadedStudy
+    from offbeat.presentation.study_report.configurations import ConfigurationView
 
 MOST_ROWS = 20
 """Rows of a table, and configurations with details; a frame has all."""
@@ -234,8 +234,8 @@ def trace_html(trace: Trace) -> str:
 
 def tuned_html(tuned: TunedProgram) -> str:
     """The first sections of the report: the verdict with the use of the files, and where the time goes."""
-    from offbeat.drawing.pictures import Album
-    from offbeat.program_tuning.report import first_sections
+    from offbeat.presentation.drawing.pictures import Album
+    from offbeat.presentation.pages.tuned_program import first_sections
 
     parts: list[Part] = []
     for section in first_sections(tuned.outcome, tuned.requested.installation, Album(None, tuned.directory)):

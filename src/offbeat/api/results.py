@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from offbeat.errors import BadInput
-from offbeat.results import read
-from offbeat.results.export import table
-from offbeat.results.merge import merged
+from offbeat.base.errors import BadInput
+from offbeat.measurement.results import read
+from offbeat.measurement.results.export import table
+from offbeat.measurement.results.merge import merged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,9 +64,9 @@ class Results(read.Results, kw_only=True, eq=False):
         of the study for the confidence, 0 omits it. Raises :class:`offbeat.BadInput`.
         """
         from offbeat.api.selection import Selection
-        from offbeat.select.choose import select
-        from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
-        from offbeat.select.wording import parse_share
+        from offbeat.selection.choices.choose import select
+        from offbeat.selection.choices.restrictions import include_indistinguishable as with_indistinguishable
+        from offbeat.selection.choices.wording import parse_share
 
         if not 0 <= bootstrap <= MOST_RESAMPLES:
             raise BadInput(f"--bootstrap {bootstrap}: write a number from 0 to {MOST_RESAMPLES}")
@@ -87,7 +87,7 @@ class Results(read.Results, kw_only=True, eq=False):
     @property
     def warnings(self) -> list[str]:
         """What limits the reliability of the numbers, as sentences; ``offbeat run`` prints the same."""
-        from offbeat.select.reliability import reliability
+        from offbeat.selection.choices.reliability import reliability
 
         return [notice.sentence for notice in reliability(self)]
 

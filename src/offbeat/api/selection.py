@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from offbeat.api.results import Results
-from offbeat.errors import RunFailed
-from offbeat.select import choose
-from offbeat.select.table import CONFIGURATION_COLUMNS, Configuration
+from offbeat.base.errors import RunFailed
+from offbeat.selection.choices import choose
+from offbeat.selection.choices.delay_table import CONFIGURATION_COLUMNS, Configuration
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         import polars as pl
         from msgspec import structs
 
-        from offbeat.select.document import selection_document
+        from offbeat.selection.choices.document import selection_document
 
         rows = [
             {
@@ -124,8 +124,8 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
     ) -> Path:
         """Write the report of ``offbeat report``, and return its path: ``report.html`` in the result
         directory unless ``output`` is given. ``pictures`` is a folder for all pictures as files."""
-        from offbeat.progress_bar import ProgressBar
-        from offbeat.report.html import write_report
+        from offbeat.base.progress_bar import ProgressBar
+        from offbeat.presentation.study_report.html import write_report
 
         with ProgressBar("drawing pictures") as bar:
             return write_report(
@@ -149,7 +149,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
 
         from rich.console import Console
 
-        from offbeat.select.render import rendered
+        from offbeat.presentation.selection.text import rendered
 
         stream = io.StringIO()
         console = Console(file=stream, width=110, highlight=False)

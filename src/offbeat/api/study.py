@@ -8,12 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from offbeat.errors import RunFailed
+from offbeat.base.errors import RunFailed
 
 if TYPE_CHECKING:
     from offbeat.api.results import Results
-    from offbeat.engines.study_run import RunOptions
-    from offbeat.study.load import LoadedStudy
+    from offbeat.measurement.runs.study_run import RunOptions
+    from offbeat.model.study.study_file import LoadedStudy
 
 FROM_TEXT = "<study>"
 """Stands for the file in messages about a study that has none."""
@@ -114,7 +114,7 @@ class Study:
 
         File names in it stay as they are, and options of :meth:`load` are not part of it.
         """
-        from offbeat.atomic_write import write_new
+        from offbeat.base.atomic_write import write_new
 
         write_new(Path(path), self.text, "the study", force=force)
         return Path(path)
@@ -126,7 +126,7 @@ class Study:
         """
         from rich.console import Console
 
-        from offbeat.engines.study_run import print_dry_run
+        from offbeat.measurement.runs.study_run import print_dry_run
 
         console = Console(file=io.StringIO(), width=110)
         place = self.directory if directory is None else Path(directory)
@@ -154,8 +154,8 @@ class Study:
         :meth:`offbeat.Results.open`.
         """
         from offbeat.api.results import Results
-        from offbeat.engines.progress import RunProgress, failure_message
-        from offbeat.engines.study_run import before_job_ends, run_study
+        from offbeat.measurement.runs.run_progress import RunProgress, failure_message
+        from offbeat.measurement.runs.study_run import before_job_ends, run_study
 
         place = self.directory if directory is None else Path(directory)
         outcome = run_study(
@@ -178,7 +178,7 @@ class Study:
     @property
     def directory(self) -> Path:
         """The directory of the results unless :meth:`run` is given another one."""
-        from offbeat.engines.resume import default_directory
+        from offbeat.measurement.runs.resume import default_directory
 
         path = self._loaded.path
         return default_directory(path.with_name(f"{self.name}.toml") if path.name == FROM_TEXT else path)
@@ -201,7 +201,7 @@ def _options(
     family: str | None,
     executor: str | None,
 ) -> RunOptions:
-    from offbeat.engines.study_run import RunOptions
+    from offbeat.measurement.runs.study_run import RunOptions
 
     return RunOptions(
         mpi=mpi, isolate=isolate, engine=engine, platform=platform, family=family, executor=executor

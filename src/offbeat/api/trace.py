@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     import polars as pl
 
-    from offbeat.trace import read
+    from offbeat.trace.files import trace_folder
     from offbeat.trace.summary import Summary
 
 
@@ -20,7 +20,7 @@ class Trace:
     It is read, which takes a while for a large one, when its summary is first needed.
     """
 
-    def __init__(self, trace: read.Trace, summary: Summary | None = None) -> None:
+    def __init__(self, trace: trace_folder.Trace, summary: Summary | None = None) -> None:
         self._trace = trace
         if summary is not None:
             self.__dict__["summary"] = summary
@@ -28,7 +28,7 @@ class Trace:
     @classmethod
     def open(cls, directory: str | PathLike[str]) -> Self:
         """The trace in a folder; raises :class:`offbeat.BadInput` if there is none."""
-        from offbeat.trace.read import open_trace
+        from offbeat.trace.files.trace_folder import open_trace
 
         return cls(open_trace(Path(directory)))
 

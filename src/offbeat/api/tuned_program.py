@@ -13,9 +13,9 @@ from rich.console import Console
 
 from offbeat.api.results import Results
 from offbeat.api.trace import Trace
-from offbeat.program_tuning.directory import RESULTS
-from offbeat.program_tuning.stages import Outcome
-from offbeat.program_tuning.tune_program import REPORT, Request, StagePrinter, request, tune_program
+from offbeat.tuning.pipeline.directory import RESULTS
+from offbeat.tuning.pipeline.stages import Outcome
+from offbeat.tuning.pipeline.tune_program import REPORT, Request, StagePrinter, request, tune_program
 
 if TYPE_CHECKING:
     import polars as pl
@@ -156,6 +156,8 @@ def tune(
         seed=seed,
         same_bits=same_bits,
     )
+    from offbeat.presentation.pages.tuned_program import write_report  # importing matplotlib is slow
+
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    outcome = tune_program(requested, Path(output), StagePrinter(console))
+    outcome = tune_program(requested, Path(output), StagePrinter(console), write_report)
     return TunedProgram(directory=Path(output), requested=requested, outcome=outcome)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct, structs
 
-from offbeat.errors import BadInput
-from offbeat.select.coverage import BEYOND
-from offbeat.select.restrictions import indistinguishable_notes
-from offbeat.study.algorithm import KINDS
-from offbeat.tuning import verification
-from offbeat.tuning.exportable import exportable_choices, with_progress_note
-from offbeat.tuning.files import Manifest, read_manifest, write_manifest
-from offbeat.tuning.same_bits import with_same_bits
-from offbeat.tuning.write import environment_notes, plan_for, write
-from offbeat.units import counted
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted
+from offbeat.model.study.algorithm import KINDS
+from offbeat.selection.choices.coverage import BEYOND
+from offbeat.selection.choices.restrictions import indistinguishable_notes
+from offbeat.selection.tuning_files.export import environment_notes, plan_for, write
+from offbeat.selection.tuning_files.exportable import exportable_choices, with_progress_note
+from offbeat.selection.tuning_files.manifest import Manifest, read_manifest, write_manifest
+from offbeat.selection.tuning_files.same_bits import with_same_bits
+from offbeat.selection.verification import verification
 
 if TYPE_CHECKING:
     from offbeat.api.results import Results

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.base.units import parse_size, parse_time
 from offbeat.cli.completion import algorithms, collectives
 from offbeat.cli.output import Json, prints_text, stdout, write_json
-from offbeat.errors import BadInput, RunFailed
-from offbeat.platform import presets
-from offbeat.units import parse_size, parse_time
+from offbeat.model.platform import bundled_platforms
 
 app = typer.Typer(
     help="List, draw and prove the algorithms of the simulator, and yours.",
@@ -46,9 +46,9 @@ def list_algorithms(
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
 
-    from offbeat.algorithm import document, find, tables
+    from offbeat.simulation.algorithms import document, lookup, tables
 
-    entries = find.listed(collective, family)
+    entries = lookup.listed(collective, family)
     if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
     write_json(json, lambda: document.catalogue_document(entries))
@@ -83,7 +83,7 @@ def show_algorithm(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shape 'random'.")] = 1,
     platform: Annotated[
         str, typer.Option(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.DEFAULT_PRESET,
+    ] = bundled_platforms.DEFAULT_PRESET,
     ppn: Annotated[
         int, typer.Option(min=0, help="Processes per node, in blocks; 0: placed by the platform.")
     ] = 0,
@@ -94,11 +94,11 @@ def show_algorithm(
     json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
-    from offbeat.algorithm import document, draw, exits, show
+    from offbeat.simulation.algorithms import document, exits, message_drawing, messages
 
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
-    shown = show.show_call(
+    shown = messages.show_call(
         name,
         family=family,
         collective=collective,
@@ -116,12 +116,12 @@ def show_algorithm(
     write_json(json, lambda: document.call_document(shown))
     if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
-        lines = draw.draw_messages(shown.messages, width=console.width, unicode=unicode)
+        lines = message_drawing.draw_messages(shown.messages, width=console.width, unicode=unicode)
         if shown.exits:
             lines += ["", *exits.bars(shown.exits, width=console.width, unicode=unicode)]
         console.print("\n".join(lines), markup=False)
     if picture is not None:
-        from offbeat.algorithm.picture import picture as draw_picture  # matplotlib loads slowly
+        from offbeat.presentation.pictures.algorithm import picture as draw_picture  # matplotlib loads slowly
 
         draw_picture(shown.messages, shown.exits, picture)
         print(f"wrote {picture}", file=sys.stderr)
@@ -156,7 +156,7 @@ def check_algorithms(
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
     from rich.console import Console
 
-    from offbeat.algorithm import check, check_matrix, document, tables
+    from offbeat.simulation.algorithms import check, check_matrix, document, tables
 
     outcomes = check.check_with_progress(
         names or [],

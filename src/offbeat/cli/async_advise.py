@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted, parse_size
 from offbeat.cli.output import (
     Json,
     check_outputs,
@@ -19,13 +21,11 @@ from offbeat.cli.output import (
     write_json,
 )
 from offbeat.cli.program_options import Anchor, Platform, Ranks
-from offbeat.errors import BadInput
-from offbeat.units import counted, parse_size
 
 if TYPE_CHECKING:
-    from offbeat.assessment.assess import Assessment, Report
-    from offbeat.assessment.assess_trace import TraceAssessment
-    from offbeat.platform.machine import Platform as Machine
+    from offbeat.model.platform.machine import Platform as Machine
+    from offbeat.programs.advice.assess import Assessment, Report
+    from offbeat.programs.advice.assess_trace import TraceAssessment
 
 
 def command(
@@ -66,7 +66,7 @@ def command(
     delays of some ranks that bring the others out of step. From a trace, the command derives such a program:
     'offbeat program init --from-trace' writes it to a file.
     """
-    from offbeat.platform import machine
+    from offbeat.model.platform import machine
 
     check_outputs(json)
     on = machine.load(platform)
@@ -78,9 +78,9 @@ def command(
     for option, given in (("--memory", memory), ("--anchor", anchor)):
         if given:
             raise BadInput(f"{option} is for traces, and {program} is a program; leave this option out")
-    from offbeat.assessment.assess import assess
-    from offbeat.assessment.document import assessment_document
-    from offbeat.program.load import load
+    from offbeat.programs.advice.assess import assess
+    from offbeat.programs.advice.document import assessment_document
+    from offbeat.programs.description.program_file import load
 
     loaded = load(program).resized(ranks=ranks)
     with _progress(f"simulate {loaded.name} on {on.name}") as on_progress:
@@ -96,9 +96,9 @@ def command(
 def _advise_trace(
     directory: Path, on: Machine, memory: str, anchor: str, iterations: int, seeds: int, json: str
 ) -> None:
-    from offbeat.assessment.assess_trace import assess_trace
-    from offbeat.assessment.document import trace_document
     from offbeat.cli.program_options import derived_from
+    from offbeat.programs.advice.assess_trace import assess_trace
+    from offbeat.programs.advice.document import trace_document
 
     traffic_bytes = _traffic_bytes(memory) if memory else None
     derived = derived_from(directory, on, anchor)
@@ -128,7 +128,7 @@ def _traffic_bytes(text: str) -> int:
 
 @contextmanager
 def _progress(title: str) -> Iterator[Report]:
-    from offbeat.progress_bar import ProgressBar
+    from offbeat.base.progress_bar import ProgressBar
 
     with ProgressBar(title) as bar:
 
@@ -140,7 +140,7 @@ def _progress(title: str) -> Iterator[Report]:
 
 
 def _print_of_trace(assessment: TraceAssessment) -> None:
-    from offbeat.assessment import wording
+    from offbeat.programs.advice import wording
 
     console = stdout()
     print_sentences(
@@ -157,8 +157,8 @@ def _print_of_trace(assessment: TraceAssessment) -> None:
 
 
 def _print(assessment: Assessment) -> None:
-    from offbeat.assessment import wording
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.programs.advice import wording
 
     console = stdout()
     print_sentences(console, wording.verdict(assessment), wording.first(assessment))

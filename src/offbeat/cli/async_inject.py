@@ -15,10 +15,10 @@ from offbeat.cli.output import Json, echo, prints_text, stdout, write_json
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
 
 if TYPE_CHECKING:
-    from offbeat.mpi.installation import Installation
-    from offbeat.trial.delays import DelayPlan, DelayVariant
-    from offbeat.trial.document import InjectionDocument
-    from offbeat.trial.trial import Run, Settings
+    from offbeat.libraries.installations.installation import Installation
+    from offbeat.tuning.trial.delays import DelayPlan, DelayVariant
+    from offbeat.tuning.trial.document import InjectionDocument
+    from offbeat.tuning.trial.trial import Run, Settings
 
 
 class When(StrEnum):
@@ -88,10 +88,10 @@ def command(
 
     If interrupted, the same command resumes the experiment and repeats no run.
     """
-    from offbeat.mpi.launch_words import process_count
-    from offbeat.trace import run as launch
-    from offbeat.trial import delays, trial
-    from offbeat.trial.standard_input import kept_standard_input
+    from offbeat.libraries.launch.launch_words import process_count
+    from offbeat.trace import recording
+    from offbeat.tuning.trial import delays, trial
+    from offbeat.tuning.trial.standard_input import kept_standard_input
 
     plan = delays.DelayPlan(
         call=call,
@@ -106,14 +106,14 @@ def command(
     )
     pattern = trial.parse_pattern(time)
     trial.check_command(arguments)
-    launch.check_command(arguments)
+    recording.check_command(arguments)
     delays.check_plan(plan, process_count(arguments))
-    installation = launch.find_installation(mpi, arguments)
-    variants = delays.variants(plan, launch.preload(launch.tracer_library(installation, echo)))
+    installation = recording.find_installation(mpi, arguments)
+    variants = delays.variants(plan, recording.preload(recording.tracer_library(installation, echo)))
     standard_input = kept_standard_input()
     settings = _settings(arguments, installation, time, plan, variants, standard_input.digest)
     if prints_text(json):
-        from offbeat.trial.delay_effects import tried_lines
+        from offbeat.tuning.trial.delay_effects import tried_lines
 
         stdout().print(*tried_lines(variants), sep="\n", markup=False)
     with trial.Journal(output, settings, trial.INJECTION_FORMAT) as journal:
@@ -135,7 +135,7 @@ def _settings(
     variants: Sequence[DelayVariant],
     standard_input: str,
 ) -> Settings:
-    from offbeat.trial.trial import Setting, Settings
+    from offbeat.tuning.trial.trial import Setting, Settings
 
     return Settings(
         command=list(arguments),
@@ -149,10 +149,10 @@ def _settings(
 
 
 def _report(runs: Mapping[str, Sequence[Run]], times_s: Mapping[str, Sequence[float]]) -> None:
-    from offbeat.trial import wording
-    from offbeat.trial.comparison import compare
-    from offbeat.trial.delay_effects import delay_effects, effect_table
-    from offbeat.trial.delays import NONE
+    from offbeat.tuning.trial import wording
+    from offbeat.tuning.trial.comparison import compare
+    from offbeat.tuning.trial.delay_effects import delay_effects, effect_table
+    from offbeat.tuning.trial.delays import NONE
 
     console = stdout()
     console.print()
@@ -170,9 +170,9 @@ def _document(
     runs: Mapping[str, Sequence[Run]],
     times_s: Mapping[str, Sequence[float]],
 ) -> InjectionDocument:
-    from offbeat.trial.comparison import compare
-    from offbeat.trial.delay_effects import delay_effects
-    from offbeat.trial.document import InjectionDocument
+    from offbeat.tuning.trial.comparison import compare
+    from offbeat.tuning.trial.delay_effects import delay_effects
+    from offbeat.tuning.trial.document import InjectionDocument
 
     return InjectionDocument(
         settings=settings, plan=plan, times_s=times_s, delays=delay_effects(runs), verdict=compare(times_s)

@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import one_of
-from offbeat.cli.output import (
-    AllNotes,
-    Json,
-    check_outputs,
-    print_notes,
-    prints_text,
-    stdout,
-    write_json,
-)
+from offbeat.cli.output import AllNotes, Json, check_outputs, print_notes, prints_text, stdout, write_json
 from offbeat.cli.program_options import Anchor
 from offbeat.cli.trace_options import Directory
 
 if TYPE_CHECKING:
-    from offbeat.execution.report import Report
+    from offbeat.programs.iterations.report import Report
 
 
 def command(
@@ -63,11 +55,11 @@ def command(
     all_notes: AllNotes = False,
 ) -> None:
     """Show the iterations of a traced program: their speed against lockstep, waiting, and idle waves."""
-    from offbeat.errors import BadInput
-    from offbeat.execution.document import report_document
-    from offbeat.execution.report import analyse
-    from offbeat.progress_bar import ProgressBar
-    from offbeat.trace.read import open_trace
+    from offbeat.base.errors import BadInput
+    from offbeat.base.progress_bar import ProgressBar
+    from offbeat.programs.iterations.document import report_document
+    from offbeat.programs.iterations.report import analyse
+    from offbeat.trace.files.trace_folder import open_trace
 
     if pictures is not None and output is None:
         raise BadInput("--pictures is for the page: give its file with --output")
@@ -95,7 +87,7 @@ def command(
 
 
 def _print(report: Report, *, all_notes: bool) -> None:
-    from offbeat.execution.summary import head, sentences, tables
+    from offbeat.programs.iterations.summary import head, sentences, tables
 
     console = stdout()
     console.print(*head(report), sep="\n", markup=False)
@@ -111,7 +103,7 @@ def _print(report: Report, *, all_notes: bool) -> None:
 
 
 def _write(report: Report, output: Path, pictures: Path | None, *, is_printed: bool) -> None:
-    from offbeat.execution.page import write_page  # importing matplotlib is slow
+    from offbeat.presentation.pages.iterations import write_page  # importing matplotlib is slow
 
     write_page(report, output, pictures)
     if is_printed:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import parse_size, parse_time
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, print_notes, stdout
-from offbeat.clock.check_plan import METHODS
-from offbeat.errors import BadInput
-from offbeat.units import parse_size, parse_time
+from offbeat.measurement.clock_check.check_plan import METHODS
 
 if TYPE_CHECKING:
-    from offbeat.clock import directory as kept
+    from offbeat.measurement.clock_check import directory as kept
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -101,9 +101,9 @@ def check_clock(
     Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped is resumed by
     the same command.
     """
-    from offbeat.clock.check_plan import CheckSettings
-    from offbeat.clock.run import CheckProgress, check, default_processes
-    from offbeat.mpi.find import choose
+    from offbeat.libraries.installations.find import choose
+    from offbeat.measurement.clock_check.check_plan import CheckSettings
+    from offbeat.measurement.clock_check.run import CheckProgress, check, default_processes
 
     installation = choose(mpi)
     settings = CheckSettings(
@@ -131,17 +131,17 @@ def report_clock(
     all_notes: AllNotes = False,
 ) -> None:
     """Show an existing check, finished or not, and write its report again; nothing is measured."""
-    from offbeat.clock import directory as kept
+    from offbeat.measurement.clock_check import directory as kept
 
     _show(kept.read(directory), pictures=not no_pictures, all_notes=all_notes)
 
 
 def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
-    from offbeat.clock import directory as kept
-    from offbeat.clock.page import write_page  # loading matplotlib takes its time
-    from offbeat.clock.summary import sentence, summary
-    from offbeat.clock.tables import left_out, tables
+    from offbeat.measurement.clock_check import directory as kept
+    from offbeat.measurement.clock_check.summary import sentence, summary
+    from offbeat.presentation.pages.clock_check import write_page  # loading matplotlib takes its time
+    from offbeat.presentation.pages.clock_check_tables import left_out, tables
 
     console = stdout()
     machine, algorithms = done.head.machine, done.head.algorithms

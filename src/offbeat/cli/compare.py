@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import Rule
-from offbeat.errors import BadInput, RunFailed
 
 if TYPE_CHECKING:
-    from offbeat.comparison.differences import Difference
-    from offbeat.comparison.studies import StudyComparison
-    from offbeat.comparison.trials import TrialComparison
-    from offbeat.drawing.tables import Table
+    from offbeat.base.document.tables import Table
+    from offbeat.tuning.comparison.differences import Difference
+    from offbeat.tuning.comparison.studies import StudyComparison
+    from offbeat.tuning.comparison.trials import TrialComparison
 
 Measured = Annotated[
     Path,
@@ -57,11 +57,11 @@ def command(
     A difference is significant if it is larger than the errors of both measurements explain; of those called
     significant, at most 5% are expected to be chance.
     """
-    from offbeat.comparison.studies import compare_studies
-    from offbeat.comparison.trials import compare_trials
-    from offbeat.results.read import read_study
-    from offbeat.select.wording import parse_share
-    from offbeat.trial.trial import TRIAL
+    from offbeat.measurement.results.read import read_study
+    from offbeat.selection.choices.wording import parse_share
+    from offbeat.tuning.comparison.studies import compare_studies
+    from offbeat.tuning.comparison.trials import compare_trials
+    from offbeat.tuning.trial.trial import TRIAL
 
     limit = parse_share(fail_above, "--fail-above") if fail_above else None
     least = parse_share(compared_at_least, "--compared-at-least")
@@ -118,7 +118,7 @@ def _summary(all_differences: list[Difference], unit: str) -> str:
 
 def _study_table(found: StudyComparison, most: int) -> Table:
     """The significant changes, the largest first."""
-    from offbeat.drawing.tables import Table
+    from offbeat.base.document.tables import Table
 
     changed = sorted(
         (one for one in found.cases if one.difference.is_significant),
@@ -135,7 +135,7 @@ def _study_table(found: StudyComparison, most: int) -> Table:
 
 
 def _trial_table(found: TrialComparison) -> Table:
-    from offbeat.drawing.tables import Table
+    from offbeat.base.document.tables import Table
 
     return Table(
         title="Run times",
@@ -150,7 +150,7 @@ _HEADINGS = ("before", "after", "change", "95% interval", "chance")
 
 
 def _cells(one: Difference) -> list[str]:
-    from offbeat.units import format_time
+    from offbeat.base.units import format_time
 
     unknown = math.isnan(one.chance)
     return [

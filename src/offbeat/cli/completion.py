@@ -21,7 +21,7 @@ def trace_directories(incomplete: str) -> Iterator[str]:
 
 def collectives(incomplete: str) -> list[str]:
     """Names of collectives."""
-    from offbeat.study.collectives import COLLECTIVES
+    from offbeat.model.study.collectives import COLLECTIVES
 
     return [name for name in COLLECTIVES if name.startswith(incomplete)]
 
@@ -33,7 +33,7 @@ def algorithms(incomplete: str) -> list[str]:
         return [f"{name}/" for name in collectives(incomplete)]
     if collective not in collectives(collective):
         return []
-    from offbeat.algorithm.find import listed  # loads the simulator, about 0.1 s
+    from offbeat.simulation.algorithms.lookup import listed  # loads the simulator, about 0.1 s
 
     names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
     return [name for name in names if name.startswith(incomplete)]
@@ -48,14 +48,14 @@ def functions(incomplete: str) -> list[str]:
 
 def libraries(incomplete: str) -> list[str]:
     """Names of the MPI installations that are found here."""
-    from offbeat.mpi.find import installations
+    from offbeat.libraries.installations.find import installations
 
     return [one.name for one in installations() if one.name.startswith(incomplete)]
 
 
 def platforms(incomplete: str) -> Iterator[str]:
     """Names of built-in platforms, and TOML files in this folder."""
-    from offbeat.platform.presets import PRESETS
+    from offbeat.model.platform.bundled_platforms import PRESETS
 
     yield from (name for name in PRESETS.names() if name.startswith(incomplete))
     yield from (path.name for path in sorted(Path().glob("*.toml")) if path.name.startswith(incomplete))

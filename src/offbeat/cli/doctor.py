@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted, enumeration
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, echo, prints_text, stdout, write_json
-from offbeat.errors import BadInput
-from offbeat.units import counted, enumeration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from offbeat.engines.library_check import LibraryCheck
-    from offbeat.mpi.diagnose import Diagnosis, Node, TriedInstallation
-    from offbeat.mpi.find import Survey
-    from offbeat.mpi.installation import Installation
-    from offbeat.tuning.rules_check import RulesCheck
+    from offbeat.libraries.installations.diagnosis import Diagnosis, Node, TriedInstallation
+    from offbeat.libraries.installations.find import Survey
+    from offbeat.libraries.installations.installation import Installation
+    from offbeat.measurement.legal_calls.library_check import LibraryCheck
+    from offbeat.selection.user_rules.rules_check import RulesCheck
 
 
 def command(
@@ -81,8 +81,8 @@ def command(
     ] = None,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and list limitations."""
-    from offbeat.mpi import find
-    from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
+    from offbeat.libraries.installations import find
+    from offbeat.libraries.installations.diagnosis import Diagnosis, inspect_node, try_installation
 
     if every and mpi != "auto":
         raise BadInput(f"--all tests every installation, and --mpi {mpi} names one: give one of the two")
@@ -126,8 +126,8 @@ def _try_legal_calls(
     has_algorithms: bool,
 ) -> None:
     """Print the calls that the library gets wrong, in a table with a line to repeat each; status 1 if any."""
-    from offbeat.engines.open import check_legal_calls
-    from offbeat.study.collectives import CHECKED
+    from offbeat.measurement.engines.engine_choice import check_legal_calls
+    from offbeat.model.study.collectives import CHECKED
 
     unknown = [name for name in collectives if name not in CHECKED]
     if unknown:
@@ -149,7 +149,7 @@ def _try_legal_calls(
 
 
 def _show_wrong_calls(check: LibraryCheck) -> None:
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
 
     console = stdout()
     calls = [(entry, call) for entry in check.wrong for call in entry.calls]
@@ -175,7 +175,7 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
 
 def _family_of(path: Path) -> str:
     """The family of libraries that read a file of this content: selection trees of MPICH are JSON."""
-    from offbeat.reading import read_file
+    from offbeat.base.reading import read_file
 
     try:
         return "mpich" if read_file(path).lstrip().startswith(b"{") else "openmpi"
@@ -184,8 +184,8 @@ def _family_of(path: Path) -> str:
 
 
 def _show_rules_file(path: Path, installation: Installation, json: str) -> None:
-    from offbeat.engines.open import list_algorithms
-    from offbeat.tuning.rules_check import check_rules, name_of_algorithms
+    from offbeat.measurement.engines.engine_choice import list_algorithms
+    from offbeat.selection.user_rules.rules_check import check_rules, name_of_algorithms
 
     algorithms = list_algorithms(installation) if installation.family == "openmpi" else {}
     check = check_rules(path, installation, name_of_algorithms(algorithms))
@@ -209,8 +209,8 @@ def _with_settings(diagnosis: Diagnosis) -> tuple[Diagnosis, list[RulesCheck]]:
     """The diagnosis with the user's settings that choose algorithms among the limits, and the rules files."""
     from msgspec.structs import replace
 
-    from offbeat.engines.open import list_algorithms
-    from offbeat.tuning.rules_check import check_settings
+    from offbeat.measurement.engines.engine_choice import list_algorithms
+    from offbeat.selection.user_rules.rules_check import check_settings
 
     examined, all_checks = [], []
     for entry in diagnosis.examined:
@@ -225,8 +225,8 @@ def _with_settings(diagnosis: Diagnosis) -> tuple[Diagnosis, list[RulesCheck]]:
 
 
 def _show_algorithms(installation: Installation, json: str) -> None:
-    from offbeat.engines.open import LibraryAlgorithms, list_algorithms
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.measurement.engines.engine_choice import LibraryAlgorithms, list_algorithms
 
     by_collective = list_algorithms(installation)
     write_json(json, lambda: LibraryAlgorithms(library=installation.name, algorithms=by_collective))
@@ -271,7 +271,7 @@ def _show(diagnosis: Diagnosis, checks: Sequence[RulesCheck]) -> None:
 
 
 def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
 
     headings = ["", "name", "library", "prefix", "found in"]
     table = FittedTable(headings, texts=range(len(headings)), title="MPI installations")

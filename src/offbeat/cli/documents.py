@@ -7,44 +7,47 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from offbeat.errors import BadInput
-from offbeat.json_document import schema
+from offbeat.base.errors import BadInput
+from offbeat.base.json_document import schema
 
 STRUCTURES: dict[str, tuple[str, ...]] = {
-    "algorithm check": ("offbeat.algorithm.document:CheckDocument",),
-    "algorithm list": ("offbeat.algorithm.document:CatalogueDocument",),
-    "algorithm show": ("offbeat.algorithm.document:CallDocument",),
+    "algorithm check": ("offbeat.simulation.algorithms.document:CheckDocument",),
+    "algorithm list": ("offbeat.simulation.algorithms.document:CatalogueDocument",),
+    "algorithm show": ("offbeat.simulation.algorithms.document:CallDocument",),
     "async advise": (
-        "offbeat.assessment.document:AssessmentDocument",
-        "offbeat.assessment.document:TraceAssessmentDocument",
+        "offbeat.programs.advice.document:AssessmentDocument",
+        "offbeat.programs.advice.document:TraceAssessmentDocument",
     ),
-    "async inject": ("offbeat.trial.document:InjectionDocument",),
-    "async report": ("offbeat.execution.document:ReportDocument",),
-    "compare": ("offbeat.comparison.studies:StudyComparison", "offbeat.comparison.trials:TrialComparison"),
+    "async inject": ("offbeat.tuning.trial.document:InjectionDocument",),
+    "async report": ("offbeat.programs.iterations.document:ReportDocument",),
+    "compare": (
+        "offbeat.tuning.comparison.studies:StudyComparison",
+        "offbeat.tuning.comparison.trials:TrialComparison",
+    ),
     "doctor": (
-        "offbeat.mpi.diagnose:Diagnosis",
-        "offbeat.engines.open:LibraryAlgorithms",
-        "offbeat.engines.library_check:LibraryCheck",
-        "offbeat.tuning.rules_check:RulesCheck",
+        "offbeat.libraries.installations.diagnosis:Diagnosis",
+        "offbeat.measurement.engines.engine_choice:LibraryAlgorithms",
+        "offbeat.measurement.legal_calls.library_check:LibraryCheck",
+        "offbeat.selection.user_rules.rules_check:RulesCheck",
     ),
     "partitioned advise": ("offbeat.partitioned.document:RecommendationDocument",),
-    "partitioned check": ("offbeat.conformance.outcomes:Check",),
+    "partitioned check": ("offbeat.partitioned.conformance.outcomes:Check",),
     "partitioned fit": ("offbeat.partitioned.document:FitDocument",),
     "partitioned model": ("offbeat.partitioned.document:ModelDocument",),
-    "partitioned run": ("offbeat.engines.progress:RunDocument",),
-    "predict": ("offbeat.predict.document:PredictionDocument",),
-    "program run": ("offbeat.program.summary:Summary",),
-    "program simulate": ("offbeat.program.summary:Summary",),
-    "program times": ("offbeat.program.summary:Summary",),
-    "run": ("offbeat.engines.progress:RunDocument",),
-    "select": ("offbeat.select.document:SelectionDocument",),
-    "site export": ("offbeat.site.document:ExportDocument",),
-    "site list": ("offbeat.site.document:SiteDocument",),
-    "status": ("offbeat.results.status:Status",),
+    "partitioned run": ("offbeat.measurement.runs.run_progress:RunDocument",),
+    "predict": ("offbeat.tuning.prediction.document:PredictionDocument",),
+    "program run": ("offbeat.programs.simulation.summary:Summary",),
+    "program simulate": ("offbeat.programs.simulation.summary:Summary",),
+    "program times": ("offbeat.programs.simulation.summary:Summary",),
+    "run": ("offbeat.measurement.runs.run_progress:RunDocument",),
+    "select": ("offbeat.selection.choices.document:SelectionDocument",),
+    "site export": ("offbeat.tuning.site.document:ExportDocument",),
+    "site list": ("offbeat.tuning.site.document:SiteDocument",),
+    "status": ("offbeat.measurement.results.status:Status",),
     "trace summary": ("offbeat.trace.document:SummaryDocument",),
-    "try": ("offbeat.trial.document:TrialDocument",),
-    "tune": ("offbeat.program_tuning.document:TuningDocument",),
-    "verify": ("offbeat.tuning.proofs:Proofs",),
+    "try": ("offbeat.tuning.trial.document:TrialDocument",),
+    "tune": ("offbeat.tuning.pipeline.document:TuningDocument",),
+    "verify": ("offbeat.selection.verification.proofs:Proofs",),
 }
 """Command → the structures that its document can be, as ``module:name``: modules load when they are used."""
 

@@ -19,7 +19,7 @@ from offbeat.cli.selection_options import (
     SameBits,
 )
 from offbeat.cli.trace_options import TraceOption
-from offbeat.study.algorithm import KINDS
+from offbeat.model.study.algorithm import KINDS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,9 +85,9 @@ def command(
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     from offbeat.api.results import Results
-    from offbeat.predict.affected_calls import calls_affected_by_files
-    from offbeat.trace.read import open_trace
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
+    from offbeat.tuning.prediction.affected_calls import calls_affected_by_files
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     selection = Results.open(*directories).select(

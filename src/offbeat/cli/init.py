@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.completion import trace_directories
-from offbeat.errors import BadInput
 
 
 def command(
@@ -37,8 +37,8 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented study file that can be run as it is."""
-    from offbeat.atomic_write import check_new, write_new
-    from offbeat.study.template import TEMPLATE
+    from offbeat.base.atomic_write import check_new, write_new
+    from offbeat.model.study.template import TEMPLATE
 
     if from_trace is None:
         write_new(path, TEMPLATE, "the study file", force=force)
@@ -51,12 +51,12 @@ def command(
 
 def _write_study(directory: Path, path: Path, share: float) -> list[str]:
     """Write the study of a trace and its pattern files; returns sentences on the selected calls."""
-    from offbeat.mpi.user_command import UserCommand
-    from offbeat.program_tuning.conclusion import why_no_calls
-    from offbeat.program_tuning.traced_calls import select_calls
-    from offbeat.program_tuning.traced_study import Launch, write_patterns, write_study
-    from offbeat.trace.read import open_trace
+    from offbeat.libraries.launch.user_command import UserCommand
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
+    from offbeat.tuning.pipeline.conclusion import why_no_calls
+    from offbeat.tuning.pipeline.traced_calls import select_calls
+    from offbeat.tuning.pipeline.traced_study import Launch, write_patterns, write_study
 
     trace = open_trace(directory)
     summary = summary_of_trace(trace)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.atomic_write import check_new, write_atomically, write_error, write_new
+from offbeat.base.atomic_write import check_new, write_atomically, write_error, write_new
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -65,7 +65,7 @@ def write_json(json: str, document: Callable[[], Struct]) -> None:
     """
     if not json:
         return
-    from offbeat import json_document
+    from offbeat.base import json_document
 
     content = json_document.encoded(document())
     if json == "-":
@@ -78,7 +78,9 @@ def write_json(json: str, document: Callable[[], Struct]) -> None:
 
 
 def write_or_print(path: Path | None, text: str, description: str, *, force: bool) -> bool:
-    """Write text by :func:`~offbeat.atomic_write.write_new`, or print it without a path; true if written."""
+    """Write text by :func:`~offbeat.base.atomic_write.write_new`, or print it without a path; true if
+    written.
+    """
     if path is None:
         sys.stdout.write(text)
         return False
@@ -90,7 +92,7 @@ def print_sentences(console: Console, *sentences: str) -> None:
     """Print sentences, each on lines of its own that fit the console."""
     from rich.text import Text
 
-    from offbeat.table import wrap_text
+    from offbeat.base.terminal_table import wrap_text
 
     for sentence in sentences:
         for line in wrap_text(Text(sentence), console.width):
@@ -105,7 +107,7 @@ def write_schema(output: Path | None, text: str) -> None:
 
 def print_notes(console: Console, notes: Iterable[str], *, everything: bool, word: str = "note") -> None:
     """Print notes with ``word`` in front: at most ten, and the number of the others."""
-    from offbeat.table import limit_notes
+    from offbeat.base.terminal_table import limit_notes
 
     printed, rest = limit_notes(notes, everything=everything)
     for note in printed:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli import partitioned_check
-from offbeat.cli import run as runs
+from offbeat.base.errors import BadInput
+from offbeat.base.units import US_PER_MB, parse_size, parse_time
+from offbeat.cli import partitioned_check, run
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
-from offbeat.errors import BadInput
-from offbeat.units import US_PER_MB, parse_size, parse_time
 
 if TYPE_CHECKING:
+    from offbeat.model.platform.schema import PlatformFile
     from offbeat.partitioned.predictions import MessageTimes, ReadySource
     from offbeat.partitioned.recommendation import Adviser
-    from offbeat.platform.schema import PlatformFile
 
 app = typer.Typer(
     help="Predict what early partitions of a message gain, fit costs to measurements, advise how to send a"
@@ -50,7 +49,7 @@ def partitioned() -> None:
     """
 
 
-app.command("run", help="Measure a study; the same as 'offbeat run'.")(runs.command)
+app.command("run", help="Measure a study; the same as 'offbeat run'.")(run.command)
 app.command("check")(partitioned_check.command)
 
 
@@ -88,20 +87,19 @@ def fit_costs(
 
     Prints each cost with its 95% interval.
     """
-    from offbeat.atomic_write import check_new, write_new
-    from offbeat.partitioned import fit as fits
-    from offbeat.partitioned import tables
+    from offbeat.base.atomic_write import check_new, write_new
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.base.toml.write import toml_text
+    from offbeat.model.platform import machine
+    from offbeat.partitioned import fit, tables
     from offbeat.partitioned.cells import read_measured
     from offbeat.partitioned.document import FitDocument
-    from offbeat.platform import machine
-    from offbeat.table import FittedTable
-    from offbeat.toml.write import toml_text
 
     check_new(output, force=force)
     platform = machine.load(base).file if base else None
     measured = read_measured(results)
-    fitted = fits.fit(measured)
-    left_out = fits.too_few(measured)
+    fitted = fit.fit(measured)
+    left_out = fit.too_few(measured)
     console = stdout()
     if prints_text(json):
         console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))
@@ -112,7 +110,7 @@ def fit_costs(
             console.print(tables.too_few_sentence(left_out), markup=False)
         print_notes(console, measured.notes, everything=all_notes)
     write_json(json, lambda: FitDocument(fits=fitted))
-    text = toml_text(fits.fitted_platform(fitted, measured, platform))
+    text = toml_text(fit.fitted_platform(fitted, measured, platform))
     machine.loads(text, output)  # what is written can be read
     write_new(output, text, "the platform file", force=force)
     if prints_text(json):
@@ -174,11 +172,11 @@ def recommend(
     Prints the best options, each with its time after the last ready partition, its gain over a single
     message, and what these rest on: a measurement, the fitted model, or an extrapolation.
     """
+    from offbeat.base.terminal_table import FittedTable
     from offbeat.partitioned import tables
     from offbeat.partitioned.document import recommendation_document
     from offbeat.partitioned.predictions import check_partitions
     from offbeat.partitioned.recommendation import advise, message_of
-    from offbeat.table import FittedTable
 
     total_bytes = _size(size)
     is_rate = compute_rate is None and not pattern
@@ -314,14 +312,14 @@ def show_model(
     The model is that of "Quantifying the Performance Benefits of Partitioned Communication in MPI", with the
     latencies and bandwidths of a platform; with --approach, that of 'offbeat partitioned fit' and 'advise'.
     """
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.model.platform import machine
     from offbeat.partitioned import tables
     from offbeat.partitioned.document import model_document
     from offbeat.partitioned.predictions import check_partitions, predictions
-    from offbeat.platform import machine
-    from offbeat.table import FittedTable
 
     if picture is not None:
-        from offbeat.drawing.pictures import check_picture_path  # loads slowly
+        from offbeat.presentation.drawing.pictures import check_picture_path  # loads slowly
 
         check_picture_path(picture)
     loaded = machine.load(platform).file
@@ -344,7 +342,9 @@ def show_model(
         console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
     write_json(json, lambda: model_document(rows))
     if picture is not None:
-        from offbeat.partitioned.picture import picture as draw_picture  # matplotlib loads slowly
+        from offbeat.presentation.pictures.partitioned import (
+            picture as draw_picture,  # matplotlib loads slowly
+        )
 
         draw_picture(between, source, threads, per_thread, picture)
         if prints_text(json):
@@ -418,9 +418,9 @@ def _advised_source(
 
 def _adviser(sources: list[str]) -> Adviser:
     """The adviser of a platform, or of result directories. Raises BadInput."""
+    from offbeat.model.platform import machine
     from offbeat.partitioned.cells import read_measured
     from offbeat.partitioned.recommendation import adviser_of_platform, adviser_of_results
-    from offbeat.platform import machine
 
     directories = [Path(source) for source in sources if Path(source).is_dir()]
     if len(directories) == len(sources):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import parse_time
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
-from offbeat.errors import BadInput
-from offbeat.units import parse_time
 
 if TYPE_CHECKING:
-    from offbeat.conformance.outcomes import Check
+    from offbeat.partitioned.conformance.outcomes import Check
 
 
 class Of(StrEnum):
@@ -76,10 +76,10 @@ def command(
     Two processes run each case. The exit status is 1 if a case that the standard
     requires is wrong, crashes or hangs.
     """
-    from offbeat.conformance.check import CheckProgress, check, launch_of, program_of
-    from offbeat.conformance.outcomes import CheckSettings
-    from offbeat.mpi.build import build_native
-    from offbeat.mpi.find import choose
+    from offbeat.libraries.installations.build import build_native
+    from offbeat.libraries.installations.find import choose
+    from offbeat.partitioned.conformance.check import CheckProgress, check, launch_of, program_of
+    from offbeat.partitioned.conformance.outcomes import CheckSettings
 
     if hostfile is not None and nodes != 2:
         raise BadInput("--hostfile: give '--nodes 2', too, to place the processes on two of its hosts")
@@ -105,8 +105,8 @@ def command(
 
 
 def _show(done: Check, *, all_notes: bool) -> None:
-    from offbeat.conformance import tables
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.partitioned.conformance import tables
 
     console = stdout()
     console.print(FittedTable(tables.HEADINGS, tables.rows(done), texts=range(len(tables.HEADINGS))))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted, format_time, parse_time
 from offbeat.cli.completion import one_of
-from offbeat.errors import BadInput
-from offbeat.pattern import SHAPE_NAMES
-from offbeat.units import counted, format_time, parse_time
+from offbeat.model.pattern import SHAPE_NAMES
 
 if TYPE_CHECKING:
-    from offbeat.pattern.file import Pattern
-    from offbeat.pattern.replay import Replay
+    from offbeat.model.pattern.pattern_file import Pattern
+    from offbeat.model.pattern.replay_file import Replay
 
 app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -49,14 +49,14 @@ def make_pattern(
     ] = None,
 ) -> None:
     """Write a shape as a pattern file: one delay in seconds per line; line i is for rank i."""
-    from offbeat.pattern import file
+    from offbeat.model.pattern import pattern_file
 
-    file.check_size(output or Path("the pattern file"), p)
-    pattern = file.shape_pattern(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
+    pattern_file.check_size(output or Path("the pattern file"), p)
+    pattern = pattern_file.shape_pattern(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
-        sys.stdout.write(file.text(pattern))
+        sys.stdout.write(pattern_file.text(pattern))
     else:
-        file.write(output, pattern)
+        pattern_file.write(output, pattern)
 
 
 @app.command("show")
@@ -82,7 +82,7 @@ def show_patterns(
     """Draw patterns in the terminal and, with --picture, as a picture."""
     from rich.console import Console
 
-    from offbeat.pattern import replay as replay_file
+    from offbeat.model.pattern import replay_file
 
     loaded = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
@@ -90,19 +90,19 @@ def show_patterns(
     for pattern in loaded:
         console.print("\n".join(_bars(pattern, console.width, blocks)), markup=False)
     if picture is not None:
-        from offbeat.pattern.picture import picture as draw_picture  # matplotlib loads slowly
+        from offbeat.presentation.pictures.pattern import picture as draw_picture  # matplotlib loads slowly
 
         draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
 
 
 def _bars(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
-    from offbeat.pattern import draw
-    from offbeat.pattern.replay import Replay
+    from offbeat.model.pattern.replay_file import Replay
+    from offbeat.presentation.drawing import delays
 
     if isinstance(pattern, Replay):
-        return draw.replay_bars(pattern, width=width, blocks=blocks)
-    return draw.bars(pattern, width=width, blocks=blocks)
+        return delays.replay_bars(pattern, width=width, blocks=blocks)
+    return delays.bars(pattern, width=width, blocks=blocks)
 
 
 @app.command("check")
@@ -115,15 +115,15 @@ def check_pattern(
     ] = None,
 ) -> None:
     """Check that a pattern file is valid; print its number of processes and its skew."""
-    from offbeat.pattern import draw
-    from offbeat.pattern import replay as replay_file
-    from offbeat.pattern.replay import Replay
+    from offbeat.model.pattern import replay_file
+    from offbeat.model.pattern.replay_file import Replay
+    from offbeat.presentation.drawing import delays
 
     pattern = replay_file.read_any(path, p, partitions=None)
     if isinstance(pattern, Replay):
         _check_replay(pattern)
         return
-    print(draw.summary(pattern))
+    print(delays.summary(pattern))
     if pattern.shifted_by_s:
         _warn(
             f"the smallest delay is {format_time(pattern.shifted_by_s)}, not 0; it is subtracted from every"
@@ -134,9 +134,9 @@ def check_pattern(
 
 
 def _check_replay(replay: Replay) -> None:
-    from offbeat.pattern import draw
+    from offbeat.presentation.drawing import delays
 
-    print(draw.replay_summary(replay))
+    print(delays.replay_summary(replay))
     if replay.shifted:
         _warn(
             f"the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted from the"

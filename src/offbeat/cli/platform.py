@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.units import format_time
 from offbeat.cli.completion import libraries, platforms
 from offbeat.cli.output import SchemaFile, echo, stdout, write_schema
-from offbeat.platform import presets
-from offbeat.units import format_time
+from offbeat.model.platform import bundled_platforms
 
 app = typer.Typer(
     help="List, show, write and calibrate simulated machines.",
@@ -30,12 +30,12 @@ def list_platforms() -> None:
     """List the built-in platforms."""
     from rich.console import Console
 
-    from offbeat.platform import machine, show
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.model.platform import description, machine
 
     table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
-    for name in presets.PRESETS.names():
-        table.add_row(*show.summary(machine.load(name)))
+    for name in bundled_platforms.PRESETS.names():
+        table.add_row(*description.summary(machine.load(name)))
     Console(highlight=False).print(table)
 
 
@@ -46,7 +46,7 @@ def show_platform(
         typer.Argument(
             help="A platform file, or a name that 'offbeat platform list' prints.", autocompletion=platforms
         ),
-    ] = presets.DEFAULT_PRESET,
+    ] = bundled_platforms.DEFAULT_PRESET,
     picture: Picture = None,
     route: Annotated[
         tuple[int, int] | None,
@@ -54,22 +54,22 @@ def show_platform(
     ] = None,
 ) -> None:
     """Show the properties of a platform, and the time of a single message by size and distance."""
-    from offbeat.platform import machine, show
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.model.platform import description, machine
 
     loaded = machine.load(platform)
     console = stdout()
     console.print(f"{loaded.name}", style="bold", markup=False)
-    console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
-    headings, rows = show.by_size(loaded)
+    console.print(FittedTable(["", ""], description.facts(loaded), texts=(0, 1), show_header=False))
+    headings, rows = description.by_size(loaded)
     console.print("\nA single message: time and bandwidth")
     console.print(FittedTable(headings, rows))
     if route:
-        latency_s, links = show.route(loaded, *route)
+        latency_s, links = description.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
         console.print(FittedTable(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
-        from offbeat.platform.picture import picture as draw_picture  # matplotlib loads slowly
+        from offbeat.presentation.pictures.platform import picture as draw_picture  # matplotlib loads slowly
 
         draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
@@ -87,10 +87,12 @@ def init_platform(
     force: Force = False,
 ) -> None:
     """Write a commented platform file that can be used as it is."""
-    from offbeat.atomic_write import write_new
-    from offbeat.platform import machine, template
+    from offbeat.base.atomic_write import write_new
+    from offbeat.model.platform import machine, template
 
-    text = machine.load(str(presets.PRESETS.path_of(preset))).text if preset else template.template()
+    text = (
+        machine.load(str(bundled_platforms.PRESETS.path_of(preset))).text if preset else template.template()
+    )
     write_new(path, text, "the platform file", force=force)
     print(f"wrote {path}; see what it comes to with 'offbeat platform show {shlex.quote(str(path))}'")
 
@@ -98,7 +100,7 @@ def init_platform(
 @app.command("schema")
 def platform_schema(output: SchemaFile = None) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
-    from offbeat.platform.template import schema_text
+    from offbeat.model.platform.template import schema_text
 
     write_schema(output, schema_text())
 
@@ -165,13 +167,18 @@ def calibrate_platform(
     Prints the measured time and the time of the fitted model for each size.
     """
 
-    from offbeat.atomic_write import check_new, write_new
-    from offbeat.calibrate.calibration import CalibrationSettings, calibrate, measure_here, parse_largest
-    from offbeat.calibrate.measurements import read as read_measurements
-    from offbeat.calibrate.measurements import write as write_measurements
-    from offbeat.mpi.find import choose
-    from offbeat.platform import machine
-    from offbeat.table import FittedTable
+    from offbeat.base.atomic_write import check_new, write_new
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.libraries.calibration.calibration import (
+        CalibrationSettings,
+        calibrate,
+        measure_here,
+        parse_largest,
+    )
+    from offbeat.libraries.calibration.measurements import read as read_measurements
+    from offbeat.libraries.calibration.measurements import write as write_measurements
+    from offbeat.libraries.installations.find import choose
+    from offbeat.model.platform import machine
 
     check_new(output, force=force)
     if measurements is not None:
@@ -195,7 +202,7 @@ def calibrate_platform(
     write_new(output, fitted.text, "the platform file", force=force)
     console.print(f"wrote {output}", markup=False)
     if picture is not None:
-        from offbeat.calibrate.picture import picture as draw_picture
+        from offbeat.presentation.pictures.calibration import picture as draw_picture
 
         draw_picture(measured, fitted.residuals, picture)
         console.print(f"wrote {picture}", markup=False)

@@ -9,17 +9,10 @@ import typer
 
 from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
-from offbeat.cli.trace_options import (
-    Collective,
-    Communicator,
-    Directory,
-    Site,
-    Size,
-    size_of,
-)
+from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of
 
 if TYPE_CHECKING:
-    from offbeat.predict.prediction import Prediction
+    from offbeat.tuning.prediction.prediction import Prediction
 
 PICTURE = "expected-run-time"
 
@@ -70,12 +63,12 @@ def command(
     Without a selection of calls, those that the summary recommends to tune first are used; if the results do
     not cover them, the next ones that they cover.
     """
-    from offbeat.predict.document import prediction_document
-    from offbeat.predict.measured_configuration import measurements
-    from offbeat.predict.predict import Request, predict
-    from offbeat.results.read import read_study
-    from offbeat.trace.read import open_trace
+    from offbeat.measurement.results.read import read_study
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
+    from offbeat.tuning.prediction.document import prediction_document
+    from offbeat.tuning.prediction.measured_configuration import measurements
+    from offbeat.tuning.prediction.predict import Request, predict
 
     opened = open_trace(trace)
     measured = read_study(results)
@@ -98,7 +91,7 @@ def command(
 
 
 def _print(prediction: Prediction, *, all_notes: bool) -> None:
-    from offbeat.predict import wording
+    from offbeat.tuning.prediction import wording
 
     console = stdout()
     console.print(*wording.head(prediction), sep="\n", markup=False)
@@ -114,8 +107,8 @@ def _print(prediction: Prediction, *, all_notes: bool) -> None:
 def _draw(prediction: Prediction, folder: Path) -> None:
     from rich.console import Console
 
-    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
-    from offbeat.predict.draw import prediction_figure
+    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.pictures.prediction import prediction_figure
 
     write_pictures(prediction_figure(prediction), folder, PICTURE)
     Console(stderr=True, highlight=False, soft_wrap=True).print(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from offbeat.errors import BadInput, OffbeatError, SignalExit
+from offbeat.base.errors import BadInput, OffbeatError, SignalExit
 
 _PATH_ERRORS = {
     errno.EACCES,

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.reading import read_text
+from offbeat.base.units import format_time
 from offbeat.cli import program_run
 from offbeat.cli.output import Json, SchemaFile, check_outputs, echo, print_sentences, stdout, write_schema
 from offbeat.cli.program_options import PLATFORM, Anchor, File, Output, PictureFile, Platform, Ranks, Seed
 from offbeat.cli.program_report import report
-from offbeat.errors import BadInput
-from offbeat.reading import read_text
-from offbeat.units import format_time
 
 if TYPE_CHECKING:
-    from offbeat.program.simulate import Run, Simulated
-    from offbeat.program.simulated_trace import TracedIterations
+    from offbeat.programs.simulation.simulate import Run, Simulated
+    from offbeat.programs.simulation.simulated_trace import TracedIterations
 
 app = typer.Typer(
     help="Describe, simulate and run programs of many iterations.",
@@ -35,9 +35,9 @@ def list_programs() -> None:
     """List the programs that come with offbeat."""
     from rich.console import Console
 
-    from offbeat.program.load import PRESETS, load
-    from offbeat.program.show import summary
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.programs.description.description import summary
+    from offbeat.programs.description.program_file import PRESETS, load
 
     table = FittedTable(["name", "title", "ranks", "source"], texts=(0, 1, 3))
     for name in PRESETS.names():
@@ -72,9 +72,9 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented program file that can be simulated as it is, or the program of a trace."""
-    from offbeat.atomic_write import write_new
-    from offbeat.program.load import PRESETS
-    from offbeat.program.template import template
+    from offbeat.base.atomic_write import write_new
+    from offbeat.programs.description.program_file import PRESETS
+    from offbeat.programs.description.template import template
 
     if preset and trace is not None:
         raise BadInput("--from and --from-trace both say what to write; give one of them")
@@ -90,7 +90,7 @@ def init(
 
 def _traced_text(trace: Path, platform: str, anchor: str) -> str:
     from offbeat.cli.program_options import derived_from
-    from offbeat.platform import machine
+    from offbeat.model.platform import machine
 
     if not platform:
         raise BadInput("--from-trace needs --platform, on which collectives run by their fastest algorithm")
@@ -103,7 +103,7 @@ def _traced_text(trace: Path, platform: str, anchor: str) -> str:
 @app.command("schema")
 def schema(output: SchemaFile = None) -> None:
     """Print the JSON Schema of program files, for editors and other programs."""
-    from offbeat.program.template import schema_text
+    from offbeat.programs.description.template import schema_text
 
     write_schema(output, schema_text())
 
@@ -117,12 +117,12 @@ def show_program(
     ranks: Ranks = 0,
 ) -> None:
     """Show the phases and delays of a program, and with a platform how long each phase takes alone."""
-    from offbeat.platform import machine
-    from offbeat.program.load import load
-    from offbeat.program.lockstep import limit_s, lockstep
-    from offbeat.program.show import facts, noise_rows, phase_rows
-    from offbeat.program.simulate import phase_times_s
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.model.platform import machine
+    from offbeat.programs.description.description import facts, noise_rows, phase_rows
+    from offbeat.programs.description.program_file import load
+    from offbeat.programs.simulation.lockstep import limit_s, lockstep
+    from offbeat.programs.simulation.simulate import phase_times_s
 
     loaded = load(program).resized(ranks=ranks)
     on = machine.load(platform) if platform else None
@@ -180,12 +180,12 @@ def simulate(
     json: Json = "",
 ) -> None:
     """Simulate a program on a platform: how fast its iterations are, and how far its ranks drift apart."""
-    from offbeat.drawing.pictures import check_picture_path
-    from offbeat.platform import machine
-    from offbeat.program.load import load
-    from offbeat.program.lockstep import simulated_beside
-    from offbeat.program.simulate import prepare
-    from offbeat.program.simulated_trace import plan, selected_iterations
+    from offbeat.model.platform import machine
+    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.programs.description.program_file import load
+    from offbeat.programs.simulation.lockstep import simulated_beside
+    from offbeat.programs.simulation.simulate import prepare
+    from offbeat.programs.simulation.simulated_trace import plan, selected_iterations
 
     if picture is not None:
         check_picture_path(picture)
@@ -205,7 +205,7 @@ def simulate(
 
 
 def _print_trace(traced: TracedIterations) -> None:
-    from offbeat.units import rounded_size
+    from offbeat.base.units import rounded_size
 
     iterations = f"iterations {traced.first + 1}-{traced.end}, {rounded_size(traced.size_bytes)}"
     command = f"offbeat trace summary {shlex.quote(str(traced.directory))}"
@@ -214,8 +214,8 @@ def _print_trace(traced: TracedIterations) -> None:
 
 def _simulated(run: Run, traced: TracedIterations | None) -> Simulated:
     """Simulate with a progress bar, and write a trace if one is planned."""
-    from offbeat.program.simulated_trace import simulate_traced
-    from offbeat.progress_bar import ProgressBar
+    from offbeat.base.progress_bar import ProgressBar
+    from offbeat.programs.simulation.simulated_trace import simulate_traced
 
     with ProgressBar(f"simulate {run.program.name} on {run.platform.name}", counts=False) as bar:
 

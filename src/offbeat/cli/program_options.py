@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from offbeat.execution.derived_program import DerivedProgram
-    from offbeat.platform.machine import Platform as Machine
+    from offbeat.model.platform.machine import Platform as Machine
+    from offbeat.programs.iterations.derived_program import DerivedProgram
 
 PLATFORM = "A platform file, or a name that 'offbeat platform list' prints."
 
@@ -45,9 +45,9 @@ Anchor = Annotated[
 
 def derived_from(directory: Path, platform: Machine, anchor: str) -> DerivedProgram:
     """The program of a trace, read with a progress bar."""
-    from offbeat.execution.derived_program import derive_program
-    from offbeat.progress_bar import ProgressBar
-    from offbeat.trace.read import open_trace
+    from offbeat.base.progress_bar import ProgressBar
+    from offbeat.programs.iterations.derived_program import derive_program
+    from offbeat.trace.files.trace_folder import open_trace
 
     trace = open_trace(directory)
     with ProgressBar("reading the iterations", counts=False) as bar:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from offbeat.base.units import counted, format_time
 from offbeat.cli.output import echo, print_sentences, prints_text, stdout, write_json
-from offbeat.units import counted, format_time
 
 if TYPE_CHECKING:
-    from offbeat.program.iterations import Iterations
-    from offbeat.program.lockstep import Lockstep
-    from offbeat.program.summary import Summary
+    from offbeat.programs.simulation.iterations import Iterations
+    from offbeat.programs.simulation.lockstep import Lockstep
+    from offbeat.programs.simulation.summary import Summary
 
 
 def report(
@@ -24,27 +24,27 @@ def report(
     picture: Path | None,
 ) -> None:
     """Print the speed of the iterations, or write it as JSON; write the table and the picture, if asked."""
-    from offbeat.program.summary import summarise
+    from offbeat.programs.simulation.summary import summarise
 
     summary = summarise(run, composite, limit_s)
     if prints_text(json):
         _print(summary)
     write_json(json, lambda: summary)
     if output is not None:
-        from offbeat.program.table import write_iterations
+        from offbeat.programs.simulation.iteration_file import write_iterations
 
         write_iterations(run, output)
         echo(f"wrote {output}")
     if picture is not None:
-        from offbeat.program.picture import picture as draw  # matplotlib loads slowly
+        from offbeat.presentation.pictures.program import picture as draw  # matplotlib loads slowly
 
         draw(run, composite.iteration_s, limit_s, picture)
         echo(f"wrote {picture}")
 
 
 def _print(summary: Summary) -> None:
-    from offbeat.program.summary import sentences
-    from offbeat.table import FittedTable
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.programs.simulation.summary import sentences
 
     console = stdout()
     size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput, OffbeatError, RunFailed, SignalExit
+from offbeat.base.units import counted, parse_size, parse_time
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, check_outputs, echo
 from offbeat.cli.program_options import File, Output, PictureFile, Seed
 from offbeat.cli.program_report import report
-from offbeat.errors import BadInput, OffbeatError, RunFailed, SignalExit
-from offbeat.units import counted, parse_size, parse_time
 
 if TYPE_CHECKING:
-    from offbeat.program.load import Program
-    from offbeat.program.run import RunSettings
-    from offbeat.program.times import Measured
+    from offbeat.programs.description.program_file import Program
+    from offbeat.programs.execution.run import RunSettings
+    from offbeat.programs.execution.times import Measured
 
 LEAST_BUFFER = 4096
 
@@ -93,9 +93,9 @@ def run_program(
     Prints what 'offbeat program simulate' prints, and which algorithms ran. If a run is
     killed, complete iterations are kept in its folder: 'offbeat program times DIR' shows them.
     """
-    from offbeat.drawing.pictures import check_picture_path
-    from offbeat.program.load import load
-    from offbeat.program.run import RunSettings
+    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.programs.description.program_file import load
+    from offbeat.programs.execution.run import RunSettings
 
     if picture is not None:
         check_picture_path(picture)
@@ -125,8 +125,8 @@ def show_times(
     json: Json = "",
 ) -> None:
     """Show a run again, also one that was killed: the iterations that all ranks completed."""
-    from offbeat.drawing.pictures import check_picture_path
-    from offbeat.program.times import read
+    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.programs.execution.times import read
 
     if picture is not None:
         check_picture_path(picture)
@@ -137,10 +137,10 @@ def show_times(
 
 def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tuple[Measured, str]:
     """Run in the folder."""
-    from offbeat.mpi.build import build_native
-    from offbeat.mpi.find import choose
-    from offbeat.program.run import prepare, run
-    from offbeat.progress_bar import ProgressBar
+    from offbeat.base.progress_bar import ProgressBar
+    from offbeat.libraries.installations.build import build_native
+    from offbeat.libraries.installations.find import choose
+    from offbeat.programs.execution.run import prepare, run
 
     installation = choose(mpi)
     with ProgressBar(f"run {program.name} with {installation.version_text}") as bar:
@@ -159,7 +159,7 @@ def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tupl
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
     """The folder of a run, or a temporary one, which is kept if complete iterations in it were not shown."""
-    from offbeat.program.times import completed
+    from offbeat.programs.execution.times import completed
 
     place = _created(folder)
     is_temporary = folder is None
@@ -182,7 +182,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
 
 def _created(folder: Path | None) -> Path:
     """Create the folder of a run, or a temporary one."""
-    from offbeat.trace.folder import create
+    from offbeat.trace.files.folder import create
 
     if folder is None:
         try:

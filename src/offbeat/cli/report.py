@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.output import stdout
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
-from offbeat.errors import BadInput
 
 
 def command(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.completion import libraries, one_of
 from offbeat.cli.output import stdout
-from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
-    from offbeat.reproduce.claims import Reproduction
+    from offbeat.presentation.reproduction.claims import Reproduction
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,10 +65,10 @@ def figure_4(
 
     The figure is an ordinary study: after an interruption, the same command resumes it.
     """
-    from offbeat.engines.progress import RunProgress
-    from offbeat.engines.run import time_limit
-    from offbeat.reproduce import figure4
-    from offbeat.reproduce.figure4 import reproduce
+    from offbeat.measurement.runs.run import time_limit
+    from offbeat.measurement.runs.run_progress import RunProgress
+    from offbeat.presentation.reproduction import figure4
+    from offbeat.presentation.reproduction.figure4 import reproduce
 
     part = figure4.selected_part(collective or [], factor or [], size or [], algorithm or [], platform, p)
     with RunProgress(doing="simulate") as progress:
@@ -134,9 +134,9 @@ def partitioned_figure(
     The paper is "Quantifying the Performance Benefits of Partitioned Communication in MPI". The figure is an
     ordinary study: after an interruption, the same command resumes it.
     """
-    from offbeat.engines.progress import RunProgress
-    from offbeat.engines.run import time_limit
-    from offbeat.reproduce.partitioned_figure import reproduce, setting
+    from offbeat.measurement.runs.run import time_limit
+    from offbeat.measurement.runs.run_progress import RunProgress
+    from offbeat.presentation.reproduction.partitioned_figure import reproduce, setting
 
     one = setting(figure, size or [], threads, delay_rate, nodes, mpi)
     directory = output or Path(f"partitioned-figure{figure}")
@@ -178,8 +178,8 @@ def async_figure(
 
     The paper is "Making Applications Faster by Asynchronous Execution".
     """
-    from offbeat.progress_bar import ProgressBar
-    from offbeat.reproduce import lbm_figures, triad_figures
+    from offbeat.base.progress_bar import ProgressBar
+    from offbeat.presentation.reproduction import lbm_figures, triad_figures
 
     if figure not in triad_figures.FIGURES + lbm_figures.FIGURES:
         known = ", ".join(triad_figures.FIGURES + lbm_figures.FIGURES)

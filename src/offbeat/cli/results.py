@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted
 from offbeat.cli.completion import one_of
 from offbeat.cli.selection_options import ResultDirectory
-from offbeat.errors import BadInput
-from offbeat.units import counted
 
 app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -37,9 +37,9 @@ def export_results(
     ] = None,
 ) -> None:
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
-    from offbeat.results.export import export_csv, export_file, export_json
-    from offbeat.results.read import read_study
-    from offbeat.select.restrictions import unfinished
+    from offbeat.measurement.results.export import export_csv, export_file, export_json
+    from offbeat.measurement.results.read import read_study
+    from offbeat.selection.choices.restrictions import unfinished
 
     if form not in ("csv", "json"):
         raise BadInput(f"--format {form}: known are csv and json")
@@ -80,7 +80,7 @@ def import_results(
     ] = None,
 ) -> None:
     """Create a result directory from a CSV of measurements made elsewhere."""
-    from offbeat.results.import_csv import import_csv
+    from offbeat.measurement.results.import_csv import import_csv
 
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
     imported = import_csv(csv, output, columns=columns, settings=settings)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput, RunFailed
 from offbeat.cli.completion import libraries, one_of
 from offbeat.cli.output import AllNotes, Json, prints_text, write_json
-from offbeat.errors import BadInput, RunFailed
 
 
 def command(
@@ -90,11 +90,16 @@ def command(
     """
     from rich.console import Console
 
-    from offbeat.engines.progress import RunProgress, closing_message, failure_message, run_document
-    from offbeat.engines.resume import default_directory
-    from offbeat.engines.study_run import RunOptions, before_job_ends, print_dry_run, run_study
-    from offbeat.results.read import read_study
-    from offbeat.select.reliability import reliability
+    from offbeat.measurement.results.read import read_study
+    from offbeat.measurement.runs.resume import default_directory
+    from offbeat.measurement.runs.run_progress import (
+        RunProgress,
+        closing_message,
+        failure_message,
+        run_document,
+    )
+    from offbeat.measurement.runs.study_run import RunOptions, before_job_ends, print_dry_run, run_study
+    from offbeat.selection.choices.reliability import reliability
 
     if dry_run and json:
         raise BadInput("--json tells how a run ended, and --dry-run runs nothing: leave out one of them")

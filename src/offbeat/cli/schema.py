@@ -26,6 +26,6 @@ def command(
 
         write_schema(output, documents.schema_text(" ".join(words)))
     else:
-        from offbeat.study import template
+        from offbeat.model.study import template
 
         write_schema(output, template.schema_text())

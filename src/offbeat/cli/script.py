@@ -12,7 +12,7 @@ import typer
 from offbeat.cli.output import write_or_print
 
 if TYPE_CHECKING:
-    from offbeat.study.script import JobOptions
+    from offbeat.model.study.job_script import JobOptions
 
 
 class Scheduler(StrEnum):
@@ -46,7 +46,7 @@ Setup = Annotated[
 
 def job_options(context: typer.Context, time_limit_s: int) -> JobOptions:
     """The options of a command for its job: those with the names of the fields of :class:`JobOptions`."""
-    from offbeat.study.script import JobOptions
+    from offbeat.model.study.job_script import JobOptions
 
     names = [name for name in JobOptions.__struct_fields__ if context.params.get(name)]
     return JobOptions(**{name: context.params[name] for name in names}, time_limit_s=time_limit_s)
@@ -79,8 +79,8 @@ def command(
     ] = 0,
 ) -> None:
     """Write a job script that runs a study and, submitted again, resumes it."""
-    from offbeat.study.load import load
-    from offbeat.study.script import SCHEDULERS, job_of, parse_time_limit
+    from offbeat.model.study.job_script import SCHEDULERS, job_of, parse_time_limit
+    from offbeat.model.study.study_file import load
 
     options = job_options(context, parse_time_limit(time))
     text = SCHEDULERS[scheduler.value](job_of(load(study, other_machine=True), options), options)

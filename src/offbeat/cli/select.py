@@ -8,12 +8,7 @@ import typer
 
 from offbeat.cli.completion import collectives
 from offbeat.cli.output import AllNotes, Json, prints_text, write_json
-from offbeat.cli.selection_options import (
-    IncludeIndistinguishable,
-    IncludeScenarios,
-    ResultDirectory,
-    Rule,
-)
+from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectory, Rule
 
 
 def command(
@@ -60,9 +55,9 @@ def command(
     from rich.console import Console
 
     from offbeat.api.results import Results
-    from offbeat.select.document import selection_document
-    from offbeat.select.render import rendered
-    from offbeat.select.restrictions import indistinguishable_notes
+    from offbeat.presentation.selection.text import rendered
+    from offbeat.selection.choices.document import selection_document
+    from offbeat.selection.choices.restrictions import indistinguishable_notes
 
     results = Results.open(directory)
     selection = results.select(

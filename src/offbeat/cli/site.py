@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput, RunFailed
+from offbeat.base.units import counted
 from offbeat.cli.completion import libraries, result_directories
 from offbeat.cli.export import Kind, print_use
 from offbeat.cli.output import (
@@ -22,17 +24,15 @@ from offbeat.cli.output import (
     write_json,
 )
 from offbeat.cli.selection_options import Rule
-from offbeat.errors import BadInput, RunFailed
-from offbeat.units import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.mpi.installation import Installation
-    from offbeat.site.decide import Calls
-    from offbeat.site.directory import Site
-    from offbeat.site.merge import Merged
-    from offbeat.tuning.plan import TuningPlan
+    from offbeat.libraries.installations.installation import Installation
+    from offbeat.selection.tuning_files.tuning_plan import TuningPlan
+    from offbeat.tuning.site.decide import Calls
+    from offbeat.tuning.site.directory import Site
+    from offbeat.tuning.site.merge import Merged
 
 app = typer.Typer(
     help="Keep a centre's measurements as text; write one tuning file from them.",
@@ -80,9 +80,9 @@ def add_entry(
 
     Newer results of the same study or program replace older ones; the same ones change nothing.
     """
-    from offbeat.site.add import ADDED, OLDER, REPLACED, REWEIGHTED, UNCHANGED, add
-    from offbeat.site.collect import collect
-    from offbeat.site.tables import configuration_count
+    from offbeat.tuning.site.add import ADDED, OLDER, REPLACED, REWEIGHTED, UNCHANGED, add
+    from offbeat.tuning.site.collect import collect
+    from offbeat.tuning.site.tables import configuration_count
 
     if weight is not None and not 0 <= weight < float("inf"):
         raise BadInput(f"--weight {weight:g}: write a number of 0 or more, such as the core-hours a month")
@@ -107,9 +107,9 @@ def list_entries(site: SiteDirectory = None, json: Json = "") -> None:
     """List the entries: library, weight, date, program."""
     from rich.console import Console
 
-    from offbeat.site.directory import read_site
-    from offbeat.site.document import site_document
-    from offbeat.site.tables import entries_table
+    from offbeat.tuning.site.directory import read_site
+    from offbeat.tuning.site.document import site_document
+    from offbeat.tuning.site.tables import entries_table
 
     content = read_site(_directory(site))
     if prints_text(json):
@@ -136,9 +136,9 @@ def show(
     """
     from rich.console import Console
 
-    from offbeat.site.directory import read_site
-    from offbeat.site.merge import merge, plan
-    from offbeat.site.tables import basis_table, chosen_by, entries_table, kept_table, source_lines
+    from offbeat.tuning.site.directory import read_site
+    from offbeat.tuning.site.merge import merge, plan
+    from offbeat.tuning.site.tables import basis_table, chosen_by, entries_table, kept_table, source_lines
 
     content = read_site(_directory(site))
     entry = content.named(name, library) if name else None
@@ -201,14 +201,19 @@ def export(
     """
     from rich.console import Console
 
-    from offbeat.mpi import find
-    from offbeat.select.coverage import BEYOND
-    from offbeat.site.directory import read_site
-    from offbeat.site.document import export_document
-    from offbeat.site.merge import merge, plan
-    from offbeat.site.tables import chosen_by
-    from offbeat.tuning.files import write_manifest
-    from offbeat.tuning.write import environment_notes, installation_for, measured_library, write
+    from offbeat.libraries.installations import find
+    from offbeat.selection.choices.coverage import BEYOND
+    from offbeat.selection.tuning_files.export import (
+        environment_notes,
+        installation_for,
+        measured_library,
+        write,
+    )
+    from offbeat.selection.tuning_files.manifest import write_manifest
+    from offbeat.tuning.site.directory import read_site
+    from offbeat.tuning.site.document import export_document
+    from offbeat.tuning.site.merge import merge, plan
+    from offbeat.tuning.site.tables import chosen_by
 
     check_outputs(json)
     content = read_site(_directory(site))
@@ -243,7 +248,7 @@ def remove(
     site: SiteDirectory = None,
 ) -> None:
     """Remove an entry."""
-    from offbeat.site.directory import changing, remove_entry
+    from offbeat.tuning.site.directory import changing, remove_entry
 
     with changing(_directory(site)) as content:
         path = remove_entry(content, content.named(name))
@@ -252,7 +257,7 @@ def remove(
 
 def _directory(option: Path | None) -> Path:
     """The knowledge base: of the option, of the environment, or the default."""
-    from offbeat.site.directory import DEFAULT_DIRECTORY, VARIABLE
+    from offbeat.tuning.site.directory import DEFAULT_DIRECTORY, VARIABLE
 
     return option or Path(os.environ.get(VARIABLE) or DEFAULT_DIRECTORY)
 
@@ -271,7 +276,7 @@ def _only_library(site: Site, requested: str, option: str = "--library NAME-VERS
 
 def _version_of(installation: Installation) -> str:
     """The name that a knowledge base has for the library of an installation."""
-    from offbeat.site.entry import library_name
+    from offbeat.tuning.site.entry import library_name
 
     return library_name({"family": installation.family, "version": installation.version})
 
@@ -285,7 +290,7 @@ def _of_entry(merged: Merged, name: str) -> Merged:
 
 
 def _print_conflicts(console: Console, merged: Merged, chosen: Mapping[Calls, str]) -> None:
-    from offbeat.site.tables import conflict_summary, conflicts_table
+    from offbeat.tuning.site.tables import conflict_summary, conflicts_table
 
     if merged.conflicts:
         console.print()

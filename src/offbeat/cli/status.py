@@ -10,7 +10,7 @@ from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.cli.selection_options import ResultDirectory
 
 if TYPE_CHECKING:
-    from offbeat.results.status import Status
+    from offbeat.measurement.results.status import Status
 
 
 def command(
@@ -24,7 +24,7 @@ def command(
     json: Json = "",
 ) -> None:
     """Show how far a study is: cases done, quarantined and why, and whether a run is active."""
-    from offbeat.results.status import read_status
+    from offbeat.measurement.results.status import read_status
 
     status = read_status(directory, check=check)
     if prints_text(json):
@@ -33,9 +33,9 @@ def command(
 
 
 def _print(status: Status) -> None:
-    from offbeat.results.status import STATUSES
-    from offbeat.table import FittedTable
-    from offbeat.units import counted
+    from offbeat.base.terminal_table import FittedTable
+    from offbeat.base.units import counted
+    from offbeat.measurement.results.status import STATUSES
 
     console = stdout()
     for line in _lines(status):

@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli import trace_run
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
-from offbeat.cli.trace_options import (
-    Collective,
-    Communicator,
-    Directory,
-    Site,
-    Size,
-    size_of,
-)
-from offbeat.errors import BadInput
+from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of
 
 if TYPE_CHECKING:
-    from offbeat.pattern import file as pattern_file
-    from offbeat.trace.arrivals import Arrivals
-    from offbeat.trace.call_site_stats import CallSiteStats
-    from offbeat.trace.read import Trace
+    from offbeat.model.pattern import pattern_file
+    from offbeat.trace.calls.arrivals import Arrivals
+    from offbeat.trace.calls.call_site_stats import CallSiteStats
+    from offbeat.trace.files.trace_folder import Trace
     from offbeat.trace.summary import Summary
 
 
@@ -63,7 +56,7 @@ def summarise_trace(
 ) -> None:
     """Show where the time in MPI goes: waiting or operation, late ranks, what to tune first."""
     from offbeat.trace.document import summary_document
-    from offbeat.trace.read import open_trace
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
 
     summary = summary_of_trace(open_trace(directory))
@@ -93,9 +86,9 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 
 def _draw(summary: Summary, folder: Path) -> None:
-    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
-    from offbeat.trace.call_site_stats import file_stem_of
-    from offbeat.trace.page import delay_figure, drawn_rows
+    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.pages.trace import delay_figure, drawn_rows
+    from offbeat.trace.calls.call_site_stats import file_stem_of
 
     for place, row in enumerate(drawn_rows(summary, PICTURES), 1):
         write_pictures(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")
@@ -114,9 +107,9 @@ def report_trace(
     ] = None,
 ) -> None:
     """Write the summary with pictures as one self-contained HTML file."""
-    from offbeat.trace.arrivals import samples
-    from offbeat.trace.page import drawn_rows, write_page  # importing matplotlib is slow
-    from offbeat.trace.read import ReadProgress, open_trace
+    from offbeat.presentation.pages.trace import drawn_rows, write_page  # importing matplotlib is slow
+    from offbeat.trace.calls.arrivals import samples
+    from offbeat.trace.files.trace_folder import ReadProgress, open_trace
     from offbeat.trace.summary import summary_of_trace
 
     trace = open_trace(directory)
@@ -173,10 +166,10 @@ def extract_pattern(
 
     Without a selection of calls, those that the summary recommends to tune first are used.
     """
-    from offbeat.pattern import file as pattern_file
-    from offbeat.trace.call_site_stats import description_of
+    from offbeat.model.pattern import pattern_file
+    from offbeat.trace.calls.call_site_stats import description_of
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.patterns import scaled
-    from offbeat.trace.read import open_trace
     from offbeat.trace.recommendation import choose_row
     from offbeat.trace.summary import summary_of_trace
 
@@ -213,13 +206,13 @@ def _print_to_stderr(*lines: str) -> None:
 def _write_replay(
     trace: Trace, summary: Summary, row: CallSiteStats, p: int | None, most: int | None, output: Path | None
 ) -> None:
-    from offbeat.pattern import draw as pattern_draw
-    from offbeat.pattern import replay as replay_file
+    from offbeat.model.pattern import replay_file
+    from offbeat.presentation.drawing import delays
     from offbeat.trace.patterns import recorded_calls, scaled
 
     replay = recorded_calls(summary, _arrivals(trace, row), most=most)
     replay = replay if p is None else scaled(replay, p)
-    _print_to_stderr(pattern_draw.replay_summary(replay))
+    _print_to_stderr(delays.replay_summary(replay))
     if output is None:
         sys.stdout.write(replay_file.text(replay))
     else:
@@ -230,21 +223,21 @@ def _patterns(
     trace: Trace, summary: Summary, row: CallSiteStats, what: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
     """The requested patterns, and a summary line for each."""
-    from offbeat.pattern import draw as pattern_draw
-    from offbeat.trace.call_site_stats import is_mixed, mixed_note
+    from offbeat.presentation.drawing import delays
+    from offbeat.trace.calls.call_site_stats import is_mixed, mixed_note
     from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
 
     if call is None and what == "mean":
         pattern = mean_pattern(summary, row)
         mixed = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
-        return [pattern], [pattern_draw.summary(pattern), *mixed]
+        return [pattern], [delays.summary(pattern), *mixed]
     arrivals = _arrivals(trace, row)
     if call is not None or what == "median":
         pattern = median_pattern(summary, arrivals) if call is None else call_pattern(summary, arrivals, call)
-        return [pattern], [pattern_draw.summary(pattern)]
+        return [pattern], [delays.summary(pattern)]
     clusters = cluster_patterns(summary, arrivals, seed=seed)
     lines = [
-        f"{pattern_draw.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
+        f"{delays.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
         f" skew, explains {cluster.explained:.1%} of the variance of their delays"
         for pattern, cluster in clusters
     ]
@@ -252,15 +245,15 @@ def _patterns(
 
 
 def _arrivals(trace: Trace, row: CallSiteStats) -> Arrivals:
-    from offbeat.trace.arrivals import collect
-    from offbeat.trace.read import ReadProgress
+    from offbeat.trace.calls.arrivals import collect
+    from offbeat.trace.files.trace_folder import ReadProgress
 
     with ReadProgress("reading arrivals") as progress:
         return collect(trace, row, on_progress=progress.show_records)
 
 
 def _write_patterns(patterns: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:
-    from offbeat.pattern import file as pattern_file
+    from offbeat.model.pattern import pattern_file
 
     if not in_folder:
         pattern_file.write(output, patterns[0])
@@ -286,8 +279,8 @@ def export_trace(
     ranks: Annotated[str, typer.Option(help="Only these ranks, such as 0-3,8.")] = "",
 ) -> None:
     """Write the trace for other tools; Perfetto's JSON opens at https://ui.perfetto.dev."""
-    from offbeat.trace.exports import EXPORTS, export, ranks_of  # importing pyarrow is slow
-    from offbeat.trace.read import ReadProgress, open_trace
+    from offbeat.trace.exports.exports import EXPORTS, export, ranks_of  # importing pyarrow is slow
+    from offbeat.trace.files.trace_folder import ReadProgress, open_trace
 
     if to not in EXPORTS:
         raise BadInput(f"--to {to}: the formats are {', '.join(EXPORTS)}")

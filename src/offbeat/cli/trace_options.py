@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
+from offbeat.base.units import parse_size
 from offbeat.cli.completion import collectives, trace_directories
-from offbeat.errors import BadInput
-from offbeat.units import parse_size
 
 Directory = Annotated[
     Path, typer.Argument(help="The folder with the trace.", metavar="DIR", autocompletion=trace_directories)

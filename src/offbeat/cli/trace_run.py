@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
+from offbeat.base.units import counted
 from offbeat.cli.completion import libraries
-from offbeat.units import counted
 
 CONTEXT = {
     "allow_extra_args": True,
@@ -80,8 +80,8 @@ def command(
     """
     from rich.console import Console
 
-    from offbeat.trace import run as launch
-    from offbeat.trace.run import RANKS
+    from offbeat.trace import recording
+    from offbeat.trace.recording import RANKS
 
     options = {
         "RANKS": ranks,
@@ -95,18 +95,18 @@ def command(
         "SYNC_LEVEL": sync_level,
     }
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    launch.check_options(output, options)
-    launch.check_command(arguments)
-    installation = launch.find_installation(mpi, arguments)
-    library = launch.tracer_library(installation, lambda line: console.print(line, markup=False))
-    prepared = launch.prepare(arguments, output, options, installation, library)
-    status = launch.run(prepared)
+    recording.check_options(output, options)
+    recording.check_command(arguments)
+    installation = recording.find_installation(mpi, arguments)
+    library = recording.tracer_library(installation, lambda line: console.print(line, markup=False))
+    prepared = recording.prepare(arguments, output, options, installation, library)
+    status = recording.run(prepared)
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")
         message = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
-        requested_ranks = launch.tracer_variables(options).get(RANKS, "")
+        requested_ranks = recording.tracer_variables(options).get(RANKS, "")
         reason = _why_none(status, installation.version_text, requested_ranks)
         message = f"no trace was written to {output}: {reason}"
     console.print(message, markup=False)

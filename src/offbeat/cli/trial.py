@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
-from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.predict.affected_calls import AffectedCalls
-    from offbeat.predict.predict import TracedProgram
-    from offbeat.predict.prediction import Prediction
-    from offbeat.results.read import Results
-    from offbeat.trial.choices import TrialChoice
-    from offbeat.trial.document import TrialDocument
-    from offbeat.trial.trial import Settings
+    from offbeat.measurement.results.read import Results
+    from offbeat.tuning.prediction.affected_calls import AffectedCalls
+    from offbeat.tuning.prediction.predict import TracedProgram
+    from offbeat.tuning.prediction.prediction import Prediction
+    from offbeat.tuning.trial.choices import TrialChoice
+    from offbeat.tuning.trial.document import TrialDocument
+    from offbeat.tuning.trial.trial import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -67,15 +67,15 @@ def command(
 
     If interrupted, the same command resumes the trial and repeats no run.
     """
-    from offbeat.mpi.inherited import taken_out
-    from offbeat.mpi.launch_words import process_count
-    from offbeat.mpi.plain_command import plain_command
-    from offbeat.results.read import read_study
-    from offbeat.trace.run import find_installation
-    from offbeat.trial import trial, wording
-    from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
-    from offbeat.trial.standard_input import kept_standard_input
-    from offbeat.trial.trial import TrialProgress, run_all, times
+    from offbeat.libraries.families.inherited_settings import taken_out
+    from offbeat.libraries.launch.launch_words import process_count
+    from offbeat.libraries.launch.plain_command import plain_command
+    from offbeat.measurement.results.read import read_study
+    from offbeat.trace.recording import find_installation
+    from offbeat.tuning.trial import trial, wording
+    from offbeat.tuning.trial.choices import check_processes, planned_choices, write_tuning_files
+    from offbeat.tuning.trial.standard_input import kept_standard_input
+    from offbeat.tuning.trial.trial import TrialProgress, run_all, times
 
     trial.check_command(arguments)
     pattern = trial.parse_pattern(time)
@@ -135,7 +135,7 @@ def command(
 
 def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
-    from offbeat.results.layout import CASES, PROVENANCE
+    from offbeat.measurement.results.layout import CASES, PROVENANCE
 
     directories = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
@@ -150,10 +150,10 @@ def _only_results() -> Path:
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
     """The traced program, with the measurements that cover its calls."""
-    from offbeat.predict.measured_configuration import measurements
-    from offbeat.predict.predict import traced_program
-    from offbeat.trace.read import open_trace
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
+    from offbeat.tuning.prediction.measured_configuration import measurements
+    from offbeat.tuning.prediction.predict import traced_program
 
     opened = open_trace(trace)
     return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))
@@ -161,7 +161,7 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
 
 def _reaches(tried: Sequence[TrialChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
     """The calls of the trace that each choice's files affect, by the choice's name."""
-    from offbeat.predict.affected_calls import calls_affected_by_files
+    from offbeat.tuning.prediction.affected_calls import calls_affected_by_files
 
     if traced is None:
         return {}
@@ -182,8 +182,8 @@ def _report(
     is_wall: bool,
     all_notes: bool,
 ) -> None:
-    from offbeat.trial import wording
-    from offbeat.trial.comparison import compare
+    from offbeat.tuning.trial import wording
+    from offbeat.tuning.trial.comparison import compare
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     console.print()
@@ -210,10 +210,10 @@ def _document(
     expected: Prediction | None,
     reaches: Mapping[str, AffectedCalls],
 ) -> TrialDocument:
-    from offbeat.predict.document import prediction_document
-    from offbeat.trial import wording
-    from offbeat.trial.comparison import compare
-    from offbeat.trial.document import TrialDocument
+    from offbeat.tuning.prediction.document import prediction_document
+    from offbeat.tuning.trial import wording
+    from offbeat.tuning.trial.comparison import compare
+    from offbeat.tuning.trial.document import TrialDocument
 
     return TrialDocument(
         settings=settings,
@@ -227,7 +227,7 @@ def _document(
 
 def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice], output: Path) -> None:
     """Print the commands that verify the tuning files; impossible for files from simulations."""
-    from offbeat.tuning.write import is_simulated, measured_library
+    from offbeat.selection.tuning_files.export import is_simulated, measured_library
 
     if is_simulated(measured_library(results.provenance)):
         return
@@ -243,9 +243,9 @@ def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice
 
 
 def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
-    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
-    from offbeat.predict.draw import prediction_figure
-    from offbeat.predict.measured_configuration import Estimate
+    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.pictures.prediction import prediction_figure
+    from offbeat.tuning.prediction.measured_configuration import Estimate
 
     actual = {name: Estimate.of_runs(run_times_s) for name, run_times_s in times_s.items() if run_times_s}
     write_pictures(prediction_figure(expected, actual), folder, PICTURE)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.base.errors import BadInput
 from offbeat.cli.output import Json, check_outputs, prints_text, stdout, write_json
 from offbeat.cli.script import Account, Constraint, Memory, Partition, Qos, Scheduler, Setup, job_options
 from offbeat.cli.selection_options import SameBits
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.cli.trace_run import ComparedTime, ProgramCommand, ProgramMpi
-from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.program_tuning.stages import Outcome
-    from offbeat.program_tuning.tune_program import Request
-    from offbeat.study.script import JobOptions
+    from offbeat.model.study.job_script import JobOptions
+    from offbeat.tuning.pipeline.stages import Outcome
+    from offbeat.tuning.pipeline.tune_program import Request
 
 
 def command(
@@ -82,18 +82,18 @@ def command(
 
     If interrupted, the same command resumes and repeats nothing that is done.
     """
-    from offbeat.program_tuning.directory import LOG
-    from offbeat.program_tuning.document import tuning_document
-    from offbeat.program_tuning.tune_program import (
+    from offbeat.model.study.job_script import parse_time_limit
+    from offbeat.tuning.pipeline.directory import LOG
+    from offbeat.tuning.pipeline.document import tuning_document
+    from offbeat.tuning.pipeline.tune_program import (
         REPORT,
         StagePrinter,
         check_options,
         request,
         tune_program,
     )
-    from offbeat.study.script import parse_time_limit
-    from offbeat.trial.standard_input import NO_INPUT, kept_standard_input
-    from offbeat.trial.trial import check_command
+    from offbeat.tuning.trial.standard_input import NO_INPUT, kept_standard_input
+    from offbeat.tuning.trial.trial import check_command
 
     check_command(arguments)
     if script is not None:
@@ -117,7 +117,10 @@ def command(
     if dry_run:
         _describe(console, requested, output)
         return
-    outcome = tune_program(requested, output, StagePrinter(console if prints_text(json) else None))
+    from offbeat.presentation.pages.tuned_program import write_report  # importing matplotlib is slow
+
+    printer = StagePrinter(console if prints_text(json) else None)
+    outcome = tune_program(requested, output, printer, write_report)
     if prints_text(json):
         _report(console, outcome)
         console.print(
@@ -134,8 +137,8 @@ _OF_SCRIPT = (
 
 def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> str:
     """The job script that runs this command line without the options of the script."""
-    from offbeat.mpi.launch_words import process_count
-    from offbeat.study.script import SCHEDULERS, job_of_command
+    from offbeat.libraries.launch.launch_words import process_count
+    from offbeat.model.study.job_script import SCHEDULERS, job_of_command
 
     p = process_count(arguments)
     if p is None:
@@ -156,11 +159,11 @@ def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> st
 
 def _describe(console: Console, requested: Request, output: Path) -> None:
     """Print the launches; those after the trace if there is one."""
-    from offbeat.program_tuning.directory import TRACE
-    from offbeat.program_tuning.dry_run import describe_rest, describe_trace
-    from offbeat.program_tuning.stages import matching_trace
-    from offbeat.trace.run import tracer_library, variables_for
+    from offbeat.trace.recording import tracer_library, variables_for
     from offbeat.trace.summary import summary_of_trace
+    from offbeat.tuning.pipeline.directory import TRACE
+    from offbeat.tuning.pipeline.dry_run import describe_rest, describe_trace
+    from offbeat.tuning.pipeline.stages import matching_trace
 
     settings, installation = requested.settings, requested.installation
     folder = Path(settings.trace) if settings.trace else output / TRACE
@@ -172,7 +175,7 @@ def _describe(console: Console, requested: Request, output: Path) -> None:
 
 
 def _report(console: Console, outcome: Outcome) -> None:
-    from offbeat.trial.wording import time_table
+    from offbeat.tuning.trial.wording import time_table
 
     if outcome.times_s:
         console.print(time_table(outcome.times_s, {}).fitted(console.width))

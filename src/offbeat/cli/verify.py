@@ -38,14 +38,14 @@ def command(
 
     DIR may also be the folder of a library in a knowledge base of 'offbeat site'.
     """
-    from offbeat.predict.affected_calls import calls_affected_by_files
-    from offbeat.results.merge import merged
-    from offbeat.results.read import read_study
-    from offbeat.site.merge import results_in_library_folder
-    from offbeat.trace.read import open_trace
+    from offbeat.measurement.results.merge import merged
+    from offbeat.measurement.results.read import read_study
+    from offbeat.selection.verification.proofs import legend, table
+    from offbeat.selection.verification.verification import verify_folder
+    from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
-    from offbeat.tuning.proofs import legend, table
-    from offbeat.tuning.verification import verify_folder
+    from offbeat.tuning.prediction.affected_calls import calls_affected_by_files
+    from offbeat.tuning.site.merge import results_in_library_folder
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     verified = verify_folder(

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted
+from offbeat.measurement.results.blocks import RESOLUTION_S
+from offbeat.measurement.results.read import Results, read_study
+from offbeat.model.study.algorithm import LEARNED, OWN, OWN_SETTINGS, POLLED, split_name
+from offbeat.model.study.case import PARTITIONED_SEND
+from offbeat.model.study.case_expansion import NO_DELAY, SENDER
 from offbeat.partitioned.costs import messages_of_bytes, threads_of_partitions
 from offbeat.partitioned.model import Times
-from offbeat.results.blocks import RESOLUTION_S
-from offbeat.results.read import Results, read_study
-from offbeat.study.algorithm import LEARNED, OWN, OWN_SETTINGS, POLLED, split_name
-from offbeat.study.case import PARTITIONED_SEND
-from offbeat.study.cases import NO_DELAY, SENDER
-from offbeat.units import counted
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):

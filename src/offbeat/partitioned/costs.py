@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
+from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.model import Times, aggregated, pipelined_s
-from offbeat.study.algorithm import LEARNED, OWN
 
 SINGLE = "single"
 

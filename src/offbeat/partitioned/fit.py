@@ -17,10 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from offbeat.errors import BadInput
-from offbeat.partitioned.cells import Cell, Measured
-from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
-from offbeat.platform.schema import (
+from offbeat.base.errors import BadInput
+from offbeat.model.platform.schema import (
     INT32_MAX,
     MOST_ERROR,
     InsideSection,
@@ -28,7 +26,9 @@ from offbeat.platform.schema import (
     PartitionedSection,
     PlatformFile,
 )
-from offbeat.study.cases import NO_DELAY
+from offbeat.model.study.case_expansion import NO_DELAY
+from offbeat.partitioned.cells import Cell, Measured
+from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
 
 Array = NDArray[np.float64]
 ValueT = TypeVar("ValueT", int, float)

@@ -10,18 +10,18 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted, format_bandwidth, format_time
+from offbeat.model.pattern import SHAPE_NAMES
+from offbeat.model.pattern.pattern_file import shape_pattern
+from offbeat.model.pattern.replay_file import Replay, read_any
+from offbeat.model.platform.message_times import MessagePath, message_parts_s, message_paths
+from offbeat.model.platform.schema import PlatformFile
+from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.costs import MOST_MESSAGES, SINGLE, Costs, time_s
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
 from offbeat.partitioned.fit import fit_of
 from offbeat.partitioned.model import Times, aggregated, mean_delay_s, pipelined_s
-from offbeat.pattern import SHAPE_NAMES
-from offbeat.pattern.file import shape_pattern
-from offbeat.pattern.replay import Replay, read_any
-from offbeat.platform.message_times import MessagePath, message_parts_s, message_paths
-from offbeat.platform.schema import PlatformFile
-from offbeat.study.algorithm import LEARNED, OWN
-from offbeat.units import counted, format_bandwidth, format_time
 
 MAX_TRIALS, MIN_TRIALS, MAX_VALUES = 1000, 20, 2**22
 """Random computations of which a prediction is the mean: fewer where they have more partitions in all."""

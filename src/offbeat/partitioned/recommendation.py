@@ -14,7 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from offbeat.errors import BadInput
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted
+from offbeat.model.platform.schema import MOST_ERROR, PlatformFile
+from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.cells import Cell, Measured
 from offbeat.partitioned.costs import (
     MOST_MESSAGES,
@@ -27,9 +30,6 @@ from offbeat.partitioned.costs import (
 from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
 from offbeat.partitioned.model import Times, mean_delay_s
 from offbeat.partitioned.predictions import ReadySource, powers_of_two
-from offbeat.platform.schema import MOST_ERROR, PlatformFile
-from offbeat.study.algorithm import LEARNED, OWN
-from offbeat.units import counted
 
 MEASURED, MODEL, EXTRAPOLATED = "measured", "model", "extrapolated"
 

@@ -25,9 +25,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from offbeat.clock.native import handle, handle_of, load, mpi4py
-from offbeat.errors import BadInput
-from offbeat.mpi import build
+from offbeat.base.errors import BadInput
+from offbeat.libraries.clock.native import handle, handle_of, load, mpi4py
+from offbeat.libraries.installations import build
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
@@ -70,7 +70,7 @@ def attach(comm: Any, *, lanes: int | None = None, progress_thread: bool | None 
     """Prepare an mpi4py intra-communicator: ``offbeat_partitioned_attach``. Collective.
 
     Raises :class:`BadInput` for invalid settings, here or on another process, and without mpi4py;
-    :class:`offbeat.errors.RunFailed` if the native library cannot be built or loaded; ``MPI.Exception``.
+    :class:`offbeat.base.errors.RunFailed` if the native library cannot be built or loaded; ``MPI.Exception``.
     """
     comm_handle, library = handle(mpi4py(), comm), _loaded()
     keys = {"offbeat_lanes": lanes, "offbeat_progress_thread": progress_thread}

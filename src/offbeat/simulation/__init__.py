@@ -1,1 +1,5 @@
-"""A collective's algorithm on a simulated machine: from arrivals to exits."""
+"""Collectives on simulated machines: from arrivals to exits, and the proof that algorithms are right.
+
+Offers: One simulated call of a collective, the catalogue of algorithms, their messages and their checks.
+Stands on: ``base``, ``model``.
+"""

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from offbeat.trace.call_site_stats import CallSiteStats, Straggler, Times
-from offbeat.trace.sparsity import empty_share
+from offbeat.trace.calls.call_site_stats import CallSiteStats, Straggler, Times
+from offbeat.trace.calls.sparsity import empty_share
 from offbeat.trace.summary import Summary
 
 Row = TypeVar("Row", bound=Struct)

@@ -15,14 +15,14 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 import offbeat
-from offbeat.errors import BadInput
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.replay import Replay
-from offbeat.pattern.shapes import check_processes
-from offbeat.trace.arrivals import Arrivals
-from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted
+from offbeat.model.pattern.pattern_file import Pattern
+from offbeat.model.pattern.replay_file import Replay
+from offbeat.model.pattern.shapes import check_processes
+from offbeat.trace.calls.arrivals import Arrivals
+from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.summary import Summary
-from offbeat.units import counted
 
 SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
 """The rule of :func:`scaled` in the header of a pattern file."""

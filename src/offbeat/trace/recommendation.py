@@ -15,12 +15,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.errors import BadInput
-from offbeat.study.collectives import COLLECTIVES
-from offbeat.trace.call_site_stats import CallSiteStats, description_of, size_text
-from offbeat.trace.message_sizes import collective_name
+from offbeat.base.errors import BadInput
+from offbeat.base.units import counted, format_time
+from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, size_text
+from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.summary import Summary
-from offbeat.units import counted, format_time
 
 NO_OPERATION = ("constructor", "initialisation")
 """Kinds of calls that transfer no data."""

@@ -1,6 +1,6 @@
 """The summary of a trace, also as tables: how the time in MPI divides into waiting and operation.
 
-The tables of point-to-point calls are in :mod:`offbeat.trace.message_tables`.
+The tables of point-to-point calls are in :mod:`offbeat.trace.messages.message_tables`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.drawing.tables import Table
-from offbeat.trace.call_aggregates import CallAggregates
-from offbeat.trace.call_site_stats import (
+from offbeat.base.document.tables import Table
+from offbeat.base.units import counted, format_time, rounded_size
+from offbeat.trace.calls.call_aggregates import CallAggregates
+from offbeat.trace.calls.call_matching import MOST_RECORDS, Counts, Matcher
+from offbeat.trace.calls.call_site_stats import (
     LEAST_EXPLAINED,
     SHARES,
     CallSiteStats,
@@ -21,14 +23,12 @@ from offbeat.trace.call_site_stats import (
     is_mixed,
     size_text,
 )
-from offbeat.trace.calls import analyse_calls
-from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
-from offbeat.trace.message_stats import MessageStats, MessageSums
-from offbeat.trace.message_tables import message_head, message_notes, message_table
-from offbeat.trace.read import Progress, ProgressOfBoth, ReadProgress, Trace
-from offbeat.trace.recorded_time import recorded_time
-from offbeat.trace.sparsity import sparsity_notes
-from offbeat.units import counted, format_time, rounded_size
+from offbeat.trace.calls.call_times import analyse_calls
+from offbeat.trace.calls.sparsity import sparsity_notes
+from offbeat.trace.files.recorded_time import recorded_time
+from offbeat.trace.files.trace_folder import Progress, ProgressOfBoth, ReadProgress, Trace
+from offbeat.trace.messages.message_stats import MessageStats, MessageSums
+from offbeat.trace.messages.message_tables import message_head, message_notes, message_table
 
 
 class Summary(Struct, kw_only=True, eq=False):

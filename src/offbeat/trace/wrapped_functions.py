@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from offbeat.mpi.build import native_sources
-from offbeat.reading import read_text
+from offbeat.base.reading import read_text
+from offbeat.libraries.installations.build import native_sources
 
 MARK = "MPI_Pcontrol"
 """Of this function, only the calls with level 2 can be delayed, which mark the beginning of an iteration."""

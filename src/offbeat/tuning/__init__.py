@@ -1,1 +1,6 @@
-"""Tuning files from choices, and the proof that a library obeys them."""
+"""From a program to a faster program: prediction, trial, comparison, and a centre's knowledge base.
+
+Offers: The pipeline of ``offbeat tune``, predicted run times, trials of choices and of delays, and the tuning
+file of a site.
+Stands on: ``base``, ``model``, ``libraries``, ``measurement``, ``selection``, ``trace``.
+"""

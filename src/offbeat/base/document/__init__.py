@@ -1,0 +1,1 @@
+"""Parts of documents: tables and grids, which the terminal, pages and pictures show."""

@@ -1,4 +1,0 @@
-"""Work in steps that can be killed at any moment and resumed: its directory, lock, records and progress.
-
-Studies, clock checks and trials stand on it; :mod:`offbeat.campaign.directory` says how a campaign is built.
-"""

@@ -1,0 +1,113 @@
+"""A study from its file to its results: what ``offbeat run`` and :class:`offbeat.Study` do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from offbeat.base.errors import BadInput
+from offbeat.base.toml.lines import Key
+from offbeat.base.units import counted
+from offbeat.libraries.installations.installation import Installation
+from offbeat.measurement.engines import executors
+from offbeat.measurement.engines.engine_choice import (
+    check_simulator_options,
+    installation_of,
+    open_engine_of,
+    with_mpi,
+)
+from offbeat.measurement.results.recorded import moved_damage_note
+from offbeat.measurement.runs import resume
+from offbeat.measurement.runs.dry_run import describe
+from offbeat.measurement.runs.run import run, time_limit
+from offbeat.measurement.runs.run_progress import Outcome, RunProgress
+from offbeat.model.study.study_file import LoadedStudy, load, loads, simulator_options
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """Options of ``offbeat run`` in place of the values of a study file; None: as in the file.
+
+    ``mpi`` is an MPI prefix or a name that ``offbeat doctor`` prints; with ``isolate``, each algorithm has a
+    launch of its own. The others are keys of the study file.
+    """
+
+    mpi: str | None = None
+    isolate: bool = False
+    engine: str | None = None
+    platform: str | None = None
+    family: str | None = None
+    executor: str | None = None
+
+    def load(self, path: Path) -> LoadedStudy:
+        """The study of a file with these options. Raises :class:`BadInput` for a faulty study, and for
+        options that its engine does not have."""
+        return self._applied(load(path, overrides=self._overrides()))
+
+    def loads(self, text: str, path: Path) -> LoadedStudy:
+        """The study of a text with these options, as :meth:`load`; ``path`` is for messages, and its folder
+        for relative file names."""
+        return self._applied(loads(text, path, overrides=self._overrides()))
+
+    def _overrides(self) -> dict[Key, str]:
+        return simulator_options(
+            engine=self.engine, platform=self.platform, family=self.family, executor=self.executor
+        )
+
+    def _applied(self, loaded: LoadedStudy) -> LoadedStudy:
+        loaded = with_mpi(loaded, self.mpi, self.isolate)
+        check_simulator_options(
+            loaded, {"--platform": self.platform, "--family": self.family, "--executor": self.executor}
+        )
+        return loaded
+
+
+def print_dry_run(
+    loaded: LoadedStudy, mpi: str | None, console: Console, directory: Path | None = None
+) -> None:
+    """Print the cases, what a result directory has of them, the launch commands and an estimate of the time;
+    nothing is measured."""
+    installation = installation_of(loaded, mpi)
+    with tempfile.TemporaryDirectory() as scratch:
+        describe(loaded, open_engine_of(loaded, Path(scratch), installation), console, directory)
+
+
+def run_study(
+    loaded: LoadedStudy,
+    directory: Path,
+    progress: RunProgress,
+    *,
+    mpi: str | None = None,
+    retry: bool = False,
+    out_of_time: Callable[[float], bool] = lambda _: False,
+) -> Outcome:
+    """Measure what is not done yet of a study, into a directory that is created or resumed.
+
+    ``mpi`` is as the option ``--mpi``. With ``retry``, quarantined cases are measured again. ``out_of_time``
+    is that of :func:`offbeat.measurement.runs.run.run`. Raises BadInput and RunFailed as it does, and as
+    :func:`offbeat.measurement.runs.resume.open_store` does.
+    """
+    installation: Installation | None = installation_of(loaded, mpi)
+    if loaded.study.engine == "sim":
+        executors.check(loaded.study.simulator.executor)
+    with resume.open_store(loaded, directory, progress.print) as store:
+        if store.damaged:
+            progress.warn(moved_damage_note(store.damaged, directory))
+        if retry:
+            progress.print(f"{counted(store.retry_quarantined(), 'quarantined case')} to try again")
+        engine = open_engine_of(loaded, directory, installation)
+        try:
+            with progress:
+                return run(loaded, store, engine, progress, out_of_time)
+        finally:
+            engine.close()
+
+
+def before_job_ends(margin_min: float) -> Callable[[float], bool]:
+    """``out_of_time`` for the batch job's time limit, with a margin in minutes; raises :class:`BadInput`."""
+    if not margin_min >= 0:
+        raise BadInput(f"--stop-before-limit {margin_min:g}: write 0 minutes or more")
+    return time_limit(margin_min)

@@ -1,0 +1,1 @@
+"""Pictures as files: algorithms, patterns, platforms, calibrations, predictions, programs."""

@@ -1,0 +1,154 @@
+"""Figure 4 of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns".
+
+Section III of the paper: reduce, allreduce and alltoall on 32 nodes of 32 cores, all algorithms of SimGrid,
+no_delay and the eight shapes of figure 3, skews of 0.5, 1.0 and 1.5 times the mean run time without delay.
+The caption states 1,024 processes; the sizes are powers of two up to 1 MiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import tomlkit
+from msgspec import Struct
+
+from offbeat.base.errors import BadInput
+from offbeat.base.toml.faults import hint
+from offbeat.base.units import enumeration, parse_size
+from offbeat.measurement.engines import executors
+from offbeat.measurement.engines.engine_choice import sim_engine_of
+from offbeat.measurement.results.read import read_study
+from offbeat.measurement.runs import resume
+from offbeat.measurement.runs.run import run
+from offbeat.measurement.runs.run_progress import ProgressListener
+from offbeat.model.pattern import SHAPE_NAMES
+from offbeat.model.study.study_file import loads, simulator_options
+from offbeat.presentation.drawing.pictures import write_pictures
+from offbeat.presentation.reproduction.claims import NAMED, Reproduction, sentences
+from offbeat.presentation.reproduction.maps import algorithms_of, map_figure, maps
+from offbeat.simulation.calls import catalogue
+
+COLLECTIVES = ("reduce", "allreduce", "alltoall")
+FACTORS = (0.5, 1.0, 1.5)
+SIZES = tuple(2**exponent for exponent in range(1, 21))
+SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("node_delayed", "noise"))
+"""no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
+named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
+
+FAMILY = "simgrid"
+"""The paper used SimGrid 3.35: its algorithms, under its names."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A part of the figure; empty fields select everything.
+
+    ``sizes`` are in bytes; ``p`` is 0 for all cores of the platform.
+    """
+
+    collectives: tuple[str, ...] = ()
+    factors: tuple[float, ...] = ()
+    sizes: tuple[int, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    platform: str = "paper"
+    p: int = 1024
+
+
+def selected_part(
+    collectives: Sequence[str],
+    factors: Sequence[float],
+    sizes: Sequence[str],
+    algorithms: Sequence[str],
+    platform: str,
+    p: int,
+) -> Part:
+    """The part selected by options. Raises :class:`BadInput` for what the figure does not have."""
+    for name in collectives:
+        if name not in COLLECTIVES:
+            raise BadInput(f"--collective {name}: figure 4 shows {', '.join(COLLECTIVES)}")
+    for factor in factors:
+        if not 0 < factor < 1e6:
+            raise BadInput(f"--factor {factor:g}: a skew factor is a number above 0, such as 1.5")
+    selected = tuple(collectives) or COLLECTIVES
+    known = [one.name for name in selected for one in catalogue.algorithms(name, FAMILY)]
+    for name in algorithms:
+        if not any(catalogue.find(collective, FAMILY, name) for collective in selected):
+            raise BadInput(
+                f"--algorithm {name}: {enumeration(selected)} have none of this name{hint(name, known)}"
+            )
+    return Part(
+        collectives=tuple(dict.fromkeys(collectives)),
+        factors=tuple(dict.fromkeys(factors)),
+        sizes=tuple(dict.fromkeys(_size(text) for text in sizes)),
+        algorithms=tuple(dict.fromkeys(algorithms)),
+        platform=platform,
+        p=p,
+    )
+
+
+def study_text(part: Part) -> str:
+    """The study file of a part of the figure."""
+    document = tomlkit.document()
+    document.add("name", "figure 4")
+    document.add("engine", "sim")
+    sections = tomlkit.aot()
+    for collective in part.collectives or COLLECTIVES:
+        names = [name for name in part.algorithms if catalogue.find(collective, FAMILY, name)]
+        section = tomlkit.table()
+        section.add("names", [collective])
+        section.add("sizes", list(part.sizes or SIZES))
+        section.add("algorithms", names or ["all"])
+        section.add("datatype", "byte")
+        sections.append(section)
+    document.add("collective", sections)
+    for name, values in {
+        "processes": {"p": [part.p]},
+        "patterns": {"shapes": list(SHAPES)},
+        "skew": {"policy": "mean", "factors": list(part.factors or FACTORS)},
+        "simulator": {"platform": part.platform, "family": FAMILY},
+    }.items():
+        document.add(name, tomlkit.item(values))
+    return tomlkit.dumps(document)
+
+
+def _size(text: str) -> int:
+    try:
+        size = parse_size(text)
+    except BadInput as error:
+        raise BadInput(f"--size {text}: {error}") from None
+    if size < 1:
+        raise BadInput(f"--size {text}: a message has 1 byte or more")
+    return size
+
+
+FOLDER = "maps"
+"""The folder of the pictures inside the result directory."""
+
+
+def reproduce(
+    part: Part,
+    directory: Path,
+    listener: ProgressListener,
+    executor: str | None = None,
+    out_of_time: Callable[[float], bool] = lambda _: False,
+) -> Reproduction:
+    """Simulate the rest, then draw the maps; raises BadInput if the directory holds anything else."""
+    path = Path("figure4.toml")  # for messages; the study is stored in the result directory
+    loaded = loads(study_text(part), path, overrides=simulator_options(executor=executor))
+    executors.check(loaded.study.simulator.executor)
+    with resume.open_store(loaded, directory) as store:
+        engine = sim_engine_of(loaded)
+        try:
+            outcome = run(loaded, store, engine, listener, out_of_time)
+        finally:
+            engine.close()
+    if outcome.stopped:
+        return Reproduction(done=outcome.done, total=outcome.total, pictures=[], claims=[])
+    results = read_study(directory)
+    all_maps = maps(results)
+    files: list[Path] = []
+    for one in all_maps:
+        figure = map_figure(one, algorithms_of(all_maps, one.collective), engine.name)
+        files += write_pictures(figure, directory / FOLDER, one.name)
+    claims = sentences(all_maps, maps(results, NAMED))
+    return Reproduction(done=outcome.done, total=outcome.total, pictures=files, claims=claims)

@@ -1,0 +1,1 @@
+"""A selection as text, as details and as grids."""

@@ -1,0 +1,1 @@
+"""A program run with an MPI library: the executor's plan, the launch, and the recorded times."""

@@ -1,0 +1,1 @@
+"""The simulation of a program, its lockstep, and the trace that it would leave."""

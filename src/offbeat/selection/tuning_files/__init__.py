@@ -1,0 +1,1 @@
+"""Tuning files from choices, and the proof that a library obeys them."""

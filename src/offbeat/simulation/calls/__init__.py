@@ -1,0 +1,1 @@
+"""A collective's algorithm on a simulated machine: from arrivals to exits."""
