@@ -12,7 +12,7 @@ from offbeat.base.reading import read_text
 from offbeat.libraries.launch.driver_protocol import CallDrawn
 from offbeat.measurement.legal_calls.drawn_calls import LegalCall, legal_call
 
-CORPUS = "legal_corpus.txt"
+CORPUS = "corpus.txt"
 """One call on each line, as the driver reads it; lines that begin with ``#`` are comments."""
 
 _LISTS = ("members", "next", "elements")
