@@ -51,9 +51,7 @@ def test_every_room_of_the_simulator_is_on_the_map() -> None:
     assert set(rooms("Rooms of the simulator")) == folders(SIMULATOR)
 
 
-@pytest.mark.parametrize(
-    "heading", [FRONT_END, "Rooms of the driver", "Rooms of the simulator"]
-)
+@pytest.mark.parametrize("heading", [FRONT_END, "Rooms of the driver", "Rooms of the simulator"])
 def test_rooms_stand_on_each_other_in_one_direction(heading: str) -> None:
     listed = rooms(heading)
     placed: set[str] = set()
