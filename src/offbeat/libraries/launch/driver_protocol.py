@@ -278,7 +278,7 @@ class Synchronised(Answer, frozen=True, kw_only=True):
 
 
 class Compared(Answer, frozen=True, kw_only=True):
-    """The bounds of each comparison of clocks: ``Accuracy`` of :mod:`offbeat.measurement.clock_check.rows`."""
+    """The bounds of comparisons of clocks: ``Accuracy`` of :mod:`offbeat.measurement.clock_check.rows`."""
 
     physical: bool
     methods: list[int]

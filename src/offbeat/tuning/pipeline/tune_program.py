@@ -112,8 +112,8 @@ def tune_program(
 ) -> Outcome:
     """All stages of tuning, in a directory that is created or resumed, and the report in it.
 
-    ``write_report`` (:mod:`offbeat.presentation.pages.tuned_program`) is called while the directory is locked.
-    Raises :class:`BadInput` and :class:`RunFailed` as the stages do; what was measured is kept.
+    ``write_report`` (:mod:`offbeat.presentation.pages.tuned_program`) is called while the directory is
+    locked. Raises :class:`BadInput` and :class:`RunFailed` as the stages do; what was measured is kept.
     """
     deadline_s = clock.monotonic() + requested.budget_s
     with TuneDirectory(FORMAT, output, requested.settings) as opened:
