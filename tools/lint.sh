@@ -54,7 +54,6 @@ check "clang-tidy" clang_tidy
 check "mypy" mypy
 check "ruff check" ruff check
 check "ruff format" ruff format --check
-check "removed words" python tools/words.py
 check "names" python tools/names.py
 check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${example_files[@]}" "${cpp_files[@]}"
 check "reference pages" python docs/reference_pages --check
