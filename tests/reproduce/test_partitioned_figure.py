@@ -25,11 +25,10 @@ from offbeat.presentation.reproduction.partitioned_figure import (
     FIGURES,
     Setting,
     each_partition,
-    interfaces,
     setting,
-    study,
 )
 from offbeat.presentation.reproduction.partitioned_lines import Measured, Time, figure_of, measured
+from offbeat.presentation.reproduction.partitioned_runs import interfaces, study
 
 pytestmark = pytest.mark.slow
 

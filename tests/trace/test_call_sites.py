@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 from offbeat.libraries.launch.launch_command import command
-from offbeat.trace.calls.call_sites import CallSite, shortened
+from offbeat.trace.calls.call_sites import CallSite
 from offbeat.trace.calls.call_sites import Frame as RecordedFrame
+from offbeat.trace.calls.function_names import shortened
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 

@@ -12,7 +12,8 @@ from offbeat.trace.calls.arrivals import samples
 from offbeat.trace.calls.communicators import communicator_groups
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, head, summarise, tables
+from offbeat.trace.summary import Summary, summarise
+from offbeat.trace.summary_tables import head, tables
 
 US = 1e-6
 

@@ -15,7 +15,8 @@ from offbeat.trace.calls.key_matching import match
 from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.messages.message_stats import MessageStats
-from offbeat.trace.summary import Summary, head, summarise, tables
+from offbeat.trace.summary import Summary, summarise
+from offbeat.trace.summary_tables import head, tables
 
 RECEIVE = {"kind": form.RECEIVE, "function": "MPI_Recv"}
 WAITALL = form.COMPLETION | 2 << form.BY_SHIFT

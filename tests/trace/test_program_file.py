@@ -10,14 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offbeat.trace.calls.call_sites import (
-    MOST_LETTERS,
-    AddressResolver,
-    CallSites,
-    demangled,
-    shortened,
-    site_labels,
-)
+from offbeat.trace.calls.call_sites import AddressResolver, CallSites, site_labels
+from offbeat.trace.calls.function_names import MOST_LETTERS, demangled, shortened
 from offbeat.trace.calls.program_file import ProgramFile
 from offbeat.trace.files.format import Mapping
 

@@ -20,7 +20,8 @@ from offbeat.trace.calls.arrivals import collect, samples
 from offbeat.trace.files.trace_folder import Trace, open_trace
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, recorded_calls
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, summarise, tables
+from offbeat.trace.summary import Summary, summarise
+from offbeat.trace.summary_tables import tables
 
 US = 1e-6
 STEP_NS = 1_000_000

@@ -13,7 +13,7 @@ from traced_program import Traced
 
 from offbeat.trace.document import summary_document
 from offbeat.trace.files.trace_folder import open_trace
-from offbeat.trace.summary import tables
+from offbeat.trace.summary_tables import tables
 from offbeat.tuning.pipeline.traced_calls import select_calls
 
 MOST, INT_BYTES, P = 16, 4, 3

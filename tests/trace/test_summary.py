@@ -12,7 +12,8 @@ import trace_factory as factory
 from offbeat.trace.calls.call_matching import Matcher
 from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import open_trace
-from offbeat.trace.summary import Summary, head, summarise, tables
+from offbeat.trace.summary import Summary, summarise
+from offbeat.trace.summary_tables import head, tables
 
 US = 1e-6
 

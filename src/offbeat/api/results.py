@@ -94,14 +94,16 @@ class Results(read.Results, kw_only=True, eq=False):
     @property
     def tuning_folder(self) -> Path:
         """The folder into which tuning files are written unless another one is given."""
-        return self.directory / "tuning"
+        from offbeat.selection.tuning_files.manifest import FOLDER
+
+        return self.directory / FOLDER
 
     def __repr__(self) -> str:
         """The directory, and the number of cases."""
         return f"<offbeat.Results {self.directory}: {self.cases.height} cases>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import results_html
+        from offbeat.presentation.pages.notebook import results_html
 
         return results_html(self)
 

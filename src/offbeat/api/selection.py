@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from offbeat.api.results import Results
 from offbeat.base.errors import RunFailed
+from offbeat.measurement.results.read import Results
 from offbeat.selection.choices import choose
 from offbeat.selection.choices.delay_table import CONFIGURATION_COLUMNS, Configuration
 
@@ -107,10 +107,13 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         there is nothing to export.
         """
         from offbeat.api.tuning_files import export
+        from offbeat.selection.tuning_files.manifest import FOLDER
 
         return export(
             self,
-            self.results.tuning_folder if folder is None else Path(folder),
+            self.results,
+            self.results.directory / FOLDER if folder is None else Path(folder),
+            includes_indistinguishable=self.includes_indistinguishable,
             format_version=format_version,
             mpi=mpi,
             allow_wrong_results=allow_wrong_results,
@@ -161,9 +164,9 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
         return f"<offbeat.Selection by {self.terms.rule}: {len(self.choices)} choices>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import selection_html
+        from offbeat.presentation.pages.notebook import selection_html
 
-        return selection_html(self)
+        return selection_html(self, self.results)
 
 
 _FIRST = ("collective", "p", "bytes")

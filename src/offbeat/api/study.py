@@ -188,7 +188,7 @@ class Study:
         return f"<offbeat.Study {self.name}: {self._loaded.path}>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import study_html
+        from offbeat.presentation.pages.notebook import study_html
 
         return study_html(self._loaded)
 

@@ -87,9 +87,9 @@ class Trace:
         return f"<offbeat.Trace {self.directory}: {self._trace.size} processes>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import trace_html
+        from offbeat.presentation.pages.notebook import trace_html
 
-        return trace_html(self)
+        return trace_html(self.summary)
 
 
 _TIMES = ("spent_s", "waited_s", "operation_s", "share", "skew_s", "last_delay_s")

@@ -115,9 +115,9 @@ class TunedProgram(Struct, frozen=True, kw_only=True, eq=False):
         return f"<offbeat.TunedProgram {self.directory}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import tuned_html
+        from offbeat.presentation.pages.notebook import tuned_html
 
-        return tuned_html(self)
+        return tuned_html(self.outcome, self.requested.installation, self.directory, self.report)
 
 
 def tune(

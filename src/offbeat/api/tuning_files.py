@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
 from offbeat.model.study.algorithm import KINDS
 from offbeat.selection.choices.coverage import BEYOND
+from offbeat.selection.choices.reliability import reliability
 from offbeat.selection.choices.restrictions import indistinguishable_notes
 from offbeat.selection.tuning_files.export import environment_notes, plan_for, write
 from offbeat.selection.tuning_files.exportable import exportable_choices, with_progress_note
@@ -21,8 +21,8 @@ from offbeat.selection.tuning_files.same_bits import with_same_bits
 from offbeat.selection.verification import verification
 
 if TYPE_CHECKING:
-    from offbeat.api.results import Results
-    from offbeat.api.selection import Selection
+    from offbeat.measurement.results.read import Results
+    from offbeat.selection.choices.choose import Selection
 
 
 MOST_BEYOND = 1024
@@ -41,7 +41,7 @@ class Verification(verification.Verification, frozen=True, kw_only=True):
         return f"<offbeat.Verification: {' '.join(self.sentences)}>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import verification_html
+        from offbeat.presentation.pages.notebook import verification_html
 
         return verification_html(self)
 
@@ -80,9 +80,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def sentence(self) -> str:
         """What the files hold: ``6 rules for reduce, alltoall, written for Open MPI 4.1.4``."""
-        rules = self.manifest.tuning.rules
-        collectives = ", ".join(dict.fromkeys(rule.collective for rule in rules))
-        return f"{counted(len(rules), 'rule')} for {collectives}, written for {self.manifest.library}"
+        return self.manifest.sentence
 
     @property
     def warnings(self) -> list[str]:
@@ -114,15 +112,17 @@ class TuningFiles(Struct, frozen=True, kw_only=True, eq=False):
         return f"<offbeat.TuningFiles {self.folder}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        from offbeat.api.html import files_html
+        from offbeat.presentation.pages.notebook import files_html
 
-        return files_html(self)
+        return files_html(self.manifest, extent=self.extent, warnings=self.warnings, notes=self.notes)
 
 
 def export(
     selection: Selection,
+    results: Results,
     folder: Path,
     *,
+    includes_indistinguishable: bool = False,
     format_version: int | None = None,
     mpi: str = "",
     allow_wrong_results: Sequence[str] = (),
@@ -130,9 +130,12 @@ def export(
     beyond: float | None = None,
     same_bits: bool = False,
 ) -> TuningFiles:
-    """Write the tuning files of a selection; the arguments are those of :meth:`Selection.export`."""
+    """Write the tuning files of a selection from ``results``.
+
+    ``includes_indistinguishable`` says whether the selection has algorithms that cannot be told from others;
+    the other arguments are those of :meth:`offbeat.Selection.export`.
+    """
     _check_options(format_version, allow_wrong_results, beyond)
-    results = selection.results
     choices = exportable_choices(selection, partial=partial)
     plan, installation = plan_for(
         results,
@@ -144,13 +147,13 @@ def export(
     plan = with_progress_note(plan, selection, partial=partial)
     written = write(plan, installation, folder, format_version)
     write_manifest(written, str(selection.terms.rule), installation, folder)
-    ambiguous = indistinguishable_notes(results, are_included=selection.includes_indistinguishable)
+    ambiguous = indistinguishable_notes(results, are_included=includes_indistinguishable)
     return TuningFiles(
         folder=folder,
         manifest=read_manifest(folder),
         results=results,
         extent=plan.extent,
-        unreliable=results.warnings,
+        unreliable=[notice.sentence for notice in reliability(results)],
         notes=[*written.notes, *ambiguous, *environment_notes(results)],
     )
 

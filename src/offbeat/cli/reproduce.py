@@ -136,12 +136,13 @@ def partitioned_figure(
     """
     from offbeat.measurement.runs.run import time_limit
     from offbeat.measurement.runs.run_progress import RunProgress
-    from offbeat.presentation.reproduction.partitioned_figure import reproduce, setting
+    from offbeat.presentation.reproduction.partitioned_figure import setting
+    from offbeat.presentation.reproduction.partitioned_runs import reproduce
 
-    one = setting(figure, size or [], threads, delay_rate, nodes, mpi)
+    requested = setting(figure, size or [], threads, delay_rate, nodes, mpi)
     directory = output or Path(f"partitioned-figure{figure}")
     with RunProgress() as progress:
-        outcome = reproduce(one, directory, progress, time_limit(stop_before_limit))
+        outcome = reproduce(requested, directory, progress, time_limit(stop_before_limit))
     _print(outcome, directory)
 
 

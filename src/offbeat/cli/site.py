@@ -209,7 +209,7 @@ def export(
         measured_library,
         write,
     )
-    from offbeat.selection.tuning_files.manifest import write_manifest
+    from offbeat.selection.tuning_files.manifest import FOLDER, write_manifest
     from offbeat.tuning.site.directory import read_site
     from offbeat.tuning.site.document import export_document
     from offbeat.tuning.site.merge import merge, plan
@@ -221,7 +221,7 @@ def export(
     merged = merge(content, library, rule)
     tuning_plan = plan(merged, [kind.value for kind in allowed or []], beyond or BEYOND)
     installation = installation_for(tuning_plan, measured_library(merged.results.provenance), mpi)
-    folder = output or content.directory / library / "tuning"
+    folder = output or content.directory / library / FOLDER
     files = write(tuning_plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
     if prints_text(json):

@@ -71,7 +71,7 @@ def summarise_trace(
 
 def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None:
     from offbeat.trace.recommendation import sentence
-    from offbeat.trace.summary import head, tables
+    from offbeat.trace.summary_tables import head, tables
 
     console = stdout()
     console.print(*head(summary), sep="\n", markup=False)

@@ -40,6 +40,7 @@ def command(
     """
     from offbeat.measurement.results.merge import merged
     from offbeat.measurement.results.read import read_study
+    from offbeat.selection.tuning_files.manifest import FOLDER
     from offbeat.selection.verification.proofs import legend, table
     from offbeat.selection.verification.verification import verify_folder
     from offbeat.trace.files.trace_folder import open_trace
@@ -50,7 +51,7 @@ def command(
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     verified = verify_folder(
         lambda: merged([results_in_library_folder(one) or read_study(one) for one in directories]),
-        tuning or directories[0] / "tuning",
+        tuning or directories[0] / FOLDER,
         mpi,
     )
     if prints_text(json):

@@ -1,34 +1,23 @@
-"""The summary of a trace, also as tables: how the time in MPI divides into waiting and operation.
+"""The summary of a trace: how the time in MPI divides into waiting and operation.
 
-The tables of point-to-point calls are in :mod:`offbeat.trace.messages.message_tables`.
+:mod:`offbeat.trace.summary_tables` shows a summary.
 """
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-
 from msgspec import Struct
 
-from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_time, rounded_size
+from offbeat.base.units import counted
 from offbeat.trace.calls.call_aggregates import CallAggregates
 from offbeat.trace.calls.call_matching import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.calls.call_site_stats import (
-    LEAST_EXPLAINED,
-    SHARES,
     CallSiteStats,
     StatsBuilder,
-    Straggler,
-    is_mixed,
-    size_text,
 )
 from offbeat.trace.calls.call_times import analyse_calls
-from offbeat.trace.calls.sparsity import sparsity_notes
 from offbeat.trace.files.recorded_time import recorded_time
 from offbeat.trace.files.trace_folder import Progress, ProgressOfBoth, ReadProgress, Trace
 from offbeat.trace.messages.message_stats import MessageStats, MessageSums
-from offbeat.trace.messages.message_tables import message_head, message_notes, message_table
 
 
 class Summary(Struct, kw_only=True, eq=False):
@@ -143,7 +132,7 @@ def summarise(
             *trace.notes,
             *time.notes(len(trace.files)),
             *_notes(trace, matcher.counts, rows, without_arrivals, sampling),
-            *message_notes(messages.counts),
+            *messages.counts.notes(),
         ],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
@@ -193,193 +182,3 @@ def _notes(
     if sampling:
         notes.append(f"the trace was sampled ({'; '.join(sampling)}): numbers refer to the recorded calls")
     return notes
-
-
-NOTHING_KNOWN = "–"
-MOST_ROWS = 20
-
-
-def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
-    """Time, skews and delays, stragglers, point-to-point calls: ``most`` rows each (0: all).
-
-    Collectives are shown by groups of communicators unless ``apart``.
-    """
-    rows = summary.rows if apart else summary.group_rows
-    shown = rows[:most] if most else rows
-    omitted = len(rows) - len(shown)
-    omitted_s = sum(row.spent_s for row in rows[len(shown) :])
-    notes = [
-        "share: of the recorded run time, summed over ranks; waited: in the call before the last arrival;"
-        " operation: the rest of the call"
-    ]
-    if summary.threads > 1:
-        notes.append(
-            f"{summary.threads:.3g} threads of each rank call MPI concurrently: shares are of the run time of"
-            " all threads"
-        )
-    notes.append(
-        "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
-        " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
-    )
-    notes += sparsity_notes(shown)
-    if omitted:
-        notes.append(
-            f"{counted(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
-            " ranks; all with --rows 0"
-        )
-    if any(row.communicators > 1 for row in shown):
-        notes.append(
-            "N × MPI_Comm_split: calls on a group of N communicators (same parent, size, constructor and"
-            " name, with the same ranks or without common ranks); ranks are those within each communicator;"
-            " --apart shows communicators with different ranks separately"
-        )
-    late = _late(shown, several_nodes=len(summary.hosts) > 1)
-    of_collectives = [_time(summary, shown, notes), _delays(shown), late]
-    messages = message_table(summary.messages, summary.thread_run_s, most)
-    return [*of_collectives, messages] if messages.rows else of_collectives
-
-
-def head(summary: Summary) -> list[str]:
-    """Lines about the run: program, nodes, library, and the share of collectives."""
-    nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
-    traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
-    processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
-    program = Path(summary.program).name or "a program"
-    lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
-    if summary.thread_run_s > 0:
-        share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
-        is_known = any(row.is_compared for row in summary.rows)
-        lines.append(
-            f"{summary.records} records; collectives take {share:.1%} of the run time"
-            + (f", waiting for late ranks {waited:.1%}" if is_known else "")
-        )
-    else:
-        lines.append(f"{summary.records} records")
-    lines += message_head(summary)
-    bound = (
-        "all ranks read the same clock"
-        if summary.bound_s == 0
-        else f"error at most {format_time(summary.bound_s)}"
-    )
-    return [*lines, f"times between ranks: {bound}"]
-
-
-def library_name(library: str) -> str:
-    """The version text of the MPI library up to the first comma or line break: ``Open MPI v4.1.4``."""
-    return " ".join(library.partition("\n")[0].partition(",")[0].split()) or "an unknown library"
-
-
-def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Table:
-    headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
-    run_s = summary.thread_run_s if summary.thread_run_s > 0 else math.nan
-    return Table(
-        title="Where the time goes",
-        headings=[*headings, "waited", "operation"],
-        rows=[
-            [
-                str(number),
-                row.site,
-                _function(row),
-                row.communicator,
-                str(row.processes) if row.processes else NOTHING_KNOWN,
-                size_text(row.least_bytes, row.most_bytes),
-                str(row.calls),
-                rounded_size(row.all_bytes),
-                _share(row.share),
-                _share(row.waited_s / run_s if row.is_compared else math.nan),
-                _share(row.operation_s / run_s if row.is_compared else math.nan),
-            ]
-            for number, row in enumerate(rows, 1)
-        ],
-        texts=(1, 2, 3),
-        notes=notes,
-        spare=(3, 7),
-    )
-
-
-def _delays(rows: list[CallSiteStats]) -> Table:
-    several = [
-        (number, row)
-        for number, row in enumerate(rows, 1)
-        if row.processes != 1 and row.whole and row.is_compared
-    ]
-    headings = ["#", "call site", "function", "size", "d*", "d̂", "d* − d̂"]
-    quantiles = [f"{share:.0%}" for share in SHARES]
-    return Table(
-        title="How far apart ranks arrive, and how long the operation takes",
-        headings=[*headings, *(f"skew {q}" for q in quantiles)],
-        rows=[
-            [
-                str(number),
-                row.site,
-                row.function,
-                size_text(row.least_bytes, row.most_bytes),
-                format_time(row.total_delay.mean_s),
-                format_time(row.last_delay.mean_s),
-                format_time(row.skew.mean_s),
-                *(format_time(skew_s, 2) for skew_s in row.skew.quantiles_s),
-            ]
-            for number, row in several
-        ],
-        texts=(1, 2),
-        spare=(1, 2, 8, 10),
-        notes=[
-            "d*: last exit − first arrival, d̂: last exit − last arrival, means over calls; their difference"
-            " is the skew; the error of its quantiles is below 5%"
-        ],
-    )
-
-
-def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
-    headings = ["#", "call site", "function", "stability", "latest ranks", "latest nodes"]
-    cells = [
-        [
-            str(number),
-            row.site,
-            row.function,
-            stability_text(row),
-            straggler_text(row.latest_ranks),
-            straggler_text(row.latest_nodes),
-        ]
-        for number, row in enumerate(rows, 1)
-        if row.processes != 1 and row.latest_ranks
-    ]
-    shown = len(headings) if several_nodes else len(headings) - 1
-    notes = [
-        "mean delay relative to the first arrival, and the share of the calls in which it was the last;"
-        " stability: the share of the variance of delays that is the same in every call"
-    ]
-    if mixed := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
-        several = f"rows {', '.join(mixed)}" if len(mixed) > 1 else f"row {mixed[0]}"
-        notes.append(
-            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of the arrivals;"
-            " 'offbeat trace pattern --what clusters' finds the typical patterns"
-        )
-    return Table(
-        title="Who is late",
-        headings=headings[:shown],
-        rows=[row[:shown] for row in cells],
-        texts=(1, 2, 4, 5),
-        spare=(1, 2),
-        notes=notes,
-    )
-
-
-def _function(row: CallSiteStats) -> str:
-    failed = f" ({row.failed} failed)" if row.failed else ""
-    kind = f" {row.kind}" if row.kind == "persistent" else ""
-    return f"{row.function}{kind}{failed}"
-
-
-def stability_text(row: CallSiteStats) -> str:
-    """``0.93``, or a dash."""
-    return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
-
-
-def straggler_text(late: list[Straggler]) -> str:
-    """``17: 42 µs (100%), 3: 5 µs (0%)``: rank or node, mean delay, share of calls in which it was last."""
-    return ", ".join(f"{one.name}: {format_time(one.delay_s, 2)} ({one.last_share:.0%})" for one in late)
-
-
-def _share(value: float) -> str:
-    return NOTHING_KNOWN if math.isnan(value) else f"{value:.1%}"

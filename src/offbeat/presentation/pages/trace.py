@@ -34,7 +34,8 @@ from offbeat.trace.calls.call_aggregates import upper_ns
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.files.trace_folder import Trace
 from offbeat.trace.recommendation import changeable_s, sentence, with_arrivals
-from offbeat.trace.summary import Summary, head, library_name, stability_text, straggler_text, tables
+from offbeat.trace.summary import Summary
+from offbeat.trace.summary_tables import head, library_name, stability_text, straggler_text, tables
 
 _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
 _SQUARES, _LINES = 256, 200

@@ -16,7 +16,8 @@ from offbeat.presentation.pages.trace import delay_figure
 from offbeat.presentation.pictures.prediction import prediction_figure
 from offbeat.presentation.pictures.time_use import time_use_figure
 from offbeat.trace.calls.call_site_stats import description_of
-from offbeat.trace.summary import Summary, library_name, tables
+from offbeat.trace.summary import Summary
+from offbeat.trace.summary_tables import library_name, tables
 from offbeat.tuning.pipeline.deployment import deployments, moved_note
 from offbeat.tuning.pipeline.stages import Outcome
 from offbeat.tuning.pipeline.time_use import LEAST_SHARE, Help, helps, shown_uses, time_use

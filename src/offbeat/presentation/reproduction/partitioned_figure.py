@@ -7,32 +7,16 @@ it, at most 50 times; so does each study, over blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
 from offbeat.base.units import format_size, parse_size
-from offbeat.libraries.families.libraries import library_of
-from offbeat.libraries.installations.find import choose
 from offbeat.libraries.launch.cores import available
-from offbeat.measurement.engines.engine_choice import engine_of, find_approaches
-from offbeat.measurement.results.read import read_study
-from offbeat.measurement.runs import resume
-from offbeat.measurement.runs.run import run
-from offbeat.measurement.runs.run_progress import ProgressListener
 from offbeat.model.study.schema import (
-    MpiSection,
-    PartitionedSection,
-    PatternsSection,
-    ProcessesSection,
     RepetitionsSection,
-    SkewSection,
-    Study,
 )
-from offbeat.model.study.study_file import LoadedStudy, loads, resolved_toml
-from offbeat.presentation.reproduction.claims import Reproduction
 
 POINT_TO_POINT = ("single", "many", "library")
 RMA_PASSIVE = ("rma_passive_single", "rma_passive_many")
@@ -202,75 +186,3 @@ def _size(text: str, figure: PaperFigure) -> int:
             f" multiple of {format_size(figure.partitions)}"
         )
     return size
-
-
-def study(one: Setting, approaches: Sequence[str], environment: Mapping[str, str]) -> LoadedStudy:
-    """The study of a figure; ``approaches`` are those that the library has."""
-    figure = one.figure
-    name = f"partitioned-figure{figure.number}"
-    requested = Study(
-        name=name,
-        partitioned=[
-            PartitionedSection(
-                sizes=list(one.sizes),
-                partitions=[figure.partitions],
-                threads=[one.threads],
-                approaches=list(approaches),
-            )
-        ],
-        processes=ProcessesSection(nodes=[2], ppn=[1]) if one.nodes == 2 else ProcessesSection(p=[2]),
-        patterns=PatternsSection(shapes=["last_delayed" if one.delay_rate else "no_delay"]),
-        skew=SkewSection(policy="rate", rates=[one.delay_rate]) if one.delay_rate else SkewSection(),
-        repetitions=PAPER_RULE,
-        mpi=MpiSection(prefix=one.library or "auto", environment=dict(environment)),
-    )
-    return loads(resolved_toml(requested), Path(f"{name}.toml"))  # the name is for messages
-
-
-def interfaces(one: Setting, variable: str) -> dict[str, str]:
-    """The environment that gives each thread an interface: lanes of offbeat, and the library's variable."""
-    if not one.figure.has_interfaces:
-        return {}
-    return dict.fromkeys(filter(None, (LANES, variable)), str(one.threads))
-
-
-FOLDER = "pictures"
-"""The folder of the picture inside the result directory."""
-
-
-def reproduce(
-    one: Setting,
-    directory: Path,
-    listener: ProgressListener,
-    out_of_time: Callable[[float], bool] = lambda _: False,
-) -> Reproduction:
-    """Measure the rest, draw the figure and check the paper's claims.
-
-    Raises BadInput if the directory holds anything else, and RunFailed if the library cannot be launched.
-    """
-    from offbeat.presentation.drawing.pictures import write_pictures
-    from offbeat.presentation.reproduction.partitioned_claims import remarks, sentences
-    from offbeat.presentation.reproduction.partitioned_lines import figure_of, measured
-
-    installation = choose(one.library or "auto")
-    variable = library_of(installation).interfaces_variable if one.figure.has_interfaces else ""
-    environment = interfaces(one, variable)
-    loaded = study(one, find_approaches(installation, one.figure.approaches), environment)
-    with resume.open_store(loaded, directory) as store:
-        engine = engine_of(loaded, directory, installation)
-        try:
-            outcome = run(loaded, store, engine, listener, out_of_time)
-        finally:
-            engine.close()
-    if outcome.stopped:
-        return Reproduction(done=outcome.done, total=outcome.total, pictures=[], remarks=[], claims=[])
-    results = measured(one, read_study(directory))
-    return Reproduction(
-        done=outcome.done,
-        total=outcome.total,
-        pictures=write_pictures(
-            figure_of(results), directory / FOLDER, f"partitioned-figure{one.figure.number}"
-        ),
-        remarks=remarks(results, variable),
-        claims=sentences(results),
-    )

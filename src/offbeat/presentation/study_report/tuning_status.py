@@ -15,14 +15,10 @@ from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.evidence import short
 from offbeat.presentation.study_report import labels
 from offbeat.selection.choices.choose import Selection
-from offbeat.selection.tuning_files.manifest import MANIFEST, read_manifest
+from offbeat.selection.tuning_files.manifest import FOLDER, MANIFEST, read_manifest
 from offbeat.selection.tuning_files.tuning_plan import Rule
 from offbeat.selection.verification.proofs import MARKS, PROOFS, Proofs, read_proofs, summary
 from offbeat.selection.verification.rule_probes import DIFFERS, OBEYED, Proof
-
-FOLDER = "tuning"
-"""The folder inside a result directory into which ``offbeat export`` writes."""
-
 
 RULES = Table(
     title="",

@@ -29,7 +29,7 @@ from offbeat.programs.iterations.phases import TracedPhase, TracedPhases, traced
 from offbeat.trace.calls.communicators import Communicator
 from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.files.trace_folder import Progress, Trace
-from offbeat.trace.summary import library_name
+from offbeat.trace.summary_tables import library_name
 
 LEAST_WORK = 0.002
 """Work before a phase that takes less than this share of an iteration is added to that before a later one."""

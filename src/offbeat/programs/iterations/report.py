@@ -19,7 +19,6 @@ from offbeat.programs.iterations.phases import traced_phases
 from offbeat.programs.iterations.similarity import Clusters, Components, clusters, components, correlations
 from offbeat.programs.iterations.timelines import timelines_of
 from offbeat.trace.files.trace_folder import Progress, Trace
-from offbeat.trace.messages.message_tables import message_notes
 
 
 class Similarity(Struct, frozen=True, kw_only=True, eq=False):
@@ -151,4 +150,4 @@ def _notes(trace: Trace, read: IterationTable, table: IterationTable) -> list[st
         )
     if read.counts.invalid:
         notes.append(f"{counted(read.counts.invalid, 'invalid record')}: ignored")
-    return [*notes, *trace.notes, *message_notes(read.message_counts)]
+    return [*notes, *trace.notes, *read.message_counts.notes()]

@@ -11,7 +11,7 @@ from offbeat.programs.iterations.performance import Performance
 from offbeat.programs.iterations.report import Report
 from offbeat.programs.iterations.step_effect import Estimate
 from offbeat.trace.calls.call_site_stats import CallSiteStats, size_text
-from offbeat.trace.summary import NOTHING_KNOWN, library_name
+from offbeat.trace.summary_tables import NOTHING_KNOWN, library_name
 
 MOST_RANKS = 32
 """With more ranks, a row is a domain; with more domains, a group of neighbouring ones."""

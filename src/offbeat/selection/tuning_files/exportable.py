@@ -1,149 +1,19 @@
-"""Which choices may be exported: not those that break legal calls, nor those of partial configurations.
-
-A tuning file cannot distinguish the calls of a collective by their operation, datatype, root or buffers, so
-an algorithm in it must be correct for all of them. Algorithms that are wrong for a legal call are replaced.
-"""
+"""Which choices of an unfinished study may be exported: not those of partial configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from offbeat.base.errors import RunFailed
 from offbeat.base.units import counted, listed
-from offbeat.libraries.families.libraries import LIBRARIES
-from offbeat.model.study.algorithm import DEFAULT, Verdict, WrongCall, in_words, kinds_of
+from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.case import CONFIGURATION, columns_of
 from offbeat.selection.choices.choose import Choice, Selection
 from offbeat.selection.choices.delay_table import Configuration
-from offbeat.selection.choices.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
-
-if TYPE_CHECKING:
-    from offbeat.selection.tuning_files.tuning_plan import TuningPlan
-
-
-RuleKey = tuple[str, int, int | None]
-"""What a tuning file of a library distinguishes: (collective, processes, bytes).
-
-The processes are as :meth:`offbeat.libraries.families.library.Library.file_processes` has them; bytes are
-None for a collective whose size the library does not read (``sizeless``).
-"""
-
-
-def rule_key(configuration: Configuration, family: str) -> RuleKey:
-    """The rule that a configuration has in a tuning file of the library."""
-    library, p, collective = LIBRARIES.get(family), configuration.p, configuration.collective
-    if library is None:
-        return collective, p, configuration.bytes
-    size = None if collective in library.sizeless else configuration.bytes
-    return collective, library.file_processes(p, configuration.processes), size
-
-
-WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
-"""The calls, one of each kind, for which an algorithm would be wrong under the rule of a choice."""
-
-
-def wrong_calls_of(
-    choices: Iterable[Choice],
-    verdicts: Sequence[Verdict],
-    family: str,
-    limited_to_measured_p: Collection[tuple[str, str]],
-) -> WrongCallsOf:
-    """The lookup for some choices; the library's default has no wrong calls."""
-    library = LIBRARIES.get(family)
-    ps: dict[str, set[int]] = {}
-    for choice in choices:
-        collective, processes, _ = rule_key(choice.configuration, family)
-        ps.setdefault(collective, set()).add(processes)
-    guarded = library.guarded_calls if library else ()
-
-    def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
-        collective, p, _ = rule_key(choice.configuration, family)
-        if algorithm == DEFAULT:
-            return []
-        low, high = processes_covered(p, ps[collective])
-        if (collective, algorithm) in limited_to_measured_p:
-            low = high = p
-        if library and library.applies_to_smaller:
-            low = 1
-        wrong = wrong_between(collective, algorithm, low, high, verdicts)
-        return [call for call in wrong if call.kind not in guarded]
-
-    return wrong_calls
-
-
-def replace_unsafe(
-    choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed: Collection[str]
-) -> tuple[list[Choice], list[str], list[str]]:
-    """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
-    kinds.
-
-    Other algorithms are replaced by the best by score that is right, or by the library's default if that is
-    better or no other algorithm is left. Also returns notes on them, each with a failing call, and sentences
-    on the algorithms that remain although they are wrong for a legal call.
-    """
-    safe: list[Choice] = []
-    left_out: dict[tuple[str, str], list[str]] = {}
-    causes: dict[tuple[str, str], list[WrongCall]] = {}
-    insisted: dict[str, None] = {}
-    for choice in choices:
-        wrong = wrong_calls(choice, choice.algorithm)
-        failing = [call for call in wrong if call.kind not in allowed]
-        if not failing:
-            safe.append(choice)
-            if wrong:
-                insisted[_insisted(choice, wrong)] = None
-            continue
-        instead = _replacement(choice, wrong_calls, allowed)
-        safe.append(instead)
-        key = (choice.configuration.collective, choice.algorithm)
-        causes.setdefault(key, failing)
-        left_out.setdefault(key, []).append(_cost(choice, instead))
-    notes = [
-        f"{collective} by {algorithm} is not exported: it is wrong for {in_words(kinds_of(causes[key]))}"
-        f" ({causes[key][0]}). Instead: {'; '.join(configurations)}."
-        f" {_options(causes[key])} exports it anyway."
-        for key, configurations in left_out.items()
-        for collective, algorithm in [key]
-    ]
-    return safe, notes, list(insisted)
-
-
-def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[str]) -> Choice:
-    """The best algorithm by score that is right for every call that is not of an allowed kind."""
-    right = [
-        name
-        for name in sorted(choice.scores, key=lambda name: (choice.scores[name], name))
-        if all(call.kind in allowed for call in wrong_calls(choice, name))
-    ]
-    default = choice.reference_scores.get(DEFAULT)
-    best = right[0] if right else DEFAULT
-    if right and default is not None and default < choice.scores[best]:
-        best = DEFAULT
-    cost = default / choice.scores[best] - 1 if default is not None and best != DEFAULT else None
-    return msgspec.structs.replace(choice, algorithm=best, cost_of_default=cost)
-
-
-def _cost(before: Choice, after: Choice) -> str:
-    score = {**before.reference_scores, **before.scores}.get(after.algorithm)
-    name = "the library's default" if after.algorithm == DEFAULT else after.algorithm
-    if score is None:
-        return f"{name} for {before.configuration}"
-    return f"{name} for {before.configuration}, {score / before.scores[before.algorithm] - 1:+.1%}"
-
-
-def _insisted(choice: Choice, wrong: Sequence[WrongCall]) -> str:
-    return (
-        f"WRONG RESULTS: {choice.configuration.collective} by {choice.algorithm} is wrong for"
-        f" {in_words(kinds_of(wrong))}; for instance {wrong[0]}. It was exported because of"
-        f" {_options(wrong)}: do not use it with programs that make such calls."
-    )
-
-
-def _options(wrong: Iterable[WrongCall]) -> str:
-    return " ".join(f"{ALLOW_WRONG_RESULTS} {kind}" for kind in kinds_of(wrong))
+from offbeat.selection.tuning_files.tuning_plan import TuningPlan
 
 
 def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:

@@ -21,7 +21,7 @@ from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.selection.choices.choose import Choice
 from offbeat.selection.choices.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
-from offbeat.selection.tuning_files.exportable import RuleKey, replace_unsafe, rule_key, wrong_calls_of
+from offbeat.selection.tuning_files.safe_choices import RuleKey, replace_unsafe, rule_key, wrong_calls_of
 from offbeat.selection.tuning_files.same_bits import SumDigests, sum_digests
 
 NO_END = 2**63
@@ -162,8 +162,8 @@ def plan(
     cannot distinguish have different choices, the algorithm chosen most often is used (if there are several,
     the one chosen at the largest size, then the one with the smallest mean score). Algorithms that are wrong
     for a legal call are replaced, unless all such calls are of ``allowed`` kinds
-    (:mod:`offbeat.selection.tuning_files.exportable`). Raises :class:`BadInput` if the library settings of a
-    chosen algorithm are unknown, as they are for imported measurements.
+    (:mod:`offbeat.selection.tuning_files.safe_choices`). Raises :class:`BadInput` if the library settings of
+    a chosen algorithm are unknown, as they are for imported measurements.
     """
     by_name = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)

@@ -24,7 +24,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.base.reading import map_file
-from offbeat.trace.calls.call_sites import demangled
+from offbeat.trace.calls.function_names import demangled
 
 TIME_LIMIT_S = 10.0
 """Time limit for reading the debugging information of a file; afterwards only symbols are used."""

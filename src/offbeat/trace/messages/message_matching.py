@@ -24,6 +24,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.base.units import counted
 from offbeat.trace.calls.key_matching import match
 from offbeat.trace.calls.lane_windows import LaneReader, part_records, windows
 from offbeat.trace.files import format as form
@@ -70,6 +71,33 @@ class MessageCounts(Struct):
     not_traced: int = 0
     without_partner: int = 0
     given_up: int = 0
+
+    def notes(self) -> list[str]:
+        """Returns notes on messages that were ignored or found no partner."""
+        notes = []
+        if self.invalid:
+            notes.append(f"{counted(self.invalid, 'invalid record')} of point-to-point calls: ignored")
+        if self.unresolved:
+            notes.append(
+                f"{counted(self.unresolved, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a status,"
+                " or behind one: its sender is unknown"
+            )
+        if self.not_traced:
+            notes.append(
+                f"{counted(self.not_traced, 'message')} from or to ranks without a file: waiting for them is"
+                " unknown"
+            )
+        if self.without_partner:
+            notes.append(
+                f"{self.without_partner} of the sends and receives have no partner in the trace (left out by"
+                " a window, a limit or a pause, or never completed)"
+            )
+        if self.given_up:
+            notes.append(
+                f"{self.given_up} of the sends and receives were given up: too many waited for their partners"
+                " at the same time"
+            )
+        return notes
 
 
 class MessageMatcher:

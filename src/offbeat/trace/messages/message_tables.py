@@ -1,18 +1,14 @@
-"""The point-to-point calls of a summary as a table, lines and notes."""
+"""The point-to-point calls of a summary as a table and lines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from offbeat.base.document.tables import Table
 from offbeat.base.units import counted, format_time, rounded_size
-from offbeat.trace.messages.message_matching import MessageCounts
 from offbeat.trace.messages.message_stats import MessageStats
-
-if TYPE_CHECKING:
-    from offbeat.trace.summary import Summary
+from offbeat.trace.summary import Summary
 
 NOT_RECORDED = "point-to-point calls were not recorded; 'offbeat trace run --messages' records them"
 
@@ -84,31 +80,3 @@ def _cells(row: MessageStats, run_s: float) -> list[str]:
 
 def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.1%}"
-
-
-def message_notes(counts: MessageCounts) -> list[str]:
-    """Notes on messages that were ignored or found no partner."""
-    notes = []
-    if counts.invalid:
-        notes.append(f"{counted(counts.invalid, 'invalid record')} of point-to-point calls: ignored")
-    if counts.unresolved:
-        notes.append(
-            f"{counted(counts.unresolved, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a status, or"
-            " behind one: its sender is unknown"
-        )
-    if counts.not_traced:
-        notes.append(
-            f"{counted(counts.not_traced, 'message')} from or to ranks without a file: waiting for them is"
-            " unknown"
-        )
-    if counts.without_partner:
-        notes.append(
-            f"{counts.without_partner} of the sends and receives have no partner in the trace (left out by a"
-            " window, a limit or a pause, or never completed)"
-        )
-    if counts.given_up:
-        notes.append(
-            f"{counts.given_up} of the sends and receives were given up: too many waited for their partners"
-            " at the same time"
-        )
-    return notes

@@ -23,7 +23,7 @@ from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.collectives import ROOTED
 from offbeat.selection.choices.choose import Choice
 from offbeat.selection.choices.delay_table import Configuration, configurations_in_words
-from offbeat.selection.tuning_files.exportable import RuleKey, rule_key
+from offbeat.selection.tuning_files.safe_choices import RuleKey, rule_key
 from offbeat.tuning.pipeline.traced_calls import LEAST_GAIN
 from offbeat.tuning.prediction.measured_configuration import Estimate, total
 from offbeat.tuning.prediction.predict import TracedProgram

@@ -12,7 +12,8 @@ from msgspec import Struct
 from offbeat.base.units import counted, format_time
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, is_mixed
 from offbeat.trace.recommendation import NO_OPERATION, reason_not_tunable
-from offbeat.trace.summary import Summary, straggler_text
+from offbeat.trace.summary import Summary
+from offbeat.trace.summary_tables import straggler_text
 
 MOST_BARS = 8
 """The collectives that are shown by name; the others are one bar."""

@@ -30,7 +30,7 @@ from offbeat.measurement.results.statistics import geometric_interval, geometric
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.selection.choices.coverage import covering_size, size_ranges
 from offbeat.selection.choices.delay_table import NO_DELAY, Configuration, DelayTable, delay_tables
-from offbeat.trace.summary import library_name
+from offbeat.trace.summary_tables import library_name
 from offbeat.tuning.prediction.recorded import TracedCalls
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from offbeat.base.units import counted
 from offbeat.selection.choices.choose import Choice
 from offbeat.selection.choices.delay_table import RECORDED
 from offbeat.selection.tuning_files.export import measured_library
-from offbeat.selection.tuning_files.exportable import rule_key
+from offbeat.selection.tuning_files.safe_choices import rule_key
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.files.trace_folder import Trace
 from offbeat.trace.recommendation import choose_row, tuning_order

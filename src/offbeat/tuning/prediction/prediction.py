@@ -18,7 +18,7 @@ from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.choose import Choice, choose
 from offbeat.selection.choices.delay_table import RECORDED, DelayTable
 from offbeat.selection.tuning_files.export import plan_of
-from offbeat.selection.tuning_files.exportable import rule_key
+from offbeat.selection.tuning_files.safe_choices import rule_key
 from offbeat.tuning.prediction.measured_configuration import (
     NAMES,
     Condition,

@@ -11,7 +11,7 @@ from offbeat.base.units import counted, format_time
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.delay_table import NO_DELAY
 from offbeat.selection.choices.wording import NOTHING, common_unit, cost
-from offbeat.trace.summary import library_name
+from offbeat.trace.summary_tables import library_name
 from offbeat.tuning.prediction.affected_calls import calls_affected_by_choice
 from offbeat.tuning.prediction.measured_configuration import Estimate
 from offbeat.tuning.prediction.prediction import ExpectedRun, Prediction

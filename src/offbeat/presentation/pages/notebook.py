@@ -1,4 +1,7 @@
-"""What a notebook shows of each object: parts of the reports, in one element with a style of its own."""
+"""What a notebook shows of a study, results, a selection, tuning files, a trace and a tuned program.
+
+Each function returns parts of the reports as HTML, in one element with a style of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,36 @@ from offbeat.base.units import counted, format_size, format_time
 from offbeat.model.study.schema import SIMULATING
 from offbeat.presentation.drawing.page import Code, Details, Facts, Lines, Part, ShownGrid, Text, fragment
 from offbeat.presentation.selection.text import headline
-from offbeat.presentation.study_report import facts, outcome
+from offbeat.presentation.study_report import facts
+from offbeat.presentation.study_report import outcome as study_outcome
 from offbeat.presentation.study_report.configurations import views
 from offbeat.presentation.study_report.grids import grids
 from offbeat.presentation.study_report.labels import DASH, joined, size_label, span
 from offbeat.presentation.study_report.tuning_status import proof_table, rule_table
 from offbeat.selection.choices import wording
 from offbeat.selection.choices.delay_table import Configuration
+from offbeat.selection.choices.reliability import reliability
 from offbeat.selection.choices.restrictions import unfinished
 
 if TYPE_CHECKING:
-    from offbeat.api.results import Results
-    from offbeat.api.selection import Selection
-    from offbeat.api.trace import Trace
-    from offbeat.api.tuned_program import TunedProgram
-    from offbeat.api.tuning_files import TuningFiles, Verification
+    from pathlib import Path
+
+    from offbeat.libraries.installations.installation import Installation
+    from offbeat.measurement.results.read import Results
     from offbeat.model.study.study_file import LoadedStudy
     from offbeat.presentation.study_report.configurations import ConfigurationView
+    from offbeat.selection.choices.choose import Selection
+    from offbeat.selection.tuning_files.manifest import Manifest
+    from offbeat.selection.verification.verification import Verification
+    from offbeat.trace.summary import Summary
+    from offbeat.tuning.pipeline.stages import Outcome
 
 MOST_ROWS = 20
 """Rows of a table, and configurations with details; a frame has all."""
 
 
 def study_html(loaded: LoadedStudy) -> str:
-    """What a study asks for, and its text."""
+    """Returns what a study asks for, and its text."""
     study = loaded.study
     simulates = study.engine in SIMULATING
     machine = f"{study.simulator.platform}, algorithms of {study.simulator.family}"
@@ -86,7 +95,7 @@ def _numbers(values: Sequence[int]) -> str:
 
 
 def results_html(results: Results) -> str:
-    """How far the study is, what was measured, and what limits the reliability of the numbers."""
+    """Returns how far the study is, what was measured, and what limits the reliability of the numbers."""
     study = unfinished(results)
     done = study.sentence if study else f"All {counted(results.cases.height, 'case')} are done."
     cases = results.cases.group_by("collective", "p", "bytes", maintain_order=True).agg(
@@ -115,18 +124,21 @@ def results_html(results: Results) -> str:
             Text(text=title, kind="verdict"),
             Text(text=f"{done} Directory: {results.directory}", kind="muted"),
             _shortened(Table(title="", name="What was measured", headings=headings, rows=rows)),
-            *_cautions(results.warnings),
+            *_cautions(_warnings(results)),
         ]
     )
 
 
-def selection_html(selection: Selection) -> str:
-    """The outcome in a sentence, the choices, and the measured delays of each configuration."""
-    results = selection.results
+def _warnings(results: Results) -> list[str]:
+    return [notice.sentence for notice in reliability(results)]
+
+
+def selection_html(selection: Selection, results: Results) -> str:
+    """Returns the outcome in a sentence, the choices, and the measured delays of each configuration."""
     all_views = views(results.cases, selection)
     chosen = [view for view in all_views if view.choice is not None]
     parts: list[Part] = [
-        Text(text=outcome.verdict(chosen, all_views), kind="verdict"),
+        Text(text=study_outcome.verdict(chosen, all_views), kind="verdict"),
         Text(text=headline(selection), kind="muted"),
     ]
     if chosen:
@@ -139,7 +151,7 @@ def selection_html(selection: Selection) -> str:
         )
         for view in all_views[:MOST_ROWS]
     ]
-    return fragment([*parts, *_cautions(results.warnings), *_notes(selection.notes)])
+    return fragment([*parts, *_cautions(_warnings(results)), *_notes(selection.notes)])
 
 
 def _choices(chosen: Sequence[ConfigurationView], within: str) -> Table:
@@ -188,43 +200,46 @@ def _placement(configuration: Configuration) -> str:
     return f"{configuration.nodes}×{configuration.ppn}" if known else DASH
 
 
-def files_html(files: TuningFiles) -> str:
-    """What the files hold, and how they are used."""
+def files_html(manifest: Manifest, *, extent: str, warnings: Sequence[str], notes: Sequence[str]) -> str:
+    """Returns what tuning files hold, and how they are used.
+
+    ``extent`` says which sizes the rules cover, ``warnings`` what limits the numbers behind the files.
+    """
     return fragment(
         [
-            Text(text=f"{files.sentence}.", kind="verdict"),
+            Text(text=f"{manifest.sentence}.", kind="verdict"),
             Text(text="Use them with one of"),
-            Code(text="\n".join(files.usage)),
-            _shortened(rule_table(files.manifest.tuning.rules)),
-            *([Text(text=files.extent, kind="muted")] if files.extent else []),
-            *_cautions(files.warnings),
-            *_notes(files.notes),
+            Code(text="\n".join(manifest.tuning.usage)),
+            _shortened(rule_table(manifest.tuning.rules)),
+            *([Text(text=extent, kind="muted")] if extent else []),
+            *_cautions(warnings),
+            *_notes(notes),
         ]
     )
 
 
-def verification_html(done: Verification) -> str:
-    """The outcome, and the proof of each rule."""
-    first, *others = done.sentences
+def verification_html(verification: Verification) -> str:
+    """Returns the outcome of verifying tuning files, and the proof of each rule."""
+    outcome_sentence, *details = verification.sentences
     return fragment(
         [
-            Text(text=first, kind="verdict"),
-            *_cautions([done.why_not] if done.why_not else []),
-            *_notes(others),
-            _shortened(proof_table(done.proofs.proofs)),
+            Text(text=outcome_sentence, kind="verdict"),
+            *_cautions([verification.why_not] if verification.why_not else []),
+            *_notes(details),
+            _shortened(proof_table(verification.proofs.proofs)),
         ]
     )
 
 
-def trace_html(trace: Trace) -> str:
-    """What to tune first, and where the time goes."""
-    from offbeat.trace.summary import head, tables
+def trace_html(summary: Summary) -> str:
+    """Returns what to tune first, and where the time of a traced program goes."""
+    from offbeat.trace.recommendation import sentence
+    from offbeat.trace.summary_tables import head, tables
 
-    summary = trace.summary
     shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
     return fragment(
         [
-            Text(text=trace.sentence, kind="verdict"),
+            Text(text=sentence(summary), kind="verdict"),
             Lines(lines=head(summary)),
             *(Details(title=table.title, parts=[replace(table, title="")]) for table in shown),
             *_notes(summary.notes),
@@ -232,16 +247,17 @@ def trace_html(trace: Trace) -> str:
     )
 
 
-def tuned_html(tuned: TunedProgram) -> str:
-    """The first sections of the report: the verdict with the use of the files, and where the time goes."""
+def tuned_html(outcome: Outcome, installation: Installation, directory: Path, report: Path) -> str:
+    """Returns the first sections of the report of a tuned program: the verdict with the use of the files, and
+    where the time goes."""
     from offbeat.presentation.drawing.pictures import Album
     from offbeat.presentation.pages.tuned_program import first_sections
 
     parts: list[Part] = []
-    for section in first_sections(tuned.outcome, tuned.requested.installation, Album(None, tuned.directory)):
+    for section in first_sections(outcome, installation, Album(None, directory)):
         is_first = not parts
         parts += section.parts if is_first else [Details(title=section.title, parts=section.parts)]
-    return fragment([*parts, Text(text=f"The report: {tuned.report}", kind="muted")])
+    return fragment([*parts, Text(text=f"The report: {report}", kind="muted")])
 
 
 def _shortened(table: Table) -> Table:
