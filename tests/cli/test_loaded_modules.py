@@ -15,7 +15,7 @@ from offbeat.model.pattern.shapes import SHAPES
 
 pytestmark = pytest.mark.slow
 
-HEAVY = {"matplotlib", "mpi4py", "numpy", "plotly", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}
+HEAVY = {"matplotlib", "mpi4py", "numpy", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}
 """Packages that take long to load, or that few verbs need."""
 
 
@@ -79,7 +79,7 @@ def test_verbs_load_the_libraries_that_they_use_and_no_others(tmp_path: Path) ->
     study = tmp_path / "s.toml"
     study.write_text(STUDY, encoding="utf-8")
     results = str(tmp_path / "s-results")
-    unused = {"jinja2", "matplotlib", "mpi4py", "plotly", "scipy"}
+    unused = {"jinja2", "matplotlib", "mpi4py", "scipy"}
     assert not loaded("run", str(study)) & (unused - {"scipy"})
     assert loaded("status", results) & HEAVY == {"rich"}
     assert not loaded("select", results) & unused

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import study_factory as factory
 from pypdf import PdfReader
@@ -21,8 +25,10 @@ from offbeat.selection.choices.choose import select
 pytestmark = pytest.mark.slow
 
 EVIL = "<script>document.title='run'</script>"
-BOXES = "return document.getElementById('plot').data.map(trace => [trace.name, trace.y.length])"
-Y_TITLE = "return document.getElementById('plot').layout.yaxis.title.text"
+BOXES = """return [...document.querySelectorAll('#plot .box')].map(
+    box => [box.dataset.name, Number(box.dataset.count)])"""
+MEDIANS = "return [...document.querySelectorAll('#plot .box')].map(box => Number(box.dataset.median))"
+Y_TITLE = "return document.querySelector('#plot .y-title').textContent"
 
 
 @pytest.fixture(scope="session")
@@ -97,21 +103,39 @@ def test_the_selectors_change_the_plot(browser: Chrome, pages: dict[str, Path]) 
     assert len(configuration.options) == 8
     fixed.select_by_visible_text("binomial under all patterns")
     assert [name for name, _ in browser.execute_script(BOXES)] == factory.SHAPES
-    before = browser.execute_script("return document.getElementById('plot').data[0].y")
+    medians = browser.execute_script(MEDIANS)
     configuration.select_by_index(7)
     assert fixed.first_selected_option.text == "binomial under all patterns"
-    assert browser.execute_script("return document.getElementById('plot').data[0].y") != before
+    assert browser.execute_script(MEDIANS) != medians
     assert "[ms]" in browser.execute_script(Y_TITLE)
     configuration.select_by_index(0)
     assert "[µs]" in browser.execute_script(Y_TITLE)
 
 
-def test_the_plot_can_be_logarithmic(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_boxes_stand_where_the_axis_says_on_both_scales(browser: Chrome, pages: dict[str, Path]) -> None:
+    """The oracle interpolates between the tick marks, whose labels say which values they stand for."""
     opened(browser, pages["small"])
-    kind = "return document.getElementById('plot').layout.yaxis.type"
-    assert browser.execute_script(kind) == "linear"
-    browser.find_element(By.ID, "plot-log").click()
-    assert browser.execute_script(kind) == "log"
+    script = """const box = document.querySelector('#plot .box');
+        const ticks = document.querySelectorAll('#plot .y-tick');
+        const median = box.querySelector('.median').getAttribute('y1');
+        return [Number(box.dataset.median), Number(median),
+                [...ticks].map(tick => [Number(tick.textContent), Number(tick.getAttribute('y')) - 4])]"""
+    for scale in (float, math.log):
+        median, y, ticks = browser.execute_script(script)
+        (low, y_low), (high, y_high) = [tick for tick in ticks if tick[0] > 0][:2]
+        share = (scale(median) - scale(low)) / (scale(high) - scale(low))
+        assert y == pytest.approx(y_low + share * (y_high - y_low), abs=0.5)
+        browser.find_element(By.ID, "plot-log").click()
+
+
+def test_a_box_shows_the_quartiles_of_its_values(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    data = json.loads(browser.execute_script("return document.getElementById('plot-data').textContent"))
+    values = data["configurations"][0]["values"][0][0]
+    text = browser.execute_script("return document.querySelector('#plot .box title').textContent")
+    low, median, high = np.quantile(values, (0.25, 0.5, 0.75))
+    shown = [float(number) for number in re.findall(r"(?<= )[\d.]+(?= )", text)]
+    assert shown == pytest.approx([median, low, high, len(values)], rel=0.01)
 
 
 def test_names_are_shown_literally_and_run_no_script(browser: Chrome, pages: dict[str, Path]) -> None:
@@ -119,9 +143,9 @@ def test_names_are_shown_literally_and_run_no_script(browser: Chrome, pages: dic
     assert browser.title == f"offbeat report: {EVIL}"
     assert EVIL in browser.find_element(By.TAG_NAME, "h1").text
     drawn = browser.execute_script(
-        "return [...document.querySelectorAll('#plot .xtick text')].map(text => text.textContent)"
+        "return [...document.querySelectorAll('#plot .x-tick')].map(text => text.textContent)"
     )
-    assert drawn == [EVIL, "<b>bold</b>"]
+    assert drawn == [f"{EVIL[:29]}…", "<b>bold</b>"]
     assert browser.find_elements(By.CSS_SELECTOR, "main script, #plot b, .grid b b") == []
 
 

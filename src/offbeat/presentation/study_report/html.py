@@ -13,7 +13,6 @@ from typing import Any
 
 from markupsafe import Markup
 from msgspec.json import encode
-from plotly.offline import get_plotlyjs
 
 from offbeat.base.atomic_write import write_atomically
 from offbeat.base.errors import BadInput
@@ -86,15 +85,18 @@ def _subtitle(results: Results) -> str:
 
 
 def _scripts(plot: dict[str, Any] | None) -> list[Markup]:
-    """The script of the page, after the data of the plot, if there is one, and the library that draws it."""
-    script = Markup("<script>{}</script>").format(source_of("offbeat.presentation.study_report", "report.js"))
+    """The scripts of the page, after the data of the plot, if there is one."""
+    names = ["report.js"] if plot is None else ["box_plot.js", "report.js"]
+    scripts = [
+        Markup("<script>{}</script>").format(source_of("offbeat.presentation.study_report", name))
+        for name in names
+    ]
     if plot is None:
-        return [script]
+        return scripts
     data = encode(plot).decode().replace("<", "\\u003c")
     return [
         Markup('<script type="application/json" id="plot-data">{}</script>').format(Markup(data)),
-        Markup("<script>{}</script>").format(Markup(get_plotlyjs())),
-        script,
+        *scripts,
     ]
 
 

@@ -26,8 +26,8 @@ from offbeat.selection.choices import wording
 from offbeat.selection.choices.certainty import pattern_seed, samples_of
 from offbeat.selection.choices.delay_table import DelayTable
 
-MAXIMUM_VALUES = 250_000
-"""Maximum number of values in a page, all cases together: about two megabytes of text."""
+MAXIMUM_VALUES = 50_000
+"""Maximum number of values in a page, all cases together: about 300 kilobytes of text, a third of a page."""
 
 MINIMUM_PER_CASE = 5
 """Minimum number of values per case: minimum, quartiles, maximum."""

@@ -15,11 +15,6 @@ function openAll(event) {
   }
 }
 
-// Plotly interprets some HTML in labels: escape names.
-function plain(text) {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-}
-
 function option(value, text) {
   const element = document.createElement("option");
   element.value = value;
@@ -38,7 +33,7 @@ class Distribution {
     this.configuration.addEventListener("change", () => { this.offer(); this.draw(); });
     this.fixed.addEventListener("change", () => this.draw());
     this.log.addEventListener("change", () => this.draw());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    addEventListener("resize", () => this.draw());
     this.offer();
     this.draw();
   }
@@ -71,34 +66,11 @@ class Distribution {
   }
 
   draw() {
-    const boxes = this.boxes();
-    const configuration = this.shown();
-    const style = getComputedStyle(document.body);
-    const root = getComputedStyle(document.documentElement);
-    const line = root.getPropertyValue("--line");
-    const colour = root.getPropertyValue(this.fixed.value.startsWith("pattern") ? "--algorithms" : "--patterns");
-    const isWide = boxes.length > 12;
-    this.place.style.minWidth = `${Math.max(300, 90 + boxes.length * (isWide ? 34 : 60))}px`;
-    const traces = boxes.map((box) => ({
-      type: "box", name: plain(box.name), y: box.values, boxpoints: box.values.length > 5 ? "all" : false,
-      jitter: 0.5, pointpos: 0, marker: { color: colour, size: 3, opacity: 0.45 }, line: { width: 1.5 },
-      fillcolor: "rgba(0,0,0,0)", hoverinfo: "y+name",
-    }));
-    const layout = {
-      showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      modebar: { bgcolor: "rgba(0,0,0,0)", color: style.color },
-      font: { family: style.fontFamily, color: style.color, size: 13 },
-      margin: { l: 60, r: 10, t: 34, b: 40 },
-      xaxis: { tickangle: isWide ? -90 : "auto", automargin: true, gridcolor: line },
-      yaxis: {
-        title: { text: `last delay d\u0302 [${configuration.unit}]` }, type: this.log.checked ? "log" : "linear",
-        rangemode: "tozero", gridcolor: line, zerolinecolor: line, automargin: true,
-      },
-    };
-    const config = {
-      responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
-    };
-    Plotly.react(this.place, traces, layout, config);
+    const { unit } = this.shown();
+    BoxPlot.draw(this.place, this.boxes(), {
+      title: `last delay d\u0302 [${unit}]`, unit, isLog: this.log.checked,
+      colour: this.fixed.value.startsWith("pattern") ? "var(--algorithms)" : "var(--patterns)",
+    });
   }
 }
 

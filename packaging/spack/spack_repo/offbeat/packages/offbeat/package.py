@@ -42,7 +42,6 @@ class Offbeat(PythonPackage):
         depends_on("py-psutil@5.9:")
         depends_on("py-matplotlib@3.8:")
         depends_on("py-fonttools@4.40:")
-        depends_on("py-plotly@5.20:")
         depends_on("py-jinja2@3.1:")
         depends_on("py-pyelftools@0.30:")
         depends_on("py-mpi4py@4.0:", when="+mpi4py")
