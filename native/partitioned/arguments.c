@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/arguments.h"
 
+#include "partitioned/attach.h"
 #include "partitioned/errors.h"
 
 #include <stdlib.h>
 
-int offbeat_partitioned_find_comm(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm **comm,
-                                  offbeat_prequest *request) {
-    if (given->comm == MPI_COMM_NULL)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_COMM, "%s: the communicator is null",
-                                        given->function);
+int offbeat_partitioned_find_comm(const offbeat_partitioned_arguments *arguments,
+                                  offbeat_partitioned_comm **comm, offbeat_prequest *request) {
+    if (arguments->comm == MPI_COMM_NULL)
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_COMM, "%s: the communicator is null",
+                                        arguments->function);
     if (request == NULL)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_ARG, "%s: there is no place for the request",
-                                        given->function);
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_ARG, "%s: there is no place for the request",
+                                        arguments->function);
     *request = OFFBEAT_PREQUEST_NULL;
-    *comm = offbeat_partitioned_comm_of(given->comm);
+    *comm = offbeat_partitioned_comm_of(arguments->comm);
     if (*comm == NULL)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_COMM,
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_COMM,
                                         "%s: the communicator is not attached; all its processes must call "
                                         "offbeat_partitioned_attach first",
-                                        given->function);
+                                        arguments->function);
     return MPI_SUCCESS;
 }
 
-int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *given) {
-    if (given->partitions < 0)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_ARG,
-                                        "%s: %d partitions; the number must be at least 0", given->function,
-                                        given->partitions);
-    if (given->count < 0)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_COUNT,
+int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *arguments) {
+    if (arguments->partitions < 0)
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_ARG,
+                                        "%s: %d partitions; the number must be at least 0",
+                                        arguments->function, arguments->partitions);
+    if (arguments->count < 0)
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_COUNT,
                                         "%s: %lld elements in a partition; the number must be at least 0",
-                                        given->function, (long long)given->count);
-    if (given->datatype == MPI_DATATYPE_NULL)
-        return offbeat_partitioned_fail(given->comm, MPI_ERR_TYPE, "%s: the datatype is null",
-                                        given->function);
+                                        arguments->function, (long long)arguments->count);
+    if (arguments->datatype == MPI_DATATYPE_NULL)
+        return offbeat_partitioned_fail(arguments->comm, MPI_ERR_TYPE, "%s: the datatype is null",
+                                        arguments->function);
     return MPI_SUCCESS;
 }
 
@@ -66,24 +67,25 @@ static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *req
     return rc == MPI_SUCCESS ? PMPI_Type_commit(&request->datatype) : rc;
 }
 
-int offbeat_partitioned_describe(const offbeat_partitioned_arguments *given, offbeat_partitioned_comm *comm,
+int offbeat_partitioned_describe(const offbeat_partitioned_arguments *arguments,
+                                 offbeat_partitioned_comm *comm,
+                                 const offbeat_partitioned_operations *operations,
                                  offbeat_partitioned_request **created) {
-    offbeat_partitioned_request *request = calloc(1, sizeof *request);
-    *created = request;
+    offbeat_partitioned_request *request = *created = calloc(1, operations->size_bytes);
     if (request == NULL)
         return MPI_ERR_NO_MEM;
     offbeat_partitioned_comm_use(comm);
+    request->operations = operations;
     request->comm = comm;
-    request->is_send = given->is_send;
+    request->can_be_ready = arguments->can_be_ready;
     request->is_threaded = comm->root->is_threaded;
-    request->is_null = given->peer == MPI_PROC_NULL;
-    request->buffer = given->buffer;
-    request->partitions = given->partitions;
-    request->count = given->count;
-    request->user_peer = given->peer;
-    request->peer =
-        request->is_null || comm->root_ranks == NULL ? given->peer : comm->root_ranks[given->peer];
-    request->tag = given->tag;
-    request->setup_request = request->reply_request = MPI_REQUEST_NULL;
-    return keep_datatype(given->datatype, request);
+    request->buffer = arguments->buffer;
+    request->partitions = arguments->partitions;
+    request->count = arguments->count;
+    int rc = keep_datatype(arguments->datatype, request);
+    if (rc == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    offbeat_partitioned_destroy(request);
+    *created = NULL;
+    return rc;
 }

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/collective.h"
 
-#include "partitioned/send.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
 
+typedef offbeat_partitioned_request request;
 typedef offbeat_partitioned_collective collective;
 typedef offbeat_partitioned_step step;
+
+static request *head_of(collective *call) {
+    return &call->marked.head;
+}
+
+static unsigned stamp_of(const collective *call) {
+    return offbeat_partitioned_stamp(&call->marked.head);
+}
 
 /* The parts of a message that travel. Each has a tag of its own. */
 enum { RESULT, PARTIAL, PARTS };
@@ -17,317 +25,339 @@ enum { SENT = PARTS, PURPOSES };
 
 /* --- the routes of messages --- */
 
-static int left_of(const collective *of, int rank) {
-    return (rank + of->size - 1) % of->size;
+static int left_of(const collective *call, int rank) {
+    return (rank + call->size - 1) % call->size;
 }
 
-static int start_of(const collective *of, int message) {
-    return offbeat_partitioned_ring_start(of->size, message, of->is_in_rank_order);
+static int start_of(const collective *call, int message) {
+    return offbeat_partitioned_ring_start(call->size, message, call->is_in_rank_order);
 }
 
 /* Whether the reduction of a message ends here. */
-static int is_end(const collective *of, int message) {
-    return left_of(of, start_of(of, message)) == of->rank;
+static int is_end(const collective *call, int message) {
+    return left_of(call, start_of(call, message)) == call->rank;
 }
 
-static int has_contribution(const collective *of) {
-    return of->is_allreduce || of->tree.parent < 0;
+static int has_contribution(const collective *call) {
+    return call->is_allreduce || call->tree.parent < 0;
 }
 
 /* Whether this process forwards the result: of an allreduce, unless the reduction ended on the right. */
-static int forwards(const collective *of, int message) {
-    return !of->is_allreduce || of->tree.first_child != left_of(of, start_of(of, message));
+static int forwards(const collective *call, int message) {
+    return !call->is_allreduce || call->tree.first_child != left_of(call, start_of(call, message));
 }
 
 /* --- memory --- */
 
-int offbeat_partitioned_collective_allocate(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
-    const int steps = offbeat_partitioned_steps(of);
-    of->capacity = steps * (PARTS + of->is_allreduce + of->tree.children);
-    of->steps = calloc((size_t)steps, sizeof *of->steps);
-    of->requests = malloc((size_t)of->capacity * sizeof(MPI_Request));
-    of->purposes = malloc((size_t)of->capacity * sizeof *of->purposes);
-    of->indices = malloc((size_t)of->capacity * sizeof *of->indices);
-    of->statuses = request->statuses = malloc((size_t)of->capacity * sizeof *of->statuses);
-    if (of->steps == NULL || of->requests == NULL || of->purposes == NULL || of->indices == NULL ||
-        of->statuses == NULL)
+int offbeat_partitioned_collective_allocate(collective *call) {
+    const int steps = offbeat_partitioned_steps(call);
+    call->capacity = steps * (PARTS + call->is_allreduce + call->tree.children);
+    call->steps = calloc((size_t)steps, sizeof *call->steps);
+    call->requests = malloc((size_t)call->capacity * sizeof(MPI_Request));
+    call->purposes = malloc((size_t)call->capacity * sizeof *call->purposes);
+    call->indices = malloc((size_t)call->capacity * sizeof *call->indices);
+    call->statuses = malloc((size_t)call->capacity * sizeof *call->statuses);
+    if (call->steps == NULL || call->requests == NULL || call->purposes == NULL || call->indices == NULL ||
+        call->statuses == NULL)
         return MPI_ERR_NO_MEM;
     return MPI_SUCCESS;
 }
 
-void offbeat_partitioned_collective_free(collective *of) {
-    if (of == NULL)
-        return;
-    offbeat_partitioned_reduction_free(&of->reduction);
-    free(of->steps);
-    free(of->requests);
-    free(of->purposes);
-    free(of->indices);
-    free(of->statuses);
-    free(of);
-}
-
 /* --- messages --- */
 
-static offbeat_partitioned_elements elements_of(const offbeat_partitioned_request *request, char *array,
-                                                int message) {
-    const collective *of = request->collective;
-    const int64_t first = offbeat_partitioned_first_unit(&of->layout, message) * of->unit_elements;
-    const int64_t next = offbeat_partitioned_first_unit(&of->layout, message + 1) * of->unit_elements;
-    return (offbeat_partitioned_elements){array + first * request->extent, next - first, request->datatype};
+static offbeat_partitioned_elements elements_of(const collective *call, char *array, int message) {
+    const int64_t first = offbeat_partitioned_first_unit(&call->layout, message) * call->unit_elements;
+    const int64_t next = offbeat_partitioned_first_unit(&call->layout, message + 1) * call->unit_elements;
+    return (offbeat_partitioned_elements){array + first * call->marked.head.extent, next - first,
+                                          call->marked.head.datatype};
 }
 
-static MPI_Comm lane_of(const offbeat_partitioned_request *request, int message) {
-    const int lane = (int)(((int64_t)request->first_lane + (int64_t)message * request->lane_step) %
-                           request->comm->lane_count);
-    return request->comm->lanes[lane];
+static MPI_Comm lane_of(const collective *call, int message) {
+    const int lane = (int)(((int64_t)call->marked.messages.first_lane +
+                            (int64_t)message * call->marked.messages.lane_step) %
+                           call->marked.head.comm->lane_count);
+    return call->marked.head.comm->lanes[lane];
 }
 
-static int tag_of(const collective *of, int first_tag, int message, int part) {
-    return first_tag + part * offbeat_partitioned_steps(of) + message;
+static int tag_of(const collective *call, int first_tag, int message, int part) {
+    return first_tag + part * offbeat_partitioned_steps(call) + message;
 }
 
 /* Posts the receive of a part into an array of all elements. */
-static void receive(offbeat_partitioned_request *request, char *array, int message, int part) {
-    collective *of = request->collective;
-    int rc = offbeat_partitioned_irecv(elements_of(request, array, message), of->tree.parent,
-                                       tag_of(of, of->parent_tag, message, part), lane_of(request, message),
-                                       &of->requests[of->active]);
-    offbeat_partitioned_note_failure(request, rc);
-    of->purposes[of->active] = message * PURPOSES + part;
-    of->active += rc == MPI_SUCCESS;
+static void receive(collective *call, char *array, int message, int part) {
+    int rc = offbeat_partitioned_irecv(elements_of(call, array, message), call->tree.parent,
+                                       tag_of(call, call->parent_tag, message, part), lane_of(call, message),
+                                       &call->requests[call->request_count]);
+    offbeat_partitioned_note_failure(head_of(call), rc);
+    call->purposes[call->request_count] = message * PURPOSES + part;
+    call->request_count += rc == MPI_SUCCESS;
 }
 
 /* Sends a part of an array of all elements to a child. */
-static void send(offbeat_partitioned_request *request, char *array, int message, int part, int child) {
-    collective *of = request->collective;
-    int rc = offbeat_partitioned_isend(
-        elements_of(request, array, message), (of->tree.first_child + child) % of->size,
-        tag_of(of, request->first_tag, message, part), lane_of(request, message), &of->requests[of->active]);
-    offbeat_partitioned_note_failure(request, rc);
-    of->purposes[of->active] = SENT;
-    of->active += rc == MPI_SUCCESS;
+static void send(collective *call, char *array, int message, int part, int child) {
+    int rc = offbeat_partitioned_isend(elements_of(call, array, message),
+                                       (call->tree.first_child + child) % call->size,
+                                       tag_of(call, call->marked.messages.first_tag, message, part),
+                                       lane_of(call, message), &call->requests[call->request_count]);
+    offbeat_partitioned_note_failure(head_of(call), rc);
+    call->purposes[call->request_count] = SENT;
+    call->request_count += rc == MPI_SUCCESS;
 }
 
 /* --- steps --- */
 
 /* The result of a message is in the buffer. */
-static void finish(offbeat_partitioned_request *request, int message) {
-    collective *of = request->collective;
-    of->steps[message].waits_for = OFFBEAT_PARTITIONED_FINISHED;
-    of->finished++;
-    for (int i = 0; i < of->tree.children && forwards(of, message); i++)
-        send(request, request->buffer, message, RESULT, i);
-    atomic_store_explicit(&of->steps[message].finished, offbeat_partitioned_stamp(request),
-                          memory_order_release);
+static void finish(collective *call, int message) {
+    call->steps[message].waits_for = OFFBEAT_PARTITIONED_NO_MESSAGE;
+    call->finished_count++;
+    for (int i = 0; i < call->tree.children && forwards(call, message); i++)
+        send(call, call->marked.head.buffer, message, RESULT, i);
+    atomic_store_explicit(&call->steps[message].finished_stamp, stamp_of(call), memory_order_release);
 }
 
 /* Adds the own contribution of an allreduce. The receive of the result is posted before the sum leaves, and
  * not earlier, as the result's buffer may hold the contribution. */
-static void add(offbeat_partitioned_request *request, int message) {
-    collective *of = request->collective;
-    const offbeat_partitioned_elements all = elements_of(request, request->buffer, message);
-    const int64_t first = offbeat_partitioned_first_unit(&of->layout, message);
-    const int is_first = start_of(of, message) == of->rank;
+static void add(collective *call, int message) {
+    const int64_t count = elements_of(call, call->marked.head.buffer, message).count;
+    const int64_t first = offbeat_partitioned_first_unit(&call->layout, message);
+    const int is_first = start_of(call, message) == call->rank;
     char *sum = NULL;
-    if (is_end(of, message)) {
+    if (is_end(call, message)) {
         offbeat_partitioned_note_failure(
-            request, offbeat_partitioned_reduction_end(&of->reduction, first, all.count, is_first));
-        finish(request, message);
+            head_of(call), offbeat_partitioned_reduction_end(&call->reduction, first, count, is_first));
+        finish(call, message);
         return;
     }
     offbeat_partitioned_note_failure(
-        request, offbeat_partitioned_reduction_pass(&of->reduction, first, all.count, is_first, &sum));
-    of->steps[message].waits_for = OFFBEAT_PARTITIONED_RESULT;
-    receive(request, request->buffer, message, RESULT);
-    send(request, sum, message, PARTIAL, 0);
+        head_of(call), offbeat_partitioned_reduction_pass(&call->reduction, first, count, is_first, &sum));
+    call->steps[message].waits_for = OFFBEAT_PARTITIONED_RESULT;
+    receive(call, call->marked.head.buffer, message, RESULT);
+    send(call, sum, message, PARTIAL, 0);
 }
 
 /* Contributes to a message if all that it waits for is here. */
-static void contribute(offbeat_partitioned_request *request, int message) {
-    const collective *of = request->collective;
-    const step *at = &of->steps[message];
-    const atomic_uint *ready = &request->message[message / of->layout.blocks].stamp;
-    if (at->waits_for != OFFBEAT_PARTITIONED_CONTRIBUTION ||
-        atomic_load_explicit(ready, memory_order_acquire) != offbeat_partitioned_stamp(request))
+static void contribute(collective *call, int message) {
+    const step *current = &call->steps[message];
+    const atomic_uint *ready = &call->marked.messages.message[message / call->layout.blocks].stamp;
+    if (current->waits_for != OFFBEAT_PARTITIONED_CONTRIBUTION ||
+        atomic_load_explicit(ready, memory_order_acquire) != stamp_of(call))
         return;
-    if (!of->is_allreduce)
-        finish(request, message);
-    else if (at->has_partial || start_of(of, message) == of->rank)
-        add(request, message);
+    if (!call->is_allreduce)
+        finish(call, message);
+    else if (current->has_partial || start_of(call, message) == call->rank)
+        add(call, message);
 }
 
-static void contribute_ready(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
-    const unsigned ready = atomic_load_explicit(&of->groups_ready, memory_order_acquire);
-    if (ready == of->groups_checked)
+static void contribute_ready(collective *call) {
+    const unsigned ready = atomic_load_explicit(&call->ready_groups, memory_order_acquire);
+    if (ready == call->checked_groups)
         return;
-    of->groups_checked = ready;
-    for (int i = 0; i < offbeat_partitioned_steps(of); i++)
-        contribute(request, i);
+    call->checked_groups = ready;
+    for (int i = 0; i < offbeat_partitioned_steps(call); i++)
+        contribute(call, i);
 }
 
-static void arrive(offbeat_partitioned_request *request, int purpose) {
+static void arrive(collective *call, int purpose) {
     const int message = purpose / PURPOSES, part = purpose % PURPOSES;
     if (part == RESULT)
-        finish(request, message);
+        finish(call, message);
     if (part != PARTIAL)
         return;
-    request->collective->steps[message].has_partial = 1;
-    contribute(request, message);
+    call->steps[message].has_partial = 1;
+    contribute(call, message);
 }
 
 /* --- progress --- */
 
-static void remove_ended(collective *of) {
-    int kept = 0;
-    for (int i = 0; i < of->active; i++) {
-        if (of->requests[i] == MPI_REQUEST_NULL)
+static void remove_ended(collective *call) {
+    int count = 0;
+    for (int i = 0; i < call->request_count; i++) {
+        if (call->requests[i] == MPI_REQUEST_NULL)
             continue;
-        of->requests[kept] = of->requests[i];
-        of->purposes[kept++] = of->purposes[i];
+        call->requests[count] = call->requests[i];
+        call->purposes[count++] = call->purposes[i];
     }
-    of->active = kept;
+    call->request_count = count;
 }
 
-static void test_messages(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
+static void test_messages(collective *call) {
     int count = 0;
-    int rc = PMPI_Testsome(of->active, of->requests, &count, of->indices, request->statuses);
-    offbeat_partitioned_note_failures(request, rc, count == MPI_UNDEFINED ? 0 : count);
+    int rc = PMPI_Testsome(call->request_count, call->requests, &count, call->indices, call->statuses);
+    offbeat_partitioned_note_failures(head_of(call), rc, call->statuses, count == MPI_UNDEFINED ? 0 : count);
     if (rc != MPI_SUCCESS || count == MPI_UNDEFINED || count == 0)
         return;
     for (int i = 0; i < count; i++)
-        arrive(request, of->purposes[of->indices[i]]);
-    remove_ended(of);
+        arrive(call, call->purposes[call->indices[i]]);
+    remove_ended(call);
 }
 
-static int has_failed(const offbeat_partitioned_request *request) {
-    return atomic_load_explicit(&request->failure, memory_order_relaxed) != MPI_SUCCESS;
+static int has_failed(const collective *call) {
+    return atomic_load_explicit(&call->marked.head.failure, memory_order_relaxed) != MPI_SUCCESS;
 }
 
-static void test_often(offbeat_partitioned_request *request, int tests) {
-    for (; tests > 0 && request->collective->active > 0 && !has_failed(request); tests--)
-        test_messages(request);
+static void test_often(collective *call, int tests) {
+    for (; tests > 0 && call->request_count > 0 && !has_failed(call); tests--)
+        test_messages(call);
 }
 
 /* MPI failed: no message may arrive in the caller's buffer after the iteration. Messages that are on their
  * way remain. Later iterations fail, too: they would receive the messages of this one. */
-static void give_up(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
-    request->match_failure = atomic_load_explicit(&request->failure, memory_order_relaxed);
-    for (int i = 0; i < of->active; i++)
-        if (of->purposes[i] != SENT)
-            offbeat_partitioned_cancel(&of->requests[i]);
-    remove_ended(of);
+static void give_up(collective *call) {
+    call->lasting_failure = atomic_load_explicit(&call->marked.head.failure, memory_order_relaxed);
+    for (int i = 0; i < call->request_count; i++)
+        if (call->purposes[i] != SENT)
+            offbeat_partitioned_cancel(&call->requests[i]);
+    remove_ended(call);
 }
 
 /* Whether no thread can still mark a partition: after a failure, the program may free the request. */
-static int are_all_marked(const offbeat_partitioned_request *request) {
-    const collective *of = request->collective;
-    for (int i = 0; i < of->layout.groups && has_contribution(of); i++)
-        if (atomic_load_explicit(&request->message[i].stamp, memory_order_acquire) !=
-            offbeat_partitioned_stamp(request))
+static int are_all_marked(const collective *call) {
+    for (int i = 0; i < call->layout.groups && has_contribution(call); i++)
+        if (atomic_load_explicit(&call->marked.messages.message[i].stamp, memory_order_acquire) !=
+            stamp_of(call))
             return 0;
     return 1;
 }
 
-static void progress(offbeat_partitioned_request *request, int tests) {
-    collective *of = request->collective;
-    if (!atomic_load_explicit(&request->is_active, memory_order_acquire) ||
-        offbeat_partitioned_is_complete(request))
+static void progress_inside(collective *call, int tests) {
+    if (!offbeat_partitioned_is_active(&call->marked.head) ||
+        offbeat_partitioned_is_complete(&call->marked.head))
         return;
-    if (request->match_failure == MPI_SUCCESS) {
-        contribute_ready(request);
-        test_often(request, tests);
+    if (call->lasting_failure == MPI_SUCCESS) {
+        contribute_ready(call);
+        test_often(call, tests);
     }
-    const int is_failed = has_failed(request);
+    const int is_failed = has_failed(call);
     if (is_failed)
-        give_up(request);
-    const int is_done = is_failed ? are_all_marked(request)
-                                  : of->finished == offbeat_partitioned_steps(of) && of->active == 0;
-    if (is_done && atomic_load_explicit(&of->markers, memory_order_acquire) == 0)
-        atomic_store_explicit(&request->complete, offbeat_partitioned_stamp(request), memory_order_release);
+        give_up(call);
+    const int is_done =
+        is_failed ? are_all_marked(call)
+                  : call->finished_count == offbeat_partitioned_steps(call) && call->request_count == 0;
+    if (is_done && atomic_load_explicit(&call->markers, memory_order_acquire) == 0)
+        offbeat_partitioned_set_complete(head_of(call));
 }
 
 /* A thread that finds the request entered leaves new ready groups to the thread inside, which checks for them
  * after it left. Additions of 0 order the checks: either that thread sees the new groups, or the other thread
  * sees that it left. */
-static void progress_often(offbeat_partitioned_request *request, int tests) {
-    collective *of = request->collective;
-    unsigned seen;
+static void progress_often(collective *call, int tests) {
+    unsigned groups;
     do {
-        if (!offbeat_partitioned_try_enter(request))
+        if (!offbeat_partitioned_try_enter(head_of(call)))
             return;
-        seen = atomic_load(&of->groups_ready);
-        progress(request, tests);
-        offbeat_partitioned_leave(request);
-    } while (atomic_fetch_add(&of->groups_ready, 0) != seen);
+        groups = atomic_load(&call->ready_groups);
+        progress_inside(call, tests);
+        offbeat_partitioned_leave(head_of(call));
+    } while (atomic_fetch_add(&call->ready_groups, 0) != groups);
 }
 
-void offbeat_partitioned_collective_progress(offbeat_partitioned_request *request) {
-    progress_often(request, 1);
+static void progress(request *head, int partition) {
+    (void)partition;
+    progress_often((collective *)head, 1);
 }
 
 /* --- the caller's side --- */
 
-void offbeat_partitioned_collective_start(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
-    if (request->match_failure != MPI_SUCCESS) {
-        offbeat_partitioned_send_start(request);
-        offbeat_partitioned_note_failure(request, request->match_failure);
-        return;
-    }
-    of->finished = 0;
-    of->active = 0;
-    for (int i = 0; i < offbeat_partitioned_steps(of); i++) {
-        of->steps[i].waits_for =
-            has_contribution(of) ? OFFBEAT_PARTITIONED_CONTRIBUTION : OFFBEAT_PARTITIONED_RESULT;
-        of->steps[i].has_partial = 0;
-    }
-    offbeat_partitioned_send_start(request);
-    for (int i = 0; i < offbeat_partitioned_steps(of); i++) {
-        if (!has_contribution(of))
-            receive(request, request->buffer, i, RESULT);
-        else if (of->is_allreduce && start_of(of, i) != of->rank)
-            receive(request, of->reduction.partial, i, PARTIAL);
-    }
-}
-
-/* How often the messages are tested after a group is ready; `ready` counts the groups of all iterations.
- * After the last group of an iteration, the program waits, which tests them. */
-static int tests_after(const offbeat_partitioned_request *request, int group, unsigned ready) {
-    const int is_last = ready % (unsigned)request->collective->layout.groups == 0;
-    const int tests = is_last ? 1 : offbeat_partitioned_tests_after(request, group);
+/* How often the messages are tested after a group is ready; `ready_count` counts the groups of all
+ * iterations. After the last group of an iteration, the program waits, which tests them. */
+static int tests_after(const collective *call, int group, unsigned ready_count) {
+    const int is_last = ready_count % (unsigned)call->layout.groups == 0;
+    const int tests = is_last ? 1 : offbeat_partitioned_tests_after(&call->marked.messages, group);
     return tests > 1 ? tests : 1;
 }
 
-void offbeat_partitioned_collective_ready(offbeat_partitioned_request *request, int group) {
-    collective *of = request->collective;
-    atomic_fetch_add(&of->markers, 1);
-    atomic_store_explicit(&request->message[group].stamp, offbeat_partitioned_stamp(request),
-                          memory_order_release);
-    const unsigned ready = atomic_fetch_add(&of->groups_ready, 1) + 1;
-    progress_often(request, tests_after(request, group, ready));
+/* All partitions of a group are ready: its messages leave, inside this call or inside the call of a thread
+ * that progresses the request at the moment. */
+static void send_group(request *head, int group) {
+    collective *call = (collective *)head;
+    atomic_fetch_add(&call->markers, 1);
+    atomic_store_explicit(&call->marked.messages.message[group].stamp, stamp_of(call), memory_order_release);
+    const unsigned ready_count = atomic_fetch_add(&call->ready_groups, 1) + 1;
+    progress_often(call, tests_after(call, group, ready_count));
     /* The last access: when the count is 0, another thread may complete and free the request. */
-    atomic_fetch_sub(&of->markers, 1);
+    atomic_fetch_sub(&call->markers, 1);
 }
 
-int offbeat_partitioned_collective_is_idle(offbeat_partitioned_request *request) {
-    collective *of = request->collective;
-    int is_done = 1;
-    return PMPI_Testall(of->active, of->requests, &is_done, of->statuses) == MPI_SUCCESS && is_done;
+/* Posts the first receives of an iteration. */
+static void post(collective *call) {
+    for (int i = 0; i < offbeat_partitioned_steps(call); i++) {
+        if (!has_contribution(call))
+            receive(call, call->marked.head.buffer, i, RESULT);
+        else if (call->is_allreduce && start_of(call, i) != call->rank)
+            receive(call, call->reduction.partial, i, PARTIAL);
+    }
 }
 
-int offbeat_partitioned_collective_has(offbeat_partitioned_request *request, int partition) {
-    const collective *of = request->collective;
-    const int first = request->first_of[partition] * of->layout.blocks;
-    if (offbeat_partitioned_is_complete(request))
-        return 1;
-    for (int i = first; i < first + of->layout.blocks; i++)
-        if (atomic_load_explicit(&of->steps[i].finished, memory_order_acquire) !=
-            offbeat_partitioned_stamp(request))
+static void start(request *head) {
+    collective *call = (collective *)head;
+    const int can_post = call->lasting_failure == MPI_SUCCESS;
+    for (int i = 0; i < offbeat_partitioned_steps(call) && can_post; i++) {
+        call->steps[i].waits_for =
+            has_contribution(call) ? OFFBEAT_PARTITIONED_CONTRIBUTION : OFFBEAT_PARTITIONED_RESULT;
+        call->steps[i].has_partial = 0;
+    }
+    if (can_post)
+        call->finished_count = call->request_count = 0;
+    offbeat_partitioned_marks_begin(&call->marked);
+    if (head->partitions == 0)
+        send_group(head, 0);
+    atomic_store_explicit(&head->is_active, 1, memory_order_release);
+    offbeat_partitioned_note_failure(head, call->lasting_failure);
+    if (can_post)
+        post(call);
+}
+
+static int has_arrived(const request *head, int partition) {
+    const collective *call = (const collective *)head;
+    const int first = call->marked.messages.first_of[partition] * call->layout.blocks;
+    for (int i = first; i < first + call->layout.blocks; i++)
+        if (atomic_load_explicit(&call->steps[i].finished_stamp, memory_order_acquire) != stamp_of(call))
             return 0;
     return 1;
 }
+
+/* Other processes wait for what this one forwards. */
+static int is_settled(const request *head) {
+    return !offbeat_partitioned_is_active(head) || offbeat_partitioned_is_complete(head);
+}
+
+/* --- the end --- */
+
+/* The last iteration may have failed. */
+static int is_idle(request *head) {
+    collective *call = (collective *)head;
+    int is_done = 1;
+    return PMPI_Testall(call->request_count, call->requests, &is_done, call->statuses) == MPI_SUCCESS &&
+           is_done;
+}
+
+/* MPI still sends from its memory: it failed. */
+static int abandon(request *head) {
+    (void)head;
+    return 0;
+}
+
+static void free_collective(request *head) {
+    collective *call = (collective *)head;
+    offbeat_partitioned_reduction_free(&call->reduction);
+    offbeat_partitioned_marks_free(&call->marked);
+    free(call->steps);
+    free(call->requests);
+    free(call->purposes);
+    free(call->indices);
+    free(call->statuses);
+    free(call);
+}
+
+const offbeat_partitioned_operations offbeat_partitioned_collective_operations = {
+    .size_bytes = sizeof(collective),
+    .ready_refusal = "the request is a broadcast from another rank; only the root's partitions can be ready",
+    .start = start,
+    .send = send_group,
+    .progress = progress,
+    .has_arrived = has_arrived,
+    .is_settled = is_settled,
+    .is_idle = is_idle,
+    .abandon = abandon,
+    .free = free_collective,
+};

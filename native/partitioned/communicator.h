@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file communicator.h
- * The private communicators of an attached communicator, and their tags.
+ * The state of an attached communicator: its private communicators, and their tags.
  */
 #ifndef OFFBEAT_PARTITIONED_COMMUNICATOR_H
 #define OFFBEAT_PARTITIONED_COMMUNICATOR_H
 
+#include "partitioned/matching.h"
 #include "partitioned/tags.h"
 
 #include <mpi.h>
@@ -15,9 +16,6 @@
 
 enum { OFFBEAT_PARTITIONED_MOST_LANES = 64 };
 
-struct offbeat_partitioned_source;
-struct offbeat_partitioned_request;
-
 typedef struct offbeat_partitioned_comm {
     _Atomic MPI_Comm user; /**< MPI_COMM_NULL after it was freed */
     /** The state that owns the private communicators, the tags and the matching; this one if it was attached.
@@ -25,7 +23,7 @@ typedef struct offbeat_partitioned_comm {
     struct offbeat_partitioned_comm *root;
     int64_t identity; /**< of the user's communicator among those with equal root; 0: the attached one */
     int *root_ranks;  /**< ranks of the peers in the private communicators; NULL: the same */
-    MPI_Comm setup;   /**< from sender to receiver: one message a request (matching.h) */
+    offbeat_partitioned_matching matching;          /**< of the root */
     MPI_Comm lanes[OFFBEAT_PARTITIONED_MOST_LANES]; /**< data; on the first one also replies to senders */
     int lane_count;
     int peers;        /**< processes that can be a peer: the remote group of an inter-communicator */
@@ -36,27 +34,37 @@ typedef struct offbeat_partitioned_comm {
     int largest_tag;           /**< of the program, and of the setup communicator */
     pthread_mutex_t tag_lock;
     offbeat_partitioned_tag_space tags;
-    pthread_mutex_t matching_lock;                    /**< guards the following */
-    struct offbeat_partitioned_source *sources;       /**< of receives (matching.h) */
     struct offbeat_partitioned_comm *previous, *next; /**< in the list of all */
 } offbeat_partitioned_comm;
 
-/** The state of an attached communicator; NULL when it is not attached. Local. The caller does not own it. */
-offbeat_partitioned_comm *offbeat_partitioned_comm_of(MPI_Comm comm);
+/** A state with one user, which owns nothing yet; NULL without memory. */
+offbeat_partitioned_comm *offbeat_partitioned_comm_create(MPI_Comm user);
 
-/**
- * Lets a communicator use the private communicators of an attached one, whose processes include all of its
- * processes. Local; does nothing if the communicator is attached already. Errors are raised on it.
- * @param identity not 0; equal on all processes of the communicator, and different from those of all other
- *                 communicators in which two of its processes are peers
- */
-int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t identity);
+/** Frees a state that is not in the list, with the private communicators that it owns. */
+void offbeat_partitioned_comm_destroy(offbeat_partitioned_comm *state);
 
-/** Becomes one more user of a state, which exists until its last user released it. */
+/** Lists a complete state, which exists until its last user released it. */
+void offbeat_partitioned_comm_add(offbeat_partitioned_comm *state);
+
+/** Becomes one more user of a listed state. */
 void offbeat_partitioned_comm_use(offbeat_partitioned_comm *state);
 void offbeat_partitioned_comm_release(offbeat_partitioned_comm *state);
 
 /** The first state (state is NULL) or the next one, with the caller as its user; releases the given state. */
 offbeat_partitioned_comm *offbeat_partitioned_comm_next(offbeat_partitioned_comm *state);
+
+/** An attached communicator that was not freed; MPI_COMM_NULL if there is none. */
+MPI_Comm offbeat_partitioned_attached_comm(void);
+
+/** All tags are in use. */
+enum { OFFBEAT_PARTITIONED_NO_TAGS = -2 };
+
+/** Takes a block of tags of this process. @return an MPI error code or OFFBEAT_PARTITIONED_NO_TAGS */
+int offbeat_partitioned_comm_take_tags(offbeat_partitioned_comm *state, int count,
+                                       offbeat_partitioned_tag_block *block);
+
+/** Gives a block back; does nothing for a block that was not taken (count is 0). */
+void offbeat_partitioned_comm_give_tags_back(offbeat_partitioned_comm *state,
+                                             offbeat_partitioned_tag_block *block);
 
 #endif

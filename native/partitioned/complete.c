@@ -29,27 +29,24 @@ static int rounds_before_yield(void) {
 
 /* --- statuses --- */
 
-static void set_status(MPI_Status *status, int source, int tag, int64_t bytes) {
+static void set_status(MPI_Status *status, offbeat_partitioned_envelope envelope) {
     if (status == MPI_STATUS_IGNORE)
         return;
-    status->MPI_SOURCE = source;
-    status->MPI_TAG = tag;
-    PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+    status->MPI_SOURCE = envelope.source;
+    status->MPI_TAG = envelope.tag;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, envelope.bytes);
     PMPI_Status_set_cancelled(status, 0);
 }
 
 void offbeat_partitioned_set_empty_status(MPI_Status *status) {
-    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    set_status(status, (offbeat_partitioned_envelope){MPI_ANY_SOURCE, MPI_ANY_TAG, 0});
 }
 
 void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, MPI_Status *status) {
-    if (!offbeat_partitioned_is_active(request) || request->is_send || request->collective != NULL)
+    if (!offbeat_partitioned_is_active(request) || request->operations->envelope == NULL)
         offbeat_partitioned_set_empty_status(status);
-    else if (request->is_null)
-        set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     else
-        set_status(status, request->user_peer, request->tag,
-                   request->partitions * request->count * request->element_bytes);
+        set_status(status, request->operations->envelope(request));
 }
 
 /* --- one request --- */
@@ -57,29 +54,13 @@ void offbeat_partitioned_set_status(const offbeat_partitioned_request *request, 
 int offbeat_partitioned_can_complete(offbeat_partitioned_request *request) {
     if (!offbeat_partitioned_is_active(request) || offbeat_partitioned_is_complete(request))
         return 1;
-    offbeat_partitioned_progress_request(request, -1);
+    request->operations->progress(request, -1);
     return offbeat_partitioned_is_complete(request);
-}
-
-static int mismatch(const offbeat_partitioned_request *request) {
-    if (request->is_send)
-        return offbeat_partitioned_fail(
-            request->comm->user, MPI_ERR_TRUNCATE,
-            "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
-            request->user_peer, request->tag,
-            (long long)request->sender_partition_bytes * request->partitions);
-    return offbeat_partitioned_fail(request->comm->user, MPI_ERR_TRUNCATE,
-                                    "partitioned receive from rank %d, tag %d: the send has %d partitions of "
-                                    "%lld bytes, this receive has %d of "
-                                    "%lld; both must describe the same number of bytes",
-                                    request->user_peer, request->tag, request->sender_partitions,
-                                    (long long)request->sender_partition_bytes, request->partitions,
-                                    (long long)request->count * request->element_bytes);
 }
 
 int offbeat_partitioned_raise_failure(const offbeat_partitioned_request *request, int failure) {
     if (failure == OFFBEAT_PARTITIONED_MISMATCH)
-        return mismatch(request);
+        return request->operations->raise_mismatch(request);
     return offbeat_partitioned_raise(request->comm->user, failure);
 }
 
@@ -93,8 +74,8 @@ static int complete(offbeat_partitioned_request *request, MPI_Status *status) {
     offbeat_partitioned_remove_waiting(request);
     const int failure = atomic_load_explicit(&request->failure, memory_order_acquire);
     atomic_store_explicit(&request->is_active, 0, memory_order_release);
-    if (atomic_load_explicit(&request->owes_reply, memory_order_relaxed))
-        offbeat_partitioned_add_waiting(request); /* a sender that frees its request waits for the reply */
+    if (!request->operations->is_settled(request))
+        offbeat_partitioned_add_waiting(request);
     return offbeat_partitioned_raise_failure(request, failure);
 }
 

@@ -7,7 +7,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <offbeat/partitioned.h>
 
-#include "partitioned/request.h"
+#include "partitioned/receive.h"
 #include "partitioned/settings.h"
 #include "testing/mpi_assert.h"
 
@@ -160,9 +160,10 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *m
     MPI_Error_string(rc, words, &length);
     mpi_assert(strncmp(words, offbeat_partitioned_error(), 100) == 0, "The sentence is '%s'.",
                offbeat_partitioned_error());
-    const int last = requests[1]->messages - 1;
+    const offbeat_partitioned_messages *received = &((offbeat_partitioned_receive *)requests[1])->messages;
+    const int last = received->count - 1;
     for (int message = 0; message <= last; message += last ? last : 1) {
-        fails_at = &requests[1]->requests[message];
+        fails_at = &received->requests[message];
         in[3] = 0;
         rc = iterate(requests, 1);
         mpi_assert(class_of(rc) == MPI_ERR_TRUNCATE, "Message %d: a failed receive has the class %d.",
@@ -175,17 +176,19 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *m
 }
 
 /* Receives the messages that a failed request left: MPICH 5 refuses to free a communicator that has some. */
-static void take_rest(const offbeat_partitioned_request *receive) {
-    const offbeat_partitioned_comm *of = receive->comm;
+static void take_rest(offbeat_prequest request) {
+    const offbeat_partitioned_receive *receive = (offbeat_partitioned_receive *)request;
+    const offbeat_partitioned_comm *state = request->comm;
+    const int peer = receive->pair.peer;
     int value, is_here;
-    MPI_Barrier(of->user);
+    MPI_Barrier(state->user);
     for (double end = MPI_Wtime() + 0.1; MPI_Wtime() < end;)
-        for (int i = 0; i < of->lane_count * receive->most_messages; i++) {
-            const MPI_Comm lane = of->lanes[i % of->lane_count];
-            const int tag = receive->first_tag + i / of->lane_count;
-            MPI_Iprobe(receive->peer, tag, lane, &is_here, MPI_STATUS_IGNORE);
+        for (int i = 0; i < state->lane_count * receive->messages.most; i++) {
+            const MPI_Comm lane = state->lanes[i % state->lane_count];
+            const int tag = receive->messages.first_tag + i / state->lane_count;
+            MPI_Iprobe(peer, tag, lane, &is_here, MPI_STATUS_IGNORE);
             if (is_here)
-                MPI_Recv(&value, 1, MPI_INT, receive->peer, tag, lane, MPI_STATUS_IGNORE);
+                MPI_Recv(&value, 1, MPI_INT, peer, tag, lane, MPI_STATUS_IGNORE);
         }
 }
 

@@ -3,14 +3,14 @@
  * The public functions of an iteration but for its completion: start, ready partitions, arrived partitions.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "partitioned/collective.h"
 #include "partitioned/complete.h"
 #include "partitioned/errors.h"
+#include "partitioned/marks.h"
 #include "partitioned/progress.h"
-#include "partitioned/receive.h"
-#include "partitioned/send.h"
 
 #include <sched.h>
+
+typedef offbeat_partitioned_marked_request marked_request;
 
 static MPI_Comm handler_of(const offbeat_partitioned_request *request) {
     return request->comm->user;
@@ -25,19 +25,10 @@ static void enter(offbeat_partitioned_request *request) {
 }
 
 static void start(offbeat_partitioned_request *request) {
-    int is_waiting = 0;
     enter(request);
-    if (request->collective != NULL) {
-        offbeat_partitioned_collective_start(request);
-        is_waiting = 1;
-    } else if (request->is_send) {
-        offbeat_partitioned_send_start(request);
-    } else {
-        offbeat_partitioned_receive_start(request);
-        is_waiting = !offbeat_partitioned_receive_is_posted(request);
-    }
+    request->operations->start(request);
     offbeat_partitioned_leave(request);
-    if (!is_waiting)
+    if (request->operations->is_settled(request))
         return;
     /* A receive is still listed if its reply failed after the last iteration. */
     offbeat_partitioned_remove_waiting(request);
@@ -95,13 +86,9 @@ static int check_partition(const char *function, const offbeat_partitioned_reque
 static int check_send(const char *function, const offbeat_partitioned_request *request) {
     if (request == OFFBEAT_PREQUEST_NULL)
         return offbeat_partitioned_fail(MPI_COMM_NULL, MPI_ERR_REQUEST, "%s: the request is null", function);
-    if (!request->is_send)
-        return offbeat_partitioned_fail(
-            handler_of(request), MPI_ERR_REQUEST,
-            request->collective != NULL
-                ? "%s: the request is a broadcast from another rank; only the root's partitions can be ready"
-                : "%s: the request is a receive; only partitions of a send can be ready",
-            function);
+    if (!request->can_be_ready)
+        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST, "%s: %s", function,
+                                        request->operations->ready_refusal);
     if (!offbeat_partitioned_is_active(request))
         return offbeat_partitioned_fail(
             handler_of(request), MPI_ERR_REQUEST,
@@ -116,7 +103,7 @@ static int check_ready(const char *function, const offbeat_partitioned_request *
 
 /* Whether check_ready would succeed, in few instructions: programs mark many partitions. */
 static inline int can_mark(const offbeat_partitioned_request *request, int partition) {
-    return offbeat_partitioned_is_active(request) && request->is_send && partition >= 0 &&
+    return offbeat_partitioned_is_active(request) && request->can_be_ready && partition >= 0 &&
            partition < request->partitions;
 }
 
@@ -133,36 +120,35 @@ static int fail_marked(const char *function, const offbeat_partitioned_request *
 /* Marks `length` existing partitions: those in the list, or if it is NULL, consecutive ones from low on. If
  * one of them was marked before, the call fails and marks none; but if another thread marks it at the same
  * time, the ones before it remain marked. */
-static int mark_several(const char *function, offbeat_partitioned_request *request, const int partitions[],
-                        int low, int length) {
+static int mark_several(const char *function, marked_request *request, const int partitions[], int low,
+                        int length) {
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
-        if (offbeat_partitioned_send_claim(request, partition))
+        if (offbeat_partitioned_claim(request, partition))
             continue;
         while (i-- > 0)
-            offbeat_partitioned_send_unclaim(request, partition_at(partitions, low, i));
-        return fail_marked(function, request, partition);
+            offbeat_partitioned_unclaim(request, partition_at(partitions, low, i));
+        return fail_marked(function, &request->head, partition);
     }
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
-        const offbeat_partitioned_mark mark = offbeat_partitioned_send_try_mark(request, partition);
-        if (mark == OFFBEAT_PARTITIONED_MARKED ||
-            offbeat_partitioned_send_finish_mark(request, partition, mark))
+        const offbeat_partitioned_mark mark = offbeat_partitioned_try_mark(request, partition);
+        if (mark == OFFBEAT_PARTITIONED_MARKED || offbeat_partitioned_finish_mark(request, partition, mark))
             continue;
         while (++i < length)
-            offbeat_partitioned_send_unclaim(request, partition_at(partitions, low, i));
-        return fail_marked(function, request, partition);
+            offbeat_partitioned_unclaim(request, partition_at(partitions, low, i));
+        return fail_marked(function, &request->head, partition);
     }
     return MPI_SUCCESS;
 }
 
 /* offbeat_pready ends with a call of one of these two functions, or with none. If they were inlined, it would
  * save registers for every mark. */
-static __attribute__((noinline)) int finish_ready(offbeat_partitioned_request *request, int partition,
+static __attribute__((noinline)) int finish_ready(marked_request *request, int partition,
                                                   offbeat_partitioned_mark mark) {
-    return offbeat_partitioned_send_finish_mark(request, partition, mark)
+    return offbeat_partitioned_finish_mark(request, partition, mark)
                ? MPI_SUCCESS
-               : fail_marked("offbeat_pready", request, partition);
+               : fail_marked("offbeat_pready", &request->head, partition);
 }
 
 static __attribute__((noinline)) int refuse_ready(const offbeat_partitioned_request *request, int partition) {
@@ -172,8 +158,9 @@ static __attribute__((noinline)) int refuse_ready(const offbeat_partitioned_requ
 int offbeat_pready(int partition, offbeat_prequest request) {
     if (!can_mark(request, partition))
         return refuse_ready(request, partition);
-    const offbeat_partitioned_mark mark = offbeat_partitioned_send_try_mark(request, partition);
-    return mark == OFFBEAT_PARTITIONED_MARKED ? MPI_SUCCESS : finish_ready(request, partition, mark);
+    marked_request *marked = (marked_request *)request;
+    const offbeat_partitioned_mark mark = offbeat_partitioned_try_mark(marked, partition);
+    return mark == OFFBEAT_PARTITIONED_MARKED ? MPI_SUCCESS : finish_ready(marked, partition, mark);
 }
 
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {
@@ -188,7 +175,8 @@ int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest
             partition_high);
     if (rc != MPI_SUCCESS)
         return rc;
-    return mark_several(function, request, NULL, partition_low, partition_high - partition_low + 1);
+    return mark_several(function, (marked_request *)request, NULL, partition_low,
+                        partition_high - partition_low + 1);
 }
 
 int offbeat_pready_list(int length, const int partitions[], offbeat_prequest request) {
@@ -199,14 +187,13 @@ int offbeat_pready_list(int length, const int partitions[], offbeat_prequest req
                                         "%s: there is no list of %d partitions", function, length);
     for (int i = 0; i < length && rc == MPI_SUCCESS; i++)
         rc = check_partition(function, request, partitions[i]);
-    return rc == MPI_SUCCESS ? mark_several(function, request, partitions, 0, length) : rc;
+    return rc == MPI_SUCCESS ? mark_several(function, (marked_request *)request, partitions, 0, length) : rc;
 }
 
 /* --- arrived partitions --- */
 
-static int has(offbeat_partitioned_request *request, int partition) {
-    return request->collective != NULL ? offbeat_partitioned_collective_has(request, partition)
-                                       : offbeat_partitioned_receive_has(request, partition);
+static int has_arrived(const offbeat_partitioned_request *request, int partition) {
+    return offbeat_partitioned_is_complete(request) || request->operations->has_arrived(request, partition);
 }
 
 int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
@@ -217,18 +204,17 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag) {
     *flag = 1;
     if (request == OFFBEAT_PREQUEST_NULL)
         return MPI_SUCCESS;
-    if (request->is_send && request->collective == NULL)
-        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST,
-                                        "%s: the request is a send; only partitions of a receive arrive",
-                                        function);
+    if (request->operations->arrival_refusal != NULL)
+        return offbeat_partitioned_fail(handler_of(request), MPI_ERR_REQUEST, "%s: %s", function,
+                                        request->operations->arrival_refusal);
     int rc = check_partition(function, request, partition);
     if (rc != MPI_SUCCESS || !offbeat_partitioned_is_active(request))
         return rc;
-    *flag = has(request, partition);
+    *flag = has_arrived(request, partition);
     if (!*flag) {
-        offbeat_partitioned_progress_request(request, partition);
+        request->operations->progress(request, partition);
         offbeat_partitioned_progress();
-        *flag = has(request, partition);
+        *flag = has_arrived(request, partition);
     }
     const int failure = atomic_load_explicit(&request->failure, memory_order_relaxed);
     if (failure == MPI_SUCCESS)

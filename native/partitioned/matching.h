@@ -9,20 +9,63 @@
 #ifndef OFFBEAT_PARTITIONED_MATCHING_H
 #define OFFBEAT_PARTITIONED_MATCHING_H
 
-#include "partitioned/request.h"
+#include "partitioned/pending.h"
 
-/** Lists a new receive, which may match a setup that arrived before. Local. @return an MPI error code */
-int offbeat_partitioned_matching_add(offbeat_partitioned_request *receive);
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
-/** Takes the setups that arrived, up to the one for this receive. Afterwards, receive->has_setup says whether
- * one is for this receive; if another thread is taking setups, it may not say so yet. @return an MPI error
- * code */
-int offbeat_partitioned_matching_test(offbeat_partitioned_request *receive);
+/** From sender to receiver, once: the numbers of MPI_INT64_T of a setup message. */
+enum {
+    OFFBEAT_PARTITIONED_PARTITIONS,
+    OFFBEAT_PARTITIONED_PARTITION_BYTES,
+    OFFBEAT_PARTITIONED_FIRST_TAG,
+    OFFBEAT_PARTITIONED_MESSAGES,
+    OFFBEAT_PARTITIONED_IS_LEARNED,
+    OFFBEAT_PARTITIONED_FIRST_LANE,
+    OFFBEAT_PARTITIONED_LANE_STEP,
+    OFFBEAT_PARTITIONED_TAG,
+    OFFBEAT_PARTITIONED_IDENTITY, /**< of the communicator */
+    OFFBEAT_PARTITIONED_SETUP_LENGTH
+};
 
-/** Gives up a receive whose setup did not arrive. */
-void offbeat_partitioned_matching_remove(offbeat_partitioned_request *receive);
+struct offbeat_partitioned_source;
 
-/** Ends the receives of the next setups, and frees the setups that no receive matched. */
-void offbeat_partitioned_matching_end(offbeat_partitioned_comm *root);
+/** The setups that travel on one communicator. */
+typedef struct offbeat_partitioned_matching {
+    MPI_Comm comm;                              /**< from sender to receiver: one message a request */
+    pthread_mutex_t lock;                       /**< guards the following */
+    struct offbeat_partitioned_source *sources; /**< of receives */
+} offbeat_partitioned_matching;
+
+/** The setup that a receive expects. */
+typedef struct offbeat_partitioned_expectation {
+    offbeat_partitioned_pending entry;         /**< among the receives without a setup */
+    struct offbeat_partitioned_source *source; /**< NULL: it was never added */
+    atomic_int has_setup;
+    int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH]; /**< valid when has_setup is set */
+} offbeat_partitioned_expectation;
+
+/** Prepares the matching, without a communicator yet. */
+void offbeat_partitioned_matching_init(offbeat_partitioned_matching *matching);
+
+/** Lists the setup that a new receive expects, which may have arrived before. Local. @param rank of the
+ * sender @return an MPI error code */
+int offbeat_partitioned_matching_add(offbeat_partitioned_matching *matching, int rank, int64_t tag,
+                                     int64_t identity, offbeat_partitioned_expectation *expectation);
+
+/** Takes the setups that arrived, up to the expected one. Afterwards, has_setup says whether it arrived; if
+ * another thread is taking setups, it may not say so yet. @return an MPI error code */
+int offbeat_partitioned_matching_test(offbeat_partitioned_matching *matching,
+                                      offbeat_partitioned_expectation *expectation);
+
+/** Gives up a setup that did not arrive. */
+void offbeat_partitioned_matching_remove(offbeat_partitioned_matching *matching,
+                                         offbeat_partitioned_expectation *expectation);
+
+/** Ends the receives of the next setups, and frees the setups that no receive matched, but not the
+ * communicator. */
+void offbeat_partitioned_matching_end(offbeat_partitioned_matching *matching);
 
 #endif

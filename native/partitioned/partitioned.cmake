@@ -2,6 +2,7 @@
 add_library(partitioned_objects OBJECT
     fortran/partitioned_handles.c
     partitioned/arguments.c
+    partitioned/attach.c
     partitioned/collective.c
     partitioned/collective_init.c
     partitioned/collective_layout.c
@@ -11,7 +12,9 @@ add_library(partitioned_objects OBJECT
     partitioned/init.c
     partitioned/iterate.c
     partitioned/layout.c
+    partitioned/marks.c
     partitioned/matching.c
+    partitioned/messages.c
     partitioned/owner.c
     partitioned/pending.c
     partitioned/progress.c

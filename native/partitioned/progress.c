@@ -2,9 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "partitioned/progress.h"
 
-#include "partitioned/collective.h"
-#include "partitioned/receive.h"
-#include "partitioned/send.h"
+#include "partitioned/communicator.h"
 #include "partitioned/thread_level.h"
 
 #include <limits.h>
@@ -23,8 +21,8 @@ enum { SOME = 32 };
 
 /* Guards both rings. Held while MPI is called for the listed requests, never inside a callback of MPI. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static ring waiting, freed;
-static atomic_int listed;
+static ring waiting_requests, freed_requests;
+static atomic_int listed_count;
 
 /* How long MPI_Finalize waits for replies to freed requests; they never come if the program has no matching
  * one. */
@@ -38,7 +36,7 @@ static void put_in(ring *requests, offbeat_partitioned_request *request) {
     request->previous_listed->next_listed = request;
     request->next_listed->previous_listed = request;
     requests->count++;
-    atomic_fetch_add(&listed, 1);
+    atomic_fetch_add(&listed_count, 1);
 }
 
 static void take_out(ring *requests, const offbeat_partitioned_request *request) {
@@ -47,65 +45,48 @@ static void take_out(ring *requests, const offbeat_partitioned_request *request)
     request->previous_listed->next_listed = request->next_listed;
     request->next_listed->previous_listed = request->previous_listed;
     requests->count--;
-    atomic_fetch_sub(&listed, 1);
+    atomic_fetch_sub(&listed_count, 1);
 }
 
-void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive) {
+void offbeat_partitioned_add_waiting(offbeat_partitioned_request *request) {
     pthread_mutex_lock(&list_lock);
-    put_in(&waiting, receive);
-    atomic_store(&receive->is_waiting, 1);
+    put_in(&waiting_requests, request);
+    atomic_store(&request->is_listed, 1);
     pthread_mutex_unlock(&list_lock);
 }
 
-void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive) {
-    if (!atomic_load(&receive->is_waiting))
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *request) {
+    if (!atomic_load(&request->is_listed))
         return;
     pthread_mutex_lock(&list_lock);
-    if (atomic_load(&receive->is_waiting)) /* it may have left the ring before the lock was free */
-        take_out(&waiting, receive);
-    atomic_store(&receive->is_waiting, 0);
+    if (atomic_load(&request->is_listed)) /* it may have left the ring before the lock was free */
+        take_out(&waiting_requests, request);
+    atomic_store(&request->is_listed, 0);
     pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request) {
     pthread_mutex_lock(&list_lock);
-    put_in(&freed, request);
+    put_in(&freed_requests, request);
     pthread_mutex_unlock(&list_lock);
 }
 
-void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, int partition) {
-    if (request->collective != NULL) {
-        offbeat_partitioned_collective_progress(request);
-        return;
-    }
-    if (!offbeat_partitioned_try_enter(request))
-        return;
-    if (request->is_send)
-        offbeat_partitioned_send_progress(request);
-    else
-        offbeat_partitioned_receive_progress(request, partition);
-    offbeat_partitioned_leave(request);
+/* Whether a request can leave the list, after progress. */
+static int is_settled(offbeat_partitioned_request *request) {
+    request->operations->progress(request, -1);
+    return request->operations->is_settled(request);
 }
 
-/* Whether a started receive has its messages posted, or failed; whether an inactive one has replied to the
- * setup; whether a collective is complete. */
-static int is_settled(offbeat_partitioned_request *receive) {
-    offbeat_partitioned_progress_request(receive, -1);
-    if (!offbeat_partitioned_is_active(receive))
-        return !atomic_load_explicit(&receive->owes_reply, memory_order_relaxed);
-    return offbeat_partitioned_receive_is_posted(receive) || offbeat_partitioned_is_complete(receive);
-}
-
-/* Unmarks the settled receives after they left the ring, as their owners do not look for them any more then.
+/* Unmarks the settled requests after they left the ring, as their owners do not look for them any more then.
  */
 static void remove_settled(int most) {
-    for (int left = most < waiting.count ? most : waiting.count; left > 0; left--) {
-        offbeat_partitioned_request *receive = waiting.next;
-        waiting.next = receive->next_listed;
-        if (!is_settled(receive))
+    for (int left = most < waiting_requests.count ? most : waiting_requests.count; left > 0; left--) {
+        offbeat_partitioned_request *request = waiting_requests.next;
+        waiting_requests.next = request->next_listed;
+        if (!is_settled(request))
             continue;
-        take_out(&waiting, receive);
-        atomic_store(&receive->is_waiting, 0);
+        take_out(&waiting_requests, request);
+        atomic_store(&request->is_listed, 0);
     }
 }
 
@@ -113,9 +94,7 @@ static void remove_settled(int most) {
 static int is_destroyed(offbeat_partitioned_request *request) {
     if (!offbeat_partitioned_try_enter(request))
         return 0;
-    int is_idle = request->collective != NULL ? offbeat_partitioned_collective_is_idle(request)
-                  : request->is_send          ? offbeat_partitioned_send_is_idle(request)
-                                              : offbeat_partitioned_receive_is_idle(request);
+    int is_idle = request->operations->is_idle(request);
     offbeat_partitioned_leave(request);
     if (is_idle)
         offbeat_partitioned_destroy(request);
@@ -123,17 +102,17 @@ static int is_destroyed(offbeat_partitioned_request *request) {
 }
 
 /* Removes the freed requests that a function destroyed. */
-static void remove_freed(int (*destroyed)(offbeat_partitioned_request *), int most) {
-    for (int left = most < freed.count ? most : freed.count; left > 0; left--) {
-        offbeat_partitioned_request *request = freed.next;
-        take_out(&freed, request);
-        if (!destroyed(request))
-            put_in(&freed, request);
+static void remove_freed(int (*has_destroyed)(offbeat_partitioned_request *), int most) {
+    for (int left = most < freed_requests.count ? most : freed_requests.count; left > 0; left--) {
+        offbeat_partitioned_request *request = freed_requests.next;
+        take_out(&freed_requests, request);
+        if (!has_destroyed(request))
+            put_in(&freed_requests, request);
     }
 }
 
 int offbeat_partitioned_needs_progress(void) {
-    return atomic_load_explicit(&listed, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&listed_count, memory_order_relaxed) > 0;
 }
 
 static void progress(int most) {
@@ -160,7 +139,7 @@ static int has_any(const ring *requests) {
 }
 
 int offbeat_partitioned_has_waiting(void) {
-    return offbeat_partitioned_needs_progress() && has_any(&waiting);
+    return offbeat_partitioned_needs_progress() && has_any(&waiting_requests);
 }
 
 static int is_discarded(offbeat_partitioned_request *request) {
@@ -172,7 +151,7 @@ static int is_discarded(offbeat_partitioned_request *request) {
 void offbeat_partitioned_end_freed(void) {
     const int64_t deadline_ns = offbeat_partitioned_now_ns() + LAST_REPLIES_NS;
     offbeat_partitioned_progress(); /* other processes wait for the replies of receives that were not freed */
-    while (has_any(&freed) && offbeat_partitioned_now_ns() < deadline_ns) {
+    while (has_any(&freed_requests) && offbeat_partitioned_now_ns() < deadline_ns) {
         offbeat_partitioned_progress();
         sched_yield();
     }

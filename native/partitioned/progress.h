@@ -9,12 +9,12 @@
 
 #include "partitioned/request.h"
 
-/** Lists a started receive until its messages can be received, a completed one until it has replied to the
- * setup, or a started collective until it is complete. */
-void offbeat_partitioned_add_waiting(offbeat_partitioned_request *receive);
+/** Lists a request until it is settled: a started receive until its messages can be received, a completed one
+ * until it has replied to the setup, a started collective until it is complete. */
+void offbeat_partitioned_add_waiting(offbeat_partitioned_request *request);
 
 /** Takes a request from the list if it is still there; waits for a thread that progresses the list. */
-void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *receive);
+void offbeat_partitioned_remove_waiting(offbeat_partitioned_request *request);
 
 /** Destroys a freed request as soon as MPI is done with it. */
 void offbeat_partitioned_add_freed(offbeat_partitioned_request *request);
@@ -34,10 +34,6 @@ void offbeat_partitioned_progress_some(void);
 
 /** MPI_Finalize begins: waits for the last replies to freed requests, and cancels those that do not come. */
 void offbeat_partitioned_end_freed(void);
-
-/** Tests the messages of a request unless another thread does. @param partition of a receive: the partition
- * of which the caller must know whether it arrived; -1: none */
-void offbeat_partitioned_progress_request(offbeat_partitioned_request *request, int partition);
 
 /** Begins the progress thread; does nothing if there is one. @param[out] has_begun whether this call began it
  * @return NULL, or why it cannot begin */

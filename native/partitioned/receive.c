@@ -1,223 +1,253 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/receive.h"
 
-#include "partitioned/matching.h"
+#include "partitioned/errors.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void set_complete(offbeat_partitioned_request *receive) {
-    atomic_store_explicit(&receive->complete, offbeat_partitioned_stamp(receive), memory_order_release);
+typedef offbeat_partitioned_request request;
+typedef offbeat_partitioned_receive receive;
+
+static request *head_of(receive *receiver) {
+    return &receiver->head;
 }
 
 /* --- matching --- */
 
-static void read_setup(offbeat_partitioned_request *receive) {
-    const int64_t *setup = receive->setup;
-    receive->sender_partitions = (int)setup[OFFBEAT_PARTITIONED_PARTITIONS];
-    receive->sender_partition_bytes = setup[OFFBEAT_PARTITIONED_PARTITION_BYTES];
-    receive->first_tag = (int)setup[OFFBEAT_PARTITIONED_FIRST_TAG];
-    receive->first_lane = (int)setup[OFFBEAT_PARTITIONED_FIRST_LANE];
-    receive->lane_step = (int)setup[OFFBEAT_PARTITIONED_LANE_STEP];
-    offbeat_partitioned_plan_init(&receive->plan, receive->sender_partitions,
+static void read_setup(receive *receiver) {
+    const int64_t *setup = receiver->expectation.setup;
+    offbeat_partitioned_messages *messages = &receiver->messages;
+    messages->partitions = (int)setup[OFFBEAT_PARTITIONED_PARTITIONS];
+    messages->partition_bytes = setup[OFFBEAT_PARTITIONED_PARTITION_BYTES];
+    messages->first_tag = (int)setup[OFFBEAT_PARTITIONED_FIRST_TAG];
+    messages->first_lane = (int)setup[OFFBEAT_PARTITIONED_FIRST_LANE];
+    messages->lane_step = (int)setup[OFFBEAT_PARTITIONED_LANE_STEP];
+    offbeat_partitioned_plan_init(&messages->plan, messages->partitions,
                                   (int)setup[OFFBEAT_PARTITIONED_MESSAGES],
                                   (int)setup[OFFBEAT_PARTITIONED_IS_LEARNED]);
-    receive->most_messages = offbeat_partitioned_plan_most(&receive->plan);
+    messages->most = offbeat_partitioned_plan_most(&messages->plan);
 }
 
-static int64_t total_bytes(const offbeat_partitioned_request *receive) {
-    return receive->count * receive->element_bytes * receive->partitions;
+static int64_t total_bytes(const receive *receiver) {
+    return offbeat_partitioned_partition_bytes(&receiver->head) * receiver->head.partitions;
 }
 
-static int is_mismatch(const offbeat_partitioned_request *receive) {
-    return receive->sender_partition_bytes * receive->sender_partitions != total_bytes(receive);
+static int64_t sender_bytes(const receive *receiver) {
+    return receiver->messages.partition_bytes * receiver->messages.partitions;
+}
+
+static int is_mismatch(const receive *receiver) {
+    return sender_bytes(receiver) != total_bytes(receiver);
 }
 
 /* Messages end between elements of the sender. When these are not always ends of own elements, messages are
  * received as bytes and unpacked when all have arrived. */
-static int allocate_buffers(offbeat_partitioned_request *receive) {
-    if (is_mismatch(receive)) {
-        receive->drain = malloc((size_t)(receive->sender_partition_bytes * receive->sender_partitions) + 1);
-        return receive->drain == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+static int allocate_buffers(receive *receiver) {
+    const int64_t element_bytes = receiver->head.element_bytes;
+    if (is_mismatch(receiver)) {
+        receiver->drain = malloc((size_t)sender_bytes(receiver) + 1);
+        return receiver->drain == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     }
-    if (receive->element_bytes > 0 && receive->sender_partition_bytes % receive->element_bytes != 0) {
-        receive->staging = malloc((size_t)total_bytes(receive));
-        return receive->staging == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (element_bytes > 0 && receiver->messages.partition_bytes % element_bytes != 0) {
+        receiver->staging = malloc((size_t)total_bytes(receiver));
+        return receiver->staging == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     }
     return MPI_SUCCESS;
 }
 
-static int send_reply(offbeat_partitioned_request *receive) {
-    return PMPI_Isend(receive->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, receive->peer,
-                      offbeat_partitioned_reply_tag(receive), receive->comm->lanes[0],
-                      &receive->reply_request);
+static int send_reply(receive *receiver) {
+    const offbeat_partitioned_comm *comm = receiver->head.comm;
+    return PMPI_Isend(receiver->pair.reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T,
+                      receiver->pair.peer, offbeat_partitioned_reply_tag(comm, receiver->messages.first_tag),
+                      comm->lanes[0], &receiver->pair.reply_request);
+}
+
+/* Records an error that concerns all iterations. */
+static void note_lasting_failure(receive *receiver, int code) {
+    if (receiver->lasting_failure == MPI_SUCCESS)
+        receiver->lasting_failure = code;
+    offbeat_partitioned_note_failure(head_of(receiver), code);
 }
 
 /* The sender's setup is here. */
-static void match(offbeat_partitioned_request *receive) {
-    read_setup(receive);
-    receive->is_matched = 1;
-    receive->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED] = !is_mismatch(receive);
-    int rc = offbeat_partitioned_allocate_messages(receive);
+static void match(receive *receiver) {
+    read_setup(receiver);
+    receiver->is_matched = 1;
+    receiver->pair.reply[OFFBEAT_PARTITIONED_IS_ACCEPTED] = !is_mismatch(receiver);
+    int rc = offbeat_partitioned_messages_allocate(&receiver->messages, &receiver->head);
     if (rc == MPI_SUCCESS)
-        rc = allocate_buffers(receive);
-    if (receive->match_failure == MPI_SUCCESS)
-        receive->match_failure = rc;
-    atomic_store_explicit(&receive->owes_reply, rc == MPI_SUCCESS, memory_order_relaxed);
-    offbeat_partitioned_note_failure(receive, rc);
+        rc = allocate_buffers(receiver);
+    atomic_store_explicit(&receiver->owes_reply, rc == MPI_SUCCESS, memory_order_relaxed);
+    note_lasting_failure(receiver, rc);
 }
 
 /* Sends the reply to the setup, once: while the first iteration waits for its data, or after that iteration.
  * It must not delay the data. */
-static void answer(offbeat_partitioned_request *receive) {
-    if (!atomic_load_explicit(&receive->owes_reply, memory_order_relaxed))
+static void answer(receive *receiver) {
+    if (!atomic_load_explicit(&receiver->owes_reply, memory_order_relaxed))
         return;
-    int rc = send_reply(receive);
-    if (receive->match_failure == MPI_SUCCESS)
-        receive->match_failure = rc;
-    atomic_store_explicit(&receive->owes_reply, 0, memory_order_relaxed);
-    offbeat_partitioned_note_failure(receive, rc);
+    int rc = send_reply(receiver);
+    atomic_store_explicit(&receiver->owes_reply, 0, memory_order_relaxed);
+    note_lasting_failure(receiver, rc);
 }
 
-static void test_setup(offbeat_partitioned_request *receive) {
-    int rc = offbeat_partitioned_matching_test(receive);
-    if (atomic_load_explicit(&receive->has_setup, memory_order_acquire))
-        match(receive);
-    offbeat_partitioned_note_failure(receive, rc);
+static void test_setup(receive *receiver) {
+    int rc = offbeat_partitioned_matching_test(&receiver->head.comm->root->matching, &receiver->expectation);
+    if (atomic_load_explicit(&receiver->expectation.has_setup, memory_order_acquire))
+        match(receiver);
+    offbeat_partitioned_note_failure(head_of(receiver), rc);
 }
 
-int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive) {
-    if (receive->is_null)
+int offbeat_partitioned_receive_init(request *created, int source, int tag) {
+    receive *receiver = (receive *)created;
+    offbeat_partitioned_comm *comm = created->comm;
+    offbeat_partitioned_pair_init(&receiver->pair, comm, source, tag);
+    if (receiver->pair.is_null)
         return MPI_SUCCESS;
     /* Most sends have one message. Memory for more is allocated when the setup is here. */
-    offbeat_partitioned_plan_init(&receive->plan, receive->partitions, 1, 0);
-    receive->most_messages = 1;
-    int rc = offbeat_partitioned_allocate_messages(receive);
-    return rc == MPI_SUCCESS ? offbeat_partitioned_matching_add(receive) : rc;
+    offbeat_partitioned_plan_init(&receiver->messages.plan, created->partitions, 1, 0);
+    receiver->messages.most = 1;
+    int rc = offbeat_partitioned_messages_allocate(&receiver->messages, created);
+    return rc == MPI_SUCCESS ? offbeat_partitioned_matching_add(&comm->root->matching, receiver->pair.peer,
+                                                                tag, comm->identity, &receiver->expectation)
+                             : rc;
 }
 
 /* --- receiving --- */
 
 /* Where a message goes. Bytes when it is staged or drained. */
-static offbeat_partitioned_elements place_of(const offbeat_partitioned_request *receive, int message) {
-    int64_t first = receive->sender_partition_bytes * receive->message[message].first;
-    int64_t next = receive->sender_partition_bytes * receive->message[message].end;
-    char *raw = receive->drain != NULL ? receive->drain : receive->staging;
-    if (raw != NULL || receive->element_bytes == 0)
-        return (offbeat_partitioned_elements){raw != NULL ? raw + first : receive->buffer, next - first,
+static offbeat_partitioned_elements elements_of(const receive *receiver, int index) {
+    const request *head = &receiver->head;
+    const offbeat_partitioned_messages *messages = &receiver->messages;
+    int64_t first = messages->partition_bytes * messages->message[index].first;
+    int64_t next = messages->partition_bytes * messages->message[index].end;
+    char *raw = receiver->drain != NULL ? receiver->drain : receiver->staging;
+    if (raw != NULL || head->element_bytes == 0)
+        return (offbeat_partitioned_elements){raw != NULL ? raw + first : head->buffer, next - first,
                                               MPI_BYTE};
-    first /= receive->element_bytes;
-    next /= receive->element_bytes;
-    return (offbeat_partitioned_elements){receive->buffer + first * receive->extent, next - first,
-                                          receive->datatype};
+    first /= head->element_bytes;
+    next /= head->element_bytes;
+    return (offbeat_partitioned_elements){head->buffer + first * head->extent, next - first, head->datatype};
 }
 
 /* MPI failed: no message may arrive in the caller's buffer after the iteration. Later iterations fail, too:
  * they would receive the messages of this one. */
-static void give_up(offbeat_partitioned_request *receive, int code) {
-    receive->match_failure = code;
-    for (int i = 0; receive->requests != NULL && i <= receive->most_messages; i++)
-        offbeat_partitioned_cancel(&receive->requests[i]);
-    set_complete(receive);
+static void give_up(receive *receiver, int code) {
+    const offbeat_partitioned_messages *messages = &receiver->messages;
+    receiver->lasting_failure = code;
+    for (int i = 0; messages->requests != NULL && i <= messages->most; i++)
+        offbeat_partitioned_cancel(&messages->requests[i]);
+    offbeat_partitioned_set_complete(head_of(receiver));
 }
 
 /* Posts the receives of an iteration. */
-static void post(offbeat_partitioned_request *receive) {
+static void post(receive *receiver) {
+    request *head = head_of(receiver);
+    offbeat_partitioned_messages *messages = &receiver->messages;
+    const int peer = receiver->pair.peer, first_tag = messages->first_tag;
     int rc = MPI_SUCCESS;
-    offbeat_partitioned_begin_iteration(receive);
-    receive->arrived = receive->ended = 0;
-    for (int i = 0; i < receive->messages && rc == MPI_SUCCESS; i++) {
-        rc = offbeat_partitioned_irecv(place_of(receive, i), receive->peer, receive->first_tag + i,
-                                       receive->comm->lanes[receive->message[i].lane], &receive->requests[i]);
+    offbeat_partitioned_messages_begin(messages, head);
+    receiver->arrived_count = receiver->first_open = 0;
+    for (int i = 0; i < messages->count && rc == MPI_SUCCESS; i++) {
+        rc = offbeat_partitioned_irecv(elements_of(receiver, i), peer, first_tag + i,
+                                       head->comm->lanes[messages->message[i].lane], &messages->requests[i]);
     }
-    if (receive->has_announcement && rc == MPI_SUCCESS)
-        rc = PMPI_Irecv(receive->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
-                        receive->peer, receive->first_tag + receive->most_messages,
-                        receive->comm->lanes[receive->first_lane], &receive->requests[receive->messages]);
-    offbeat_partitioned_note_failure(receive, rc);
+    if (messages->has_announcement && rc == MPI_SUCCESS)
+        rc = PMPI_Irecv(messages->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T, peer,
+                        first_tag + messages->most, head->comm->lanes[messages->first_lane],
+                        &messages->requests[messages->count]);
+    offbeat_partitioned_note_failure(head, rc);
     if (rc != MPI_SUCCESS)
-        give_up(receive, rc);
-    if (is_mismatch(receive))
-        offbeat_partitioned_note_failure(receive, OFFBEAT_PARTITIONED_MISMATCH);
-    atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_release);
+        give_up(receiver, rc);
+    if (is_mismatch(receiver))
+        offbeat_partitioned_note_failure(head, OFFBEAT_PARTITIONED_MISMATCH);
+    atomic_store_explicit(&receiver->posted_stamp, offbeat_partitioned_stamp(head), memory_order_release);
 }
 
-int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *receive) {
-    return atomic_load_explicit(&receive->posted, memory_order_acquire) == offbeat_partitioned_stamp(receive);
+/* Whether the messages of the current iteration can be received: the sender's setup is known. */
+static int is_posted(const receive *receiver) {
+    return atomic_load_explicit(&receiver->posted_stamp, memory_order_acquire) ==
+           offbeat_partitioned_stamp(&receiver->head);
 }
 
-void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive) {
-    atomic_store_explicit(&receive->failure, MPI_SUCCESS, memory_order_relaxed);
-    atomic_store_explicit(&receive->stamp, offbeat_partitioned_stamp(receive) + 1, memory_order_relaxed);
-    if (receive->is_null) {
-        atomic_store_explicit(&receive->posted, offbeat_partitioned_stamp(receive), memory_order_relaxed);
-        set_complete(receive);
-    } else if (!receive->is_matched) {
-        test_setup(receive);
+static void start(request *head) {
+    receive *receiver = (receive *)head;
+    atomic_store_explicit(&head->failure, MPI_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(&head->stamp, offbeat_partitioned_stamp(head) + 1, memory_order_relaxed);
+    if (receiver->pair.is_null) {
+        atomic_store_explicit(&receiver->posted_stamp, offbeat_partitioned_stamp(head), memory_order_relaxed);
+        offbeat_partitioned_set_complete(head);
+    } else if (!receiver->is_matched) {
+        test_setup(receiver);
     }
-    offbeat_partitioned_note_failure(receive, receive->match_failure);
-    if (receive->is_matched && receive->match_failure == MPI_SUCCESS)
-        post(receive);
-    if (receive->is_matched && offbeat_partitioned_stamp(receive) > 1)
-        answer(receive);
-    atomic_store_explicit(&receive->is_active, 1, memory_order_release);
+    offbeat_partitioned_note_failure(head, receiver->lasting_failure);
+    if (receiver->is_matched && receiver->lasting_failure == MPI_SUCCESS)
+        post(receiver);
+    if (receiver->is_matched && offbeat_partitioned_stamp(head) > 1)
+        answer(receiver);
+    atomic_store_explicit(&head->is_active, 1, memory_order_release);
 }
 
 /* The trials ended: the sender gets their times. */
-static int report(offbeat_partitioned_request *receive) {
+static int report(receive *receiver) {
     /* The answer to the setup left with the second start; its buffer is used again. */
-    int rc = PMPI_Wait(&receive->reply_request, MPI_STATUS_IGNORE);
-    memcpy(&receive->reply[OFFBEAT_PARTITIONED_TIMES], receive->times_ns, sizeof receive->times_ns);
-    return rc == MPI_SUCCESS ? send_reply(receive) : rc;
+    int rc = PMPI_Wait(&receiver->pair.reply_request, MPI_STATUS_IGNORE);
+    memcpy(&receiver->pair.reply[OFFBEAT_PARTITIONED_TIMES], receiver->times_ns, sizeof receiver->times_ns);
+    return rc == MPI_SUCCESS ? send_reply(receiver) : rc;
 }
 
-static void note_arrival_time(offbeat_partitioned_request *receive) {
+static void note_arrival_time(receive *receiver) {
+    const offbeat_partitioned_plan *plan = &receiver->messages.plan;
     const int trial =
-        offbeat_partitioned_plan_trial(&receive->plan, (int64_t)offbeat_partitioned_stamp(receive) - 1);
+        offbeat_partitioned_plan_trial(plan, (int64_t)offbeat_partitioned_stamp(&receiver->head) - 1);
     if (trial >= 0)
-        receive->times_ns[trial] = offbeat_partitioned_now_ns();
-    if (trial != receive->plan.trials - 1)
+        receiver->times_ns[trial] = offbeat_partitioned_now_ns();
+    if (trial != plan->trials - 1)
         return;
-    offbeat_partitioned_note_failure(receive, report(receive));
+    offbeat_partitioned_note_failure(head_of(receiver), report(receiver));
 }
 
 /* All messages of the iteration arrived. */
-static void finish(offbeat_partitioned_request *receive) {
-    if (receive->plan.is_learned)
-        note_arrival_time(receive);
-    if (receive->has_announcement)
-        offbeat_partitioned_plan_announce(&receive->plan,
-                                          (int)receive->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES],
-                                          (int)receive->announcement[OFFBEAT_PARTITIONED_IS_DECIDED]);
-    if (receive->staging != NULL) {
-        offbeat_partitioned_elements all = {receive->buffer, receive->count * receive->partitions,
-                                            receive->datatype};
+static void finish(receive *receiver) {
+    request *head = head_of(receiver);
+    offbeat_partitioned_messages *messages = &receiver->messages;
+    if (messages->plan.is_learned)
+        note_arrival_time(receiver);
+    if (messages->has_announcement)
+        offbeat_partitioned_plan_announce(&messages->plan,
+                                          (int)messages->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES],
+                                          (int)messages->announcement[OFFBEAT_PARTITIONED_IS_DECIDED]);
+    if (receiver->staging != NULL) {
+        offbeat_partitioned_elements buffer = {head->buffer, head->count * head->partitions, head->datatype};
         offbeat_partitioned_note_failure(
-            receive, offbeat_partitioned_unpack(receive->staging, receive->element_bytes, receive->extent,
-                                                all, receive->comm->setup));
+            head, offbeat_partitioned_unpack(receiver->staging, head->element_bytes, head->extent, buffer,
+                                             head->comm->root->matching.comm));
     }
-    set_complete(receive);
+    offbeat_partitioned_set_complete(head);
 }
 
 /* Tests the receive of one message, and notes that it ended: the message arrived or has an error.
  * @return whether it ended, before or now */
-static int has_ended(offbeat_partitioned_request *receive, int message) {
-    MPI_Request *request = &receive->requests[message];
+static int has_ended(receive *receiver, int index) {
+    request *head = head_of(receiver);
+    const offbeat_partitioned_messages *messages = &receiver->messages;
+    MPI_Request *message_request = &messages->requests[index];
     int is_done = 0;
-    if (*request == MPI_REQUEST_NULL)
+    if (*message_request == MPI_REQUEST_NULL)
         return 1;
-    int rc = PMPI_Test(request, &is_done, MPI_STATUS_IGNORE);
-    offbeat_partitioned_note_failure(receive, rc);
+    int rc = PMPI_Test(message_request, &is_done, MPI_STATUS_IGNORE);
+    offbeat_partitioned_note_failure(head, rc);
     if (rc == MPI_SUCCESS && !is_done)
         return 0;
-    if (rc != MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
-        give_up(receive, rc);
+    if (rc != MPI_SUCCESS && *message_request != MPI_REQUEST_NULL) {
+        give_up(receiver, rc);
         return 0;
     }
-    receive->arrived++;
-    if (message < receive->messages)
-        atomic_store_explicit(&receive->message[message].stamp, offbeat_partitioned_stamp(receive),
+    receiver->arrived_count++;
+    if (index < messages->count)
+        atomic_store_explicit(&messages->message[index].stamp, offbeat_partitioned_stamp(head),
                               memory_order_release);
     return 1;
 }
@@ -226,60 +256,131 @@ static int has_ended(offbeat_partitioned_request *receive, int message) {
  * of all, which took most of the receiver's time with 64 messages. A wait for all messages needs no other
  * test. A question about one partition also needs tests of that partition's messages, which may overtake
  * others. */
-static void test_messages(offbeat_partitioned_request *receive, int partition) {
-    const int expected = receive->messages + receive->has_announcement;
-    while (receive->ended < expected && has_ended(receive, receive->ended))
-        receive->ended++;
-    if (partition >= 0 && receive->drain == NULL) /* a partition is in no message of another size */
-        for (int i = receive->first_of[partition]; i <= receive->last_of[partition]; i++)
-            has_ended(receive, i);
-    if (receive->arrived == expected)
-        finish(receive);
+static void test_messages(receive *receiver, int partition) {
+    const offbeat_partitioned_messages *messages = &receiver->messages;
+    const int expected_count = messages->count + messages->has_announcement;
+    while (receiver->first_open < expected_count && has_ended(receiver, receiver->first_open))
+        receiver->first_open++;
+    if (partition >= 0 && receiver->drain == NULL) /* a partition is in no message of another size */
+        for (int i = messages->first_of[partition]; i <= messages->last_of[partition]; i++)
+            has_ended(receiver, i);
+    if (receiver->arrived_count == expected_count)
+        finish(receiver);
 }
 
-void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, int partition) {
-    if (!receive->is_matched && !receive->is_null)
-        test_setup(receive);
-    if (!atomic_load_explicit(&receive->is_active, memory_order_acquire)) {
-        answer(receive);
+/* Matches the sender, and tests the messages of the current iteration in their order up to the first that is
+ * missing, and those that hold a partition (-1: none). */
+static void progress_inside(receive *receiver, int partition) {
+    request *head = head_of(receiver);
+    if (!receiver->is_matched && !receiver->pair.is_null)
+        test_setup(receiver);
+    if (!offbeat_partitioned_is_active(head)) {
+        answer(receiver);
         return;
     }
-    if (offbeat_partitioned_is_complete(receive))
+    if (offbeat_partitioned_is_complete(head))
         return;
-    const int failure = atomic_load_explicit(&receive->failure, memory_order_relaxed);
-    if (!offbeat_partitioned_receive_is_posted(receive) && failure > 0) {
-        give_up(receive, failure); /* the setup could not be received: there is nothing to wait for */
+    const int failure = atomic_load_explicit(&head->failure, memory_order_relaxed);
+    if (!is_posted(receiver) && failure > 0) {
+        give_up(receiver, failure); /* the setup could not be received: there is nothing to wait for */
         return;
     }
-    if (receive->is_matched && !offbeat_partitioned_receive_is_posted(receive))
-        post(receive);
-    if (receive->is_matched && !offbeat_partitioned_is_complete(receive)) {
-        test_messages(receive, partition);
-        if (!offbeat_partitioned_is_complete(receive))
-            answer(receive);
+    if (receiver->is_matched && !is_posted(receiver))
+        post(receiver);
+    if (receiver->is_matched && !offbeat_partitioned_is_complete(head)) {
+        test_messages(receiver, partition);
+        if (!offbeat_partitioned_is_complete(head))
+            answer(receiver);
     }
 }
 
-int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int partition) {
-    if (offbeat_partitioned_is_complete(receive))
-        return 1;
-    if (!offbeat_partitioned_receive_is_posted(receive) || receive->staging != NULL || receive->drain != NULL)
+static void progress(request *head, int partition) {
+    if (!offbeat_partitioned_try_enter(head))
+        return;
+    progress_inside((receive *)head, partition);
+    offbeat_partitioned_leave(head);
+}
+
+static int has_arrived(const request *head, int partition) {
+    const receive *receiver = (const receive *)head;
+    const offbeat_partitioned_messages *messages = &receiver->messages;
+    if (!is_posted(receiver) || receiver->staging != NULL || receiver->drain != NULL)
         return 0;
-    for (int i = receive->first_of[partition]; i <= receive->last_of[partition]; i++)
-        if (atomic_load_explicit(&receive->message[i].stamp, memory_order_acquire) !=
-            offbeat_partitioned_stamp(receive))
+    for (int i = messages->first_of[partition]; i <= messages->last_of[partition]; i++)
+        if (atomic_load_explicit(&messages->message[i].stamp, memory_order_acquire) !=
+            offbeat_partitioned_stamp(head))
             return 0;
     return 1;
 }
 
-int offbeat_partitioned_receive_is_idle(offbeat_partitioned_request *receive) {
-    int is_done = 1;
-    if (receive->is_null)
-        return 1;
-    if (!receive->is_matched)
-        test_setup(receive);
-    if (!receive->is_matched)
-        return 0;
-    answer(receive);
-    return PMPI_Test(&receive->reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+/* A started receive needs the setup; another one must reply to the setup: a sender that frees its request
+ * waits for the reply. */
+static int is_settled(const request *head) {
+    const receive *receiver = (const receive *)head;
+    if (!offbeat_partitioned_is_active(head))
+        return !atomic_load_explicit(&receiver->owes_reply, memory_order_relaxed);
+    return is_posted(receiver) || offbeat_partitioned_is_complete(head);
 }
+
+static offbeat_partitioned_envelope envelope(const request *head) {
+    const receive *receiver = (const receive *)head;
+    if (receiver->pair.is_null)
+        return (offbeat_partitioned_envelope){MPI_PROC_NULL, MPI_ANY_TAG, 0};
+    return (offbeat_partitioned_envelope){receiver->pair.user_peer, receiver->pair.tag,
+                                          total_bytes(receiver)};
+}
+
+/* --- the end --- */
+
+static int is_idle(request *head) {
+    receive *receiver = (receive *)head;
+    int is_done = 1;
+    if (receiver->pair.is_null)
+        return 1;
+    if (!receiver->is_matched)
+        test_setup(receiver);
+    if (!receiver->is_matched)
+        return 0;
+    answer(receiver);
+    return PMPI_Test(&receiver->pair.reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+}
+
+static int abandon(request *head) {
+    receive *receiver = (receive *)head;
+    int is_done = 0;
+    offbeat_partitioned_matching_remove(&head->comm->root->matching, &receiver->expectation);
+    return PMPI_Test(&receiver->pair.reply_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+}
+
+static int raise_mismatch(const request *head) {
+    const receive *receiver = (const receive *)head;
+    return offbeat_partitioned_fail(
+        head->comm->user, MPI_ERR_TRUNCATE,
+        "partitioned receive from rank %d, tag %d: the send has %d partitions of %lld bytes, this receive "
+        "has %d of %lld; both must describe the same number of bytes",
+        receiver->pair.user_peer, receiver->pair.tag, receiver->messages.partitions,
+        (long long)receiver->messages.partition_bytes, head->partitions,
+        (long long)offbeat_partitioned_partition_bytes(head));
+}
+
+static void free_receive(request *head) {
+    receive *receiver = (receive *)head;
+    free(receiver->messages.block);
+    free(receiver->staging);
+    free(receiver->drain);
+    free(receiver);
+}
+
+const offbeat_partitioned_operations offbeat_partitioned_receive_operations = {
+    .size_bytes = sizeof(receive),
+    .ready_refusal = "the request is a receive; only partitions of a send can be ready",
+    .start = start,
+    .progress = progress,
+    .has_arrived = has_arrived,
+    .is_settled = is_settled,
+    .is_idle = is_idle,
+    .abandon = abandon,
+    .envelope = envelope,
+    .raise_mismatch = raise_mismatch,
+    .free = free_receive,
+};

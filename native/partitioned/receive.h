@@ -6,25 +6,33 @@
 #ifndef OFFBEAT_PARTITIONED_RECEIVE_H
 #define OFFBEAT_PARTITIONED_RECEIVE_H
 
+#include "partitioned/matching.h"
+#include "partitioned/messages.h"
+#include "partitioned/pair.h"
 #include "partitioned/request.h"
 
-/** Posts the receive of the sender's setup. Local. @return an MPI error code */
-int offbeat_partitioned_receive_init(offbeat_partitioned_request *receive);
+/** A receive. Only receive.c changes it. */
+typedef struct offbeat_partitioned_receive {
+    offbeat_partitioned_request head; /**< the first member */
+    offbeat_partitioned_pair pair;
+    offbeat_partitioned_messages messages;
+    offbeat_partitioned_expectation expectation;
+    int is_matched;        /**< the sender's setup is known and was read */
+    atomic_int owes_reply; /**< it is matched, and the reply to the setup was not sent */
+    int lasting_failure;   /**< MPI error code: all further iterations fail */
+    char *staging;         /**< receives the messages if they end inside elements of the receiver */
+    char *drain;           /**< receives the messages of a refused sender */
 
-/** Begins an iteration. Afterwards, receive->posted says whether its messages can be received already. */
-void offbeat_partitioned_receive_start(offbeat_partitioned_request *receive);
+    /* The current iteration. */
+    atomic_uint posted_stamp; /**< of the iteration whose messages can be received */
+    int arrived_count;        /**< messages of this iteration, with the announcement */
+    int first_open;           /**< the messages before this one arrived, or ended with an error */
+    int64_t times_ns[OFFBEAT_PARTITIONED_TRIALS]; /**< when the data of each trial had arrived */
+} offbeat_partitioned_receive;
 
-/** Matches the sender, and tests the messages of the current iteration in their order up to the first that is
- * missing, and those that hold a partition (-1: none). The caller entered the request. */
-void offbeat_partitioned_receive_progress(offbeat_partitioned_request *receive, int partition);
+extern const offbeat_partitioned_operations offbeat_partitioned_receive_operations;
 
-/** Whether the messages that hold a partition arrived. Local, without progress. */
-int offbeat_partitioned_receive_has(offbeat_partitioned_request *receive, int partition);
-
-/** Whether the messages of the current iteration can be received: the sender's setup is known. */
-int offbeat_partitioned_receive_is_posted(const offbeat_partitioned_request *receive);
-
-/** Whether MPI is done with a freed request. The caller entered it. */
-int offbeat_partitioned_receive_is_idle(offbeat_partitioned_request *receive);
+/** Posts the receive of the sender's setup for a request of this kind. Local. @return an MPI error code */
+int offbeat_partitioned_receive_init(offbeat_partitioned_request *request, int source, int tag);
 
 #endif

@@ -1,356 +1,377 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned/send.h"
 
-#include "partitioned/collective.h"
+#include "partitioned/errors.h"
+#include "partitioned/marks.h"
+#include "partitioned/matching.h"
+#include "partitioned/pair.h"
 #include "partitioned/transfer.h"
 
 #include <stdlib.h>
 
-enum { NONE, ANSWERED, REPORTED };
+typedef offbeat_partitioned_request request;
+typedef offbeat_partitioned_message message;
+typedef offbeat_partitioned_send_settings settings;
+
+/* Which replies arrived. */
+typedef enum reply_state { NO_REPLY, ANSWER, REPORT } reply_state;
+
+typedef struct send {
+    offbeat_partitioned_marked_request marked; /* the first member */
+    offbeat_partitioned_pair pair;
+    int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
+    MPI_Request setup_request;
+    reply_state reply;
+    int is_refused; /* the receiver describes another number of bytes */
+
+    /* The current iteration. */
+    atomic_int handed_count;                                      /* messages given to MPI or about to be */
+    atomic_int sent_count;                                        /* messages given to MPI */
+    offbeat_partitioned_trial trials[OFFBEAT_PARTITIONED_TRIALS]; /* of learned aggregation */
+} send;
+
+static request *head_of(send *sender) {
+    return &sender->marked.head;
+}
+
+static unsigned stamp_of(const send *sender) {
+    return offbeat_partitioned_stamp(&sender->marked.head);
+}
 
 /* --- setup --- */
 
-static void choose_messages(offbeat_partitioned_request *send,
-                            const offbeat_partitioned_send_settings *settings) {
-    const int64_t bytes = send->sender_partition_bytes * send->partitions;
-    int messages = settings->messages > 0
-                       ? (int)settings->messages
-                       : offbeat_partitioned_messages_of_bytes(send->partitions, send->sender_partition_bytes,
-                                                               settings->message_bytes);
+static void choose_messages(send *sender, const settings *chosen) {
+    offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const int64_t bytes = messages->partition_bytes * messages->partitions;
+    int count = chosen->messages > 0
+                    ? (int)chosen->messages
+                    : offbeat_partitioned_messages_of_bytes(messages->partitions, messages->partition_bytes,
+                                                            chosen->message_bytes);
     if (bytes == 0)
-        messages = 1;
-    offbeat_partitioned_plan_init(&send->plan, send->partitions, messages, settings->is_learned && bytes > 0);
-    send->most_messages = offbeat_partitioned_plan_most(&send->plan);
+        count = 1;
+    offbeat_partitioned_plan_init(&messages->plan, messages->partitions, count,
+                                  chosen->is_learned && bytes > 0);
+    messages->most = offbeat_partitioned_plan_most(&messages->plan);
 }
 
 /* With a lane of its own, a request uses it for all messages; otherwise its messages use the lanes in turn.
  */
-static void choose_lanes(offbeat_partitioned_request *send,
-                         const offbeat_partitioned_send_settings *settings) {
-    const int lanes = send->comm->lane_count;
-    send->lane_step = settings->lane < 0;
-    send->first_lane = settings->lane < 0
-                           ? (int)(atomic_fetch_add(&send->comm->next_lane, 1) % (unsigned)lanes)
-                           : (int)(settings->lane % lanes);
+static void choose_lanes(send *sender, const settings *chosen) {
+    offbeat_partitioned_comm *comm = head_of(sender)->comm;
+    const int lanes = comm->lane_count;
+    sender->marked.messages.lane_step = chosen->lane < 0;
+    sender->marked.messages.first_lane = chosen->lane < 0
+                                             ? (int)(atomic_fetch_add(&comm->next_lane, 1) % (unsigned)lanes)
+                                             : (int)(chosen->lane % lanes);
 }
 
-static int send_setup(offbeat_partitioned_request *send) {
-    int64_t *setup = send->setup;
-    setup[OFFBEAT_PARTITIONED_PARTITIONS] = send->partitions;
-    setup[OFFBEAT_PARTITIONED_PARTITION_BYTES] = send->sender_partition_bytes;
-    setup[OFFBEAT_PARTITIONED_FIRST_TAG] = send->first_tag;
-    setup[OFFBEAT_PARTITIONED_MESSAGES] = send->plan.messages;
-    setup[OFFBEAT_PARTITIONED_IS_LEARNED] = send->plan.is_learned;
-    setup[OFFBEAT_PARTITIONED_FIRST_LANE] = send->first_lane;
-    setup[OFFBEAT_PARTITIONED_LANE_STEP] = send->lane_step;
-    setup[OFFBEAT_PARTITIONED_TAG] = send->tag;
-    setup[OFFBEAT_PARTITIONED_IDENTITY] = send->comm->identity;
-    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, send->peer, 0, send->comm->setup,
-                      &send->setup_request);
+static int send_setup(send *sender) {
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_comm *comm = head_of(sender)->comm;
+    int64_t *setup = sender->setup;
+    setup[OFFBEAT_PARTITIONED_PARTITIONS] = messages->partitions;
+    setup[OFFBEAT_PARTITIONED_PARTITION_BYTES] = messages->partition_bytes;
+    setup[OFFBEAT_PARTITIONED_FIRST_TAG] = messages->first_tag;
+    setup[OFFBEAT_PARTITIONED_MESSAGES] = messages->plan.messages;
+    setup[OFFBEAT_PARTITIONED_IS_LEARNED] = messages->plan.is_learned;
+    setup[OFFBEAT_PARTITIONED_FIRST_LANE] = messages->first_lane;
+    setup[OFFBEAT_PARTITIONED_LANE_STEP] = messages->lane_step;
+    setup[OFFBEAT_PARTITIONED_TAG] = sender->pair.tag;
+    setup[OFFBEAT_PARTITIONED_IDENTITY] = comm->identity;
+    return PMPI_Isend(setup, OFFBEAT_PARTITIONED_SETUP_LENGTH, MPI_INT64_T, sender->pair.peer, 0,
+                      comm->root->matching.comm, &sender->setup_request);
 }
 
-int offbeat_partitioned_send_init(offbeat_partitioned_request *send,
-                                  const offbeat_partitioned_send_settings *settings) {
-    send->sender_partitions = send->partitions;
-    send->sender_partition_bytes = send->count * send->element_bytes;
-    choose_messages(send, settings);
-    choose_lanes(send, settings);
-    int rc = offbeat_partitioned_allocate_messages(send);
+int offbeat_partitioned_send_init(request *created, int dest, int tag, const settings *chosen) {
+    send *sender = (send *)created;
+    offbeat_partitioned_messages *messages = &sender->marked.messages;
+    offbeat_partitioned_pair_init(&sender->pair, created->comm, dest, tag);
+    sender->setup_request = MPI_REQUEST_NULL;
+    messages->partitions = created->partitions;
+    messages->partition_bytes = offbeat_partitioned_partition_bytes(created);
+    choose_messages(sender, chosen);
+    choose_lanes(sender, chosen);
+    int rc = offbeat_partitioned_messages_allocate(messages, created);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_partitioned_allocate_bits(send);
-    if (rc != MPI_SUCCESS)
+        rc = offbeat_partitioned_marks_allocate(&sender->marked);
+    if (rc != MPI_SUCCESS || sender->pair.is_null)
         return rc;
-    if (send->is_null)
-        return MPI_SUCCESS;
-    rc = offbeat_partitioned_take_tags(send, send->most_messages + 1);
-    return rc == MPI_SUCCESS ? send_setup(send) : rc;
+    rc = offbeat_partitioned_comm_take_tags(created->comm, messages->most + 1, &created->tags);
+    messages->first_tag = created->tags.first;
+    return rc == MPI_SUCCESS ? send_setup(sender) : rc;
 }
 
 /* --- the receiver's answers --- */
 
-static int receive_reply(offbeat_partitioned_request *send) {
-    return PMPI_Irecv(send->reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, send->peer,
-                      offbeat_partitioned_reply_tag(send), send->comm->lanes[0], &send->reply_request);
+static int reply_tag(const send *sender) {
+    return offbeat_partitioned_reply_tag(sender->marked.head.comm, sender->marked.messages.first_tag);
+}
+
+static int receive_reply(send *sender) {
+    return PMPI_Irecv(sender->pair.reply, OFFBEAT_PARTITIONED_REPLY_LENGTH, MPI_INT64_T, sender->pair.peer,
+                      reply_tag(sender), head_of(sender)->comm->lanes[0], &sender->pair.reply_request);
 }
 
 /* Tests whether the next reply arrived. A receive is posted only when the reply is here: with any receive
  * outstanding, Intel MPI 2021.18 needs 1.6 times as long to send 256 KiB within a node. */
-static int reply_arrived(offbeat_partitioned_request *send) {
-    int is_here = send->reply_request != MPI_REQUEST_NULL, rc = MPI_SUCCESS;
+static int has_next_reply(send *sender) {
+    int is_here = sender->pair.reply_request != MPI_REQUEST_NULL, rc = MPI_SUCCESS;
     if (!is_here) {
-        rc = PMPI_Iprobe(send->peer, offbeat_partitioned_reply_tag(send), send->comm->lanes[0], &is_here,
+        rc = PMPI_Iprobe(sender->pair.peer, reply_tag(sender), head_of(sender)->comm->lanes[0], &is_here,
                          MPI_STATUS_IGNORE);
         if (rc == MPI_SUCCESS && is_here)
-            rc = receive_reply(send);
+            rc = receive_reply(sender);
     }
     if (rc == MPI_SUCCESS && is_here)
-        rc = PMPI_Test(&send->reply_request, &is_here, MPI_STATUS_IGNORE);
-    offbeat_partitioned_note_failure(send, rc);
+        rc = PMPI_Test(&sender->pair.reply_request, &is_here, MPI_STATUS_IGNORE);
+    offbeat_partitioned_note_failure(head_of(sender), rc);
     return rc == MPI_SUCCESS && is_here;
 }
 
-static void note_refusal(offbeat_partitioned_request *send) {
-    if (send->is_refused)
-        offbeat_partitioned_note_failure(send, OFFBEAT_PARTITIONED_MISMATCH);
+static void note_refusal(send *sender) {
+    if (sender->is_refused)
+        offbeat_partitioned_note_failure(head_of(sender), OFFBEAT_PARTITIONED_MISMATCH);
 }
 
-static void test_answer(offbeat_partitioned_request *send) {
-    if (send->has_reply == NONE && reply_arrived(send)) {
-        send->has_reply = ANSWERED;
-        send->is_refused = !send->reply[OFFBEAT_PARTITIONED_IS_ACCEPTED];
+static void test_answer(send *sender) {
+    if (sender->reply == NO_REPLY && has_next_reply(sender)) {
+        sender->reply = ANSWER;
+        sender->is_refused = !sender->pair.reply[OFFBEAT_PARTITIONED_IS_ACCEPTED];
     }
-    note_refusal(send);
+    note_refusal(sender);
 }
 
 /* Tests whether the report on the trials arrived. */
-static int report_arrived(offbeat_partitioned_request *send) {
-    if (send->has_reply == ANSWERED && reply_arrived(send))
-        send->has_reply = REPORTED;
-    return send->has_reply == REPORTED;
+static int has_report(send *sender) {
+    if (sender->reply == ANSWER && has_next_reply(sender))
+        sender->reply = REPORT;
+    return sender->reply == REPORT;
 }
 
 /* Tells the receiver the number of messages of the following iterations. */
-static int announce(offbeat_partitioned_request *send) {
-    const int is_decided = report_arrived(send);
-    const int messages = is_decided ? offbeat_partitioned_plan_choose(&send->plan, send->trials,
-                                                                      &send->reply[OFFBEAT_PARTITIONED_TIMES])
-                                    : send->plan.messages;
-    send->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES] = messages;
-    send->announcement[OFFBEAT_PARTITIONED_IS_DECIDED] = is_decided;
-    offbeat_partitioned_plan_announce(&send->plan, messages, is_decided);
+static int announce(send *sender) {
+    offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const int is_decided = has_report(sender);
+    const int count = is_decided
+                          ? offbeat_partitioned_plan_choose(&messages->plan, sender->trials,
+                                                            &sender->pair.reply[OFFBEAT_PARTITIONED_TIMES])
+                          : messages->plan.messages;
+    messages->announcement[OFFBEAT_PARTITIONED_NEXT_MESSAGES] = count;
+    messages->announcement[OFFBEAT_PARTITIONED_IS_DECIDED] = is_decided;
+    offbeat_partitioned_plan_announce(&messages->plan, count, is_decided);
     if (is_decided)
-        send->has_reply = ANSWERED; /* the next round of trials ends with a report of its own */
-    return PMPI_Isend(send->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T, send->peer,
-                      send->first_tag + send->most_messages, send->comm->lanes[send->first_lane],
-                      &send->requests[send->messages]);
+        sender->reply = ANSWER; /* the next round of trials ends with a report of its own */
+    return PMPI_Isend(messages->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
+                      sender->pair.peer, messages->first_tag + messages->most,
+                      head_of(sender)->comm->lanes[messages->first_lane],
+                      &messages->requests[messages->count]);
 }
 
-/* --- iterations --- */
-
-/* The words that hold the bits of a message's partitions. */
-static int words_of(const offbeat_partitioned_message *message) {
-    return (message->end - 1) / OFFBEAT_PARTITIONED_WORD_BITS -
-           message->first / OFFBEAT_PARTITIONED_WORD_BITS + 1;
-}
-
-static void expect_partitions(offbeat_partitioned_request *send) {
-    for (int i = 0; i < send->messages; i++) {
-        atomic_store_explicit(&send->message[i].missing, words_of(&send->message[i]), memory_order_relaxed);
-        atomic_store_explicit(&send->message[i].thread, NULL, memory_order_relaxed);
-    }
-    for (int i = 0; i < offbeat_partitioned_words(send); i++) {
-        atomic_store_explicit(&send->ready[i], 0, memory_order_relaxed);
-        atomic_store_explicit(&send->claimed[i], 0, memory_order_relaxed);
-    }
-    atomic_store_explicit(&send->handed_over, 0, memory_order_relaxed);
-    atomic_store_explicit(&send->sent, 0, memory_order_relaxed);
-}
+/* --- messages --- */
 
 /* The index of the current iteration among the trials; -1: none. */
-static int current_trial(const offbeat_partitioned_request *send) {
-    const unsigned stamp = offbeat_partitioned_stamp(send);
-    return offbeat_partitioned_plan_trial(&send->plan, (int64_t)stamp - 1);
+static int current_trial(const send *sender) {
+    return offbeat_partitioned_plan_trial(&sender->marked.messages.plan, (int64_t)stamp_of(sender) - 1);
 }
 
 /* Notes when the last partition of a trial was ready, and what its thread spent with earlier messages. */
-static void note_ready_time(offbeat_partitioned_request *send, int trial, int64_t now_ns) {
+static void note_ready_time(send *sender, int trial, int64_t now_ns) {
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
     int64_t spent_ns = 0;
-    if (atomic_fetch_add_explicit(&send->handed_over, 1, memory_order_relaxed) < send->messages - 1)
+    if (atomic_fetch_add_explicit(&sender->handed_count, 1, memory_order_relaxed) < messages->count - 1)
         return;
-    for (int i = 0; i < send->messages; i++)
-        if (atomic_load_explicit(&send->message[i].thread, memory_order_relaxed) ==
+    for (int i = 0; i < messages->count; i++)
+        if (atomic_load_explicit(&messages->message[i].thread, memory_order_relaxed) ==
             &offbeat_partitioned_this_thread)
-            spent_ns += send->message[i].spent_ns;
-    send->trials[trial].ready_ns = now_ns;
-    send->trials[trial].spent_ns = spent_ns;
+            spent_ns += messages->message[i].spent_ns;
+    sender->trials[trial].ready_ns = now_ns;
+    sender->trials[trial].spent_ns = spent_ns;
 }
 
-static int send_elements(offbeat_partitioned_request *send, int message) {
-    const offbeat_partitioned_message *of = &send->message[message];
-    offbeat_partitioned_elements elements = {send->buffer + of->first * send->count * send->extent,
-                                             (of->end - of->first) * send->count, send->datatype};
-    return offbeat_partitioned_isend(elements, send->peer, send->first_tag + message,
-                                     send->comm->lanes[of->lane], &send->requests[message]);
+static int send_elements(send *sender, int index) {
+    const request *head = head_of(sender);
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const message *carrier = &messages->message[index];
+    offbeat_partitioned_elements elements = {head->buffer + carrier->first * head->count * head->extent,
+                                             (carrier->end - carrier->first) * head->count, head->datatype};
+    return offbeat_partitioned_isend(elements, sender->pair.peer, messages->first_tag + index,
+                                     head->comm->lanes[carrier->lane], &messages->requests[index]);
 }
 
 /* Notes how long a thread was busy with a message of a trial. */
-static void note_spent_time(offbeat_partitioned_request *send, int message, int64_t began_ns) {
-    send->message[message].spent_ns = offbeat_partitioned_now_ns() - began_ns;
-    atomic_store_explicit(&send->message[message].thread, &offbeat_partitioned_this_thread,
-                          memory_order_relaxed);
+static void note_spent_time(send *sender, int index, int64_t start_ns) {
+    message *carrier = &sender->marked.messages.message[index];
+    carrier->spent_ns = offbeat_partitioned_now_ns() - start_ns;
+    atomic_store_explicit(&carrier->thread, &offbeat_partitioned_this_thread, memory_order_relaxed);
 }
 
-static int is_sent(const offbeat_partitioned_request *send, int message) {
-    return atomic_load_explicit(&send->message[message].stamp, memory_order_acquire) ==
-           offbeat_partitioned_stamp(send);
-}
-
-enum { RECENT = 8, TESTED_BYTES = 8192, MOST_TESTS = 16 };
-
-int offbeat_partitioned_tests_after(const offbeat_partitioned_request *request, int message) {
-    const int partitions = request->message[message].end - request->message[message].first;
-    const int64_t tests = request->sender_partition_bytes * partitions / TESTED_BYTES;
-    if (tests == 0)
-        return message % RECENT == RECENT - 1;
-    return tests < MOST_TESTS ? (int)tests : MOST_TESTS;
+static int is_sent(const send *sender, int index) {
+    return atomic_load_explicit(&sender->marked.messages.message[index].stamp, memory_order_acquire) ==
+           stamp_of(sender);
 }
 
 /* Tests a message that was sent and the seven before, unless it is the last one: then, all are tested. Most
  * short messages are complete, and need no test after the last partition is ready. For others, the tests make
  * MPI send what the process has queued: with Open MPI and Intel MPI, the messages of many partitions that are
  * ready at once stay in the sender's queue until its next calls. */
-static void test_recent(offbeat_partitioned_request *send, int message) {
-    int indices[RECENT], count = 0, first = message, tests = offbeat_partitioned_tests_after(send, message);
-    const int lowest = message < RECENT ? 0 : message - RECENT + 1;
-    if (tests == 0 || atomic_load_explicit(&send->sent, memory_order_relaxed) == send->messages - 1 ||
-        !offbeat_partitioned_try_enter(send))
+static void test_recent(send *sender, int index) {
+    enum { RECENT = OFFBEAT_PARTITIONED_RECENT_MESSAGES };
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    int indices[RECENT], count = 0, first = index, tests = offbeat_partitioned_tests_after(messages, index);
+    const int lowest = index < RECENT ? 0 : index - RECENT + 1;
+    if (tests == 0 ||
+        atomic_load_explicit(&sender->sent_count, memory_order_relaxed) == messages->count - 1 ||
+        !offbeat_partitioned_try_enter(head_of(sender)))
         return;
-    while (first > lowest && is_sent(send, first - 1))
+    while (first > lowest && is_sent(sender, first - 1))
         first--;
     for (; tests > 0 && count != MPI_UNDEFINED; tests--) { /* MPI_UNDEFINED: all are complete */
-        int rc = PMPI_Testsome(message - first + 1, &send->requests[first], &count, indices, send->statuses);
-        offbeat_partitioned_note_failures(send, rc, count == MPI_UNDEFINED ? 0 : count);
+        int rc =
+            PMPI_Testsome(index - first + 1, &messages->requests[first], &count, indices, messages->statuses);
+        offbeat_partitioned_note_failures(head_of(sender), rc, messages->statuses,
+                                          count == MPI_UNDEFINED ? 0 : count);
     }
-    offbeat_partitioned_leave(send);
+    offbeat_partitioned_leave(head_of(sender));
 }
 
-void offbeat_partitioned_send_message(offbeat_partitioned_request *send, int message) {
-    if (send->collective != NULL) {
-        offbeat_partitioned_collective_ready(send, message);
-        return;
-    }
-    const int trial = send->is_null ? -1 : current_trial(send);
-    const int64_t began_ns = trial < 0 ? 0 : offbeat_partitioned_now_ns();
+static void send_message(request *head, int index) {
+    send *sender = (send *)head;
+    const int trial = sender->pair.is_null ? -1 : current_trial(sender);
+    const int64_t start_ns = trial < 0 ? 0 : offbeat_partitioned_now_ns();
     if (trial >= 0)
-        note_ready_time(send, trial, began_ns);
-    offbeat_partitioned_note_failure(send, send->is_null ? MPI_SUCCESS : send_elements(send, message));
-    atomic_store_explicit(&send->message[message].stamp, offbeat_partitioned_stamp(send),
+        note_ready_time(sender, trial, start_ns);
+    offbeat_partitioned_note_failure(head, sender->pair.is_null ? MPI_SUCCESS : send_elements(sender, index));
+    atomic_store_explicit(&sender->marked.messages.message[index].stamp, stamp_of(sender),
                           memory_order_release);
-    /* The next access to `sent` may let another thread find all messages sent, and free the request. */
-    test_recent(send, message);
+    /* The next access to sent_count may let another thread find all messages sent, and free the request. */
+    test_recent(sender, index);
     if (trial >= 0)
-        note_spent_time(send, message, began_ns);
-    offbeat_partitioned_add(&send->sent, 1, send->is_threaded);
+        note_spent_time(sender, index, start_ns);
+    offbeat_partitioned_add(&sender->sent_count, 1, head->is_threaded);
 }
 
-void offbeat_partitioned_send_start(offbeat_partitioned_request *send) {
-    atomic_store_explicit(&send->stamp, offbeat_partitioned_stamp(send) + 1, memory_order_relaxed);
-    offbeat_partitioned_begin_iteration(send);
-    expect_partitions(send);
-    atomic_store_explicit(&send->failure, MPI_SUCCESS, memory_order_relaxed);
-    note_refusal(send); /* an answer is looked for when the messages are complete: it must not delay them */
-    if (send->has_announcement)
-        offbeat_partitioned_note_failure(send, announce(send));
-    const int trial = current_trial(send);
+/* --- iterations --- */
+
+static void start(request *head) {
+    send *sender = (send *)head;
+    offbeat_partitioned_marks_begin(&sender->marked);
+    atomic_store_explicit(&sender->handed_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&sender->sent_count, 0, memory_order_relaxed);
+    note_refusal(sender); /* an answer is looked for when the messages are complete: it must not delay them */
+    if (sender->marked.messages.has_announcement)
+        offbeat_partitioned_note_failure(head, announce(sender));
+    const int trial = current_trial(sender);
     if (trial >= 0)
-        send->trials[trial].started_ns = offbeat_partitioned_now_ns();
-    if (send->partitions == 0)
-        offbeat_partitioned_send_message(send, 0);
-    atomic_store_explicit(&send->is_active, 1, memory_order_release);
-}
-
-/* Sets the ready bit of a partition. @return the word before */
-static uint64_t set_ready(offbeat_partitioned_request *send, int partition) {
-    _Atomic uint64_t *word = &send->ready[partition / OFFBEAT_PARTITIONED_WORD_BITS];
-    const uint64_t bit = offbeat_partitioned_bit(partition);
-    if (!send->is_threaded || !offbeat_partitioned_owner_begin(&send->owner))
-        return offbeat_partitioned_set_bits(word, bit, send->is_threaded);
-    const uint64_t before = offbeat_partitioned_set_bits(word, bit, 0);
-    offbeat_partitioned_owner_leave(&send->owner);
-    return before;
-}
-
-static int mark_any(offbeat_partitioned_request *send, int partition) {
-    const int message = send->first_of[partition], word = partition / OFFBEAT_PARTITIONED_WORD_BITS;
-    const uint64_t bit = offbeat_partitioned_bit(partition), in_one_word = send->message[message].bits;
-    const uint64_t all =
-        in_one_word ? in_one_word : offbeat_partitioned_bits_of(&send->message[message], word);
-    const uint64_t before = set_ready(send, partition);
-    if (before & bit)
-        return 0;
-    /* Once all words of the message are complete, another thread may complete and free the request: a thread
-     * that has not completed a word accesses nothing of the request from here on. */
-    if (((before | bit) & all) != all)
-        return 1;
-    /* The last thread sends what the others have written: their decrements are released, this one acquires.
-     */
-    if (in_one_word || offbeat_partitioned_add(&send->message[message].missing, -1, send->is_threaded) == 1)
-        offbeat_partitioned_send_message(send, message);
-    return 1;
-}
-
-int offbeat_partitioned_send_finish_mark(offbeat_partitioned_request *send, int partition,
-                                         offbeat_partitioned_mark mark) {
-    if (mark == OFFBEAT_PARTITIONED_UNMARKED)
-        return mark_any(send, partition);
-    if (mark == OFFBEAT_PARTITIONED_COMPLETED)
-        offbeat_partitioned_send_message(send, send->first_of[partition]);
-    return mark != OFFBEAT_PARTITIONED_MARKED_BEFORE;
-}
-
-/* A call for several partitions first claims them all. This detects every wrong partition before one of them
- * is marked, but for partitions that another thread marks at the same time. */
-int offbeat_partitioned_send_claim(offbeat_partitioned_request *send, int partition) {
-    const int word = partition / OFFBEAT_PARTITIONED_WORD_BITS;
-    const uint64_t bit = offbeat_partitioned_bit(partition);
-    if (atomic_load_explicit(&send->ready[word], memory_order_relaxed) & bit)
-        return 0;
-    return !(offbeat_partitioned_set_bits(&send->claimed[word], bit, send->is_threaded) & bit);
-}
-
-void offbeat_partitioned_send_unclaim(offbeat_partitioned_request *send, int partition) {
-    atomic_fetch_and_explicit(&send->claimed[partition / OFFBEAT_PARTITIONED_WORD_BITS],
-                              ~offbeat_partitioned_bit(partition), memory_order_relaxed);
+        sender->trials[trial].started_ns = offbeat_partitioned_now_ns();
+    if (head->partitions == 0)
+        send_message(head, 0);
+    atomic_store_explicit(&head->is_active, 1, memory_order_release);
 }
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
-static void test_some(offbeat_partitioned_request *send) {
+static void test_some(send *sender) {
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
     int is_done;
-    for (int i = 0; i < send->messages; i++)
-        if (is_sent(send, i))
-            offbeat_partitioned_note_failure(send,
-                                             PMPI_Test(&send->requests[i], &is_done, MPI_STATUS_IGNORE));
+    for (int i = 0; i < messages->count; i++)
+        if (is_sent(sender, i))
+            offbeat_partitioned_note_failure(head_of(sender),
+                                             PMPI_Test(&messages->requests[i], &is_done, MPI_STATUS_IGNORE));
 }
 
 /* The first message that is not known to be complete. All were sent. */
-static int first_incomplete(const offbeat_partitioned_request *send) {
+static int first_incomplete(const offbeat_partitioned_messages *messages) {
     int first = 0;
-    while (first < send->messages && send->requests[first] == MPI_REQUEST_NULL)
+    while (first < messages->count && messages->requests[first] == MPI_REQUEST_NULL)
         first++;
     return first;
 }
 
-void offbeat_partitioned_send_progress(offbeat_partitioned_request *send) {
-    if (!atomic_load_explicit(&send->is_active, memory_order_acquire) ||
-        offbeat_partitioned_is_complete(send))
+/* Tests the messages of the current iteration and the receiver's answer. */
+static void test_messages(send *sender) {
+    request *head = head_of(sender);
+    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    if (!offbeat_partitioned_is_active(head) || offbeat_partitioned_is_complete(head))
         return;
-    if (atomic_load_explicit(&send->sent, memory_order_acquire) < send->messages) {
-        if (!send->is_null)
-            test_some(send);
+    if (atomic_load_explicit(&sender->sent_count, memory_order_acquire) < messages->count) {
+        if (!sender->pair.is_null)
+            test_some(sender);
         return;
     }
     /* Null requests are skipped, as MPICH takes 0.3 us to test 64 of them. */
-    const int first = first_incomplete(send), count = send->messages + send->has_announcement - first;
+    const int first = first_incomplete(messages);
+    const int count = messages->count + messages->has_announcement - first;
     int are_done = count == 0, rc = MPI_SUCCESS;
     if (!are_done)
-        rc = PMPI_Testall(count, &send->requests[first], &are_done, send->statuses);
-    offbeat_partitioned_note_failures(send, rc, count);
-    if (are_done && send->has_reply == NONE && !send->is_null)
-        test_answer(send);
+        rc = PMPI_Testall(count, &messages->requests[first], &are_done, messages->statuses);
+    offbeat_partitioned_note_failures(head, rc, messages->statuses, count);
+    if (are_done && sender->reply == NO_REPLY && !sender->pair.is_null)
+        test_answer(sender);
     if (are_done || rc != MPI_SUCCESS)
-        atomic_store_explicit(&send->complete, offbeat_partitioned_stamp(send), memory_order_release);
+        offbeat_partitioned_set_complete(head);
 }
 
-int offbeat_partitioned_send_is_idle(offbeat_partitioned_request *send) {
-    int is_done = 1;
-    if (send->is_null)
-        return 1;
-    if (PMPI_Test(&send->setup_request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !is_done)
-        return 0;
-    test_answer(send);
-    /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
-    if (send->has_reply == NONE ||
-        !offbeat_partitioned_plan_awaits(&send->plan, offbeat_partitioned_stamp(send)))
-        return send->has_reply != NONE;
-    return report_arrived(send);
+static void progress(request *head, int partition) {
+    (void)partition;
+    if (!offbeat_partitioned_try_enter(head))
+        return;
+    test_messages((send *)head);
+    offbeat_partitioned_leave(head);
 }
+
+/* The receiver's calls are enough: a send is never listed before it is freed. */
+static int is_settled(const request *head) {
+    (void)head;
+    return 1;
+}
+
+/* --- the end --- */
+
+static int is_idle(request *head) {
+    send *sender = (send *)head;
+    int is_done = 1;
+    if (sender->pair.is_null)
+        return 1;
+    if (PMPI_Test(&sender->setup_request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !is_done)
+        return 0;
+    test_answer(sender);
+    /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
+    if (sender->reply == NO_REPLY ||
+        !offbeat_partitioned_plan_awaits(&sender->marked.messages.plan, stamp_of(sender)))
+        return sender->reply != NO_REPLY;
+    return has_report(sender);
+}
+
+static int abandon(request *head) {
+    send *sender = (send *)head;
+    int is_done = 0;
+    offbeat_partitioned_cancel(&sender->pair.reply_request);
+    return PMPI_Test(&sender->setup_request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done;
+}
+
+static int raise_mismatch(const request *head) {
+    const send *sender = (const send *)head;
+    return offbeat_partitioned_fail(
+        head->comm->user, MPI_ERR_TRUNCATE,
+        "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
+        sender->pair.user_peer, sender->pair.tag,
+        (long long)sender->marked.messages.partition_bytes * head->partitions);
+}
+
+static void free_send(request *head) {
+    send *sender = (send *)head;
+    offbeat_partitioned_marks_free(&sender->marked);
+    free(sender);
+}
+
+const offbeat_partitioned_operations offbeat_partitioned_send_operations = {
+    .size_bytes = sizeof(send),
+    .arrival_refusal = "the request is a send; only partitions of a receive arrive",
+    .start = start,
+    .send = send_message,
+    .progress = progress,
+    .is_settled = is_settled,
+    .is_idle = is_idle,
+    .abandon = abandon,
+    .raise_mismatch = raise_mismatch,
+    .free = free_send,
+};

@@ -84,3 +84,11 @@ int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_
     }
     return MPI_SUCCESS;
 }
+
+void offbeat_partitioned_cancel(MPI_Request *receive) {
+    int is_done;
+    if (PMPI_Test(receive, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS || is_done)
+        return;
+    PMPI_Cancel(receive);
+    PMPI_Wait(receive, MPI_STATUS_IGNORE);
+}

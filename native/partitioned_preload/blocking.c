@@ -7,6 +7,7 @@
  */
 #include "partitioned/complete.h"
 #include "partitioned/errors.h"
+#include "partitioned/transfer.h"
 #include "partitioned_preload/next.h"
 #include "partitioned_preload/wait.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "partitioned_preload/identity.h"
 
-#include "partitioned/communicator.h"
+#include "partitioned/attach.h"
 #include "partitioned/errors.h"
 
 #include <offbeat/partitioned.h>
