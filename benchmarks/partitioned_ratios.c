@@ -170,8 +170,8 @@ static void measure_new_requests(int bytes, int partitions) {
 
 static int has_arrived(const transfer *of, int partition) {
     int flag = 0;
-    if (of->open->own)
-        try(offbeat_parrived(of->open->own, partition, &flag));
+    if (of->open->offbeat_request)
+        try(offbeat_parrived(of->open->offbeat_request, partition, &flag));
 #if OFFBEAT_HAS_PARTITIONED
     else if (of->open->request_count == 1)
         try(MPI_Parrived(of->open->requests[0], partition, &flag));

@@ -19,10 +19,10 @@ static int open_request(offbeat_transfer *transfer, const char *messages) {
     int status = offbeat_partitioned_attach(transfer->comm, MPI_INFO_NULL);
     if (status == MPI_SUCCESS && transfer->is_sender)
         status = offbeat_psend_init(message->data, message->partitions, message->partition_bytes, MPI_BYTE,
-                                    transfer->peer, TAG, transfer->comm, info, &transfer->partitioned);
+                                    transfer->peer, TAG, transfer->comm, info, &transfer->offbeat_request);
     else if (status == MPI_SUCCESS)
         status = offbeat_precv_init(message->data, message->partitions, message->partition_bytes, MPI_BYTE,
-                                    transfer->peer, TAG, transfer->comm, info, &transfer->partitioned);
+                                    transfer->peer, TAG, transfer->comm, info, &transfer->offbeat_request);
     if (messages)
         OFFBEAT_TRY(MPI_Info_free(&info));
     return status;
@@ -37,19 +37,19 @@ static int open_learned(offbeat_transfer *transfer) {
 }
 
 static int start(offbeat_transfer *transfer) {
-    return offbeat_pstart(&transfer->partitioned);
+    return offbeat_pstart(&transfer->offbeat_request);
 }
 
 static int ready(offbeat_transfer *transfer, int partition) {
-    return offbeat_pready(partition, transfer->partitioned);
+    return offbeat_pready(partition, transfer->offbeat_request);
 }
 
 static int wait(offbeat_transfer *transfer) {
-    return offbeat_pwait(&transfer->partitioned, MPI_STATUS_IGNORE);
+    return offbeat_pwait(&transfer->offbeat_request, MPI_STATUS_IGNORE);
 }
 
 static int ask(offbeat_transfer *transfer, int partition, int *has_arrived) {
-    return offbeat_parrived(transfer->partitioned, partition, has_arrived);
+    return offbeat_parrived(transfer->offbeat_request, partition, has_arrived);
 }
 
 static int poll_and_wait(offbeat_transfer *transfer) {
@@ -59,7 +59,7 @@ static int poll_and_wait(offbeat_transfer *transfer) {
 }
 
 static int close_request(offbeat_transfer *transfer) {
-    return transfer->partitioned ? offbeat_prequest_free(&transfer->partitioned) : MPI_SUCCESS;
+    return transfer->offbeat_request ? offbeat_prequest_free(&transfer->offbeat_request) : MPI_SUCCESS;
 }
 
 const offbeat_approach offbeat_approach_offbeat = {

@@ -28,7 +28,7 @@ struct offbeat_transfer {
     MPI_Request *requests; /**< NULL: none */
     MPI_Status *statuses;  /**< GCC warns of MPI_STATUSES_IGNORE as MPICH 4.0 declares it */
     int request_count;
-    offbeat_prequest partitioned; /**< a request of offbeat/partitioned.h; NULL: none */
+    offbeat_prequest offbeat_request; /**< a request of offbeat/partitioned.h; NULL: none */
 };
 
 /** Returns from the calling function if an MPI call failed. */
