@@ -42,7 +42,7 @@ def test_the_study_has_the_traced_call_its_arrivals_its_skew_and_the_launch(tmp_
     loaded = study_of(trace, tmp_path / "study")
     (group,) = groups(loaded.study)
     assert (group.collective, group.p, group.bytes, group.datatype) == ("allreduce", 3, 1000, "double")
-    rows = {row.label: (row.policy, row.factor) for row in pattern_rows(loaded.study, group)}
+    rows = {row.label: (row.policy.key, row.factor) for row in pattern_rows(loaded.study, group)}
     assert rows == {
         "no_delay": ("none", 0.0),
         "last_delayed": ("fixed", 40e-6),

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from offbeat.base.errors import BadInput
 from offbeat.libraries.installations.installation import Installation
 from offbeat.measurement.results.read import read_study
-from offbeat.model.study.case import delay_s
 from offbeat.model.study.case_expansion import groups, pattern_rows
+from offbeat.model.study.skew_policy import RATE
 from offbeat.presentation.reproduction.claims import all_hold, most_hold
 from offbeat.presentation.reproduction.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
 from offbeat.presentation.reproduction.partitioned_figure import (
@@ -69,7 +69,7 @@ def test_figure_6_has_an_interface_and_a_lane_for_each_thread():
 
 
 def test_the_delay_of_figure_8_is_the_rate_times_the_size_of_a_partition():
-    assert delay_s(100, 4 * 10**6, 4) == pytest.approx(100e-6)
+    assert 100 * RATE.reference_s("many", 1e6, {}) == pytest.approx(100e-6)
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ SECTIONS = [
         "would both be called 'ok' in tables",
     ),
     ('[patterns]\nfiles = ["level.txt"] #!\nscale_files = true', "patterns.files", "this cannot be scaled"),
-    ('[skew]\npolicy = "middle" #!', "skew.policy", "'middle' is not known here"),
+    ('[skew]\npolicy = "middle" #!', "skew.policy", "'middle' is not a skew policy"),
     ('[skew]\npolicy = "fixed" #!', "skew.policy", 'the policy fixed needs times; add times = ["100 us"]'),
     ('[skew]\npolicy = "fixed"\ntimes = [] #!', "skew.times", "the policy fixed needs times"),
     (

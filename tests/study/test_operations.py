@@ -1,22 +1,12 @@
-"""An operation is a collective or a partitioned send; results of collectives are unchanged."""
+"""Cases of partitioned sends: stored and read again, and told apart by their partitions."""
 
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.base.errors import BadInput
-from offbeat.model.study.case import (
-    COLLECTIVES,
-    PARTITIONED_SEND,
-    Case,
-    Collective,
-    Operation,
-    PartitionedSend,
-    operation_of,
-)
+from offbeat.model.study.case import PARTITIONED_SEND, Case
 from offbeat.model.study.case_expansion import group_of, order
 
 
@@ -45,16 +35,10 @@ PARTITIONED = st.builds(
 
 
 @given(PARTITIONED)
-def test_a_case_of_a_partitioned_send_comes_back_with_its_operation_and_its_id(case: Case) -> None:
+def test_a_case_of_a_partitioned_send_comes_back_with_its_id(case: Case) -> None:
     again = msgspec.json.decode(msgspec.json.encode(case), type=Case)
     assert again == case
     assert again.id == case.id
-    assert again.operation == PartitionedSend(case.partitions)
-
-
-@given(st.sampled_from([*map(Collective, COLLECTIVES), *map(PartitionedSend, (1, 32))]))
-def test_an_operation_is_a_tagged_value(operation: Operation) -> None:
-    assert msgspec.json.decode(msgspec.json.encode(operation), type=Operation) == operation  # type: ignore[arg-type]
 
 
 def test_the_number_of_partitions_distinguishes_cases_and_configurations() -> None:
@@ -66,18 +50,4 @@ def test_the_number_of_partitions_distinguishes_cases_and_configurations() -> No
 
 def test_the_id_of_a_collective_is_what_it_was_without_partitions() -> None:
     collective = case("reduce", algorithm="chain(fanout=2)", op="sum", datatype="double")
-    assert collective.operation == Collective("reduce")
     assert collective.id == "dddb5a81a11ce28d"
-
-
-@pytest.mark.parametrize(
-    ("name", "partitions", "sentence"),
-    [
-        ("reduse", 1, "there is no operation 'reduse'; known are allreduce, .*partitioned_send"),
-        ("reduce", 2, "reduce with 2 partitions: the number of partitions should be 1: only a partitioned"),
-        (PARTITIONED_SEND, 0, "partitioned_send with 0 partitions: .* should be a number above 0"),
-    ],
-)
-def test_an_unknown_operation_is_refused(name: str, partitions: int, sentence: str) -> None:
-    with pytest.raises(BadInput, match=sentence):
-        operation_of(name, partitions)

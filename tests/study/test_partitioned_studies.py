@@ -48,7 +48,7 @@ def test_sizes_partitions_and_threads_are_combined_where_each_thread_has_a_parti
 
 def test_rates_are_skews_of_their_own_and_need_no_measurement_without_delay() -> None:
     study = study_of(MESSAGES + TWO + RATES + '[patterns]\nshapes = ["last_delayed"]\n')
-    assert [(row.label, row.policy, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
+    assert [(row.label, row.policy.key, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
         ("last_delayed×100", "rate", 100.0),
         ("last_delayed×1000", "rate", 1000.0),
     ]

@@ -63,7 +63,7 @@ def test_a_group_has_its_requested_algorithms():
 def rows(more: str, tmp_path=None) -> list[tuple[str, str, str, float]]:
     base = tmp_path / "study.toml" if tmp_path else "study.toml"
     study = loads(HEAD + "[processes]\np = [4]\n" + more, base).study
-    return [(r.label, r.shape, r.policy, r.factor) for r in pattern_rows(study, groups(study)[0])]
+    return [(r.label, r.shape, r.policy.key, r.factor) for r in pattern_rows(study, groups(study)[0])]
 
 
 def test_one_skew_needs_no_mark_in_the_label():
@@ -100,7 +100,7 @@ def test_a_replay_is_a_row_of_its_own_that_nothing_scales(tmp_path):
     text += '[patterns]\nshapes = []\nreplays = ["ft.replay"]\nscale_files = true\n[skew]\nfactors = [1, 2]'
     loaded = loads(text, tmp_path / "study.toml")
     study = loaded.study
-    assert [(row.label, row.policy, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
+    assert [(row.label, row.policy.key, row.factor) for row in pattern_rows(study, groups(study)[0])] == [
         ("no_delay", "none", 0.0),
         ("ft", "replay", 1.0),
     ]
@@ -134,7 +134,7 @@ policy = "own"
     study = loads(text, tmp_path / "study.toml").study
     measured = {
         (group.collective, group.p): [
-            (row.label, row.policy, row.factor) for row in pattern_rows(study, group)
+            (row.label, row.policy.key, row.factor) for row in pattern_rows(study, group)
         ]
         for group in groups(study)
     }

@@ -34,6 +34,7 @@ from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.model.study.algorithm import Algorithm, Verdict
 from offbeat.model.study.case import Case
 from offbeat.model.study.collectives import REDUCING, ROOTED
+from offbeat.model.study.skew_policy import ZERO_SKEW
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer, in addition to the duration of the step."""
@@ -189,7 +190,7 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
         bytes=size,
         pattern="no_delay",
         shape="no_delay",
-        skew_policy="none",
+        skew_policy=ZERO_SKEW.key,
         skew_factor=0.0,
         p=settings.p,
         nodes=settings.nodes,

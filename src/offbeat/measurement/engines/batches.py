@@ -23,9 +23,10 @@ from offbeat.measurement.engines.engine import Batch, BatchEngine, Exits
 from offbeat.measurement.results.blocks import Samples
 from offbeat.measurement.runs.repetition import no_samples
 from offbeat.measurement.runs.run_progress import ProgressListener
-from offbeat.measurement.runs.session import NO_SKEW, Session, UnknownSkew, algorithm_of
+from offbeat.measurement.runs.session import NO_SKEW, Session, algorithm_of
 from offbeat.model.study.case import Case
-from offbeat.model.study.case_expansion import REPLAY, group_of
+from offbeat.model.study.case_expansion import group_of
+from offbeat.model.study.skew_policy import UnknownSkew
 
 SECONDS_BETWEEN_WRITES = 0.5
 """Simulated cases are cheap and waiting for a disk is not: a kill loses this much work, or one batch."""
@@ -65,17 +66,17 @@ def batches_of(
     groups: dict[tuple[object, ...], dict[object, list[Case]]] = {}
     for case in plan:
         call = (case.layout, case.nodes, case.ppn, case.collective, case.op, case.datatype, case.root)
-        by_size = groups.setdefault((case.skew_policy != "none", *call, case.algorithm), {})
+        by_size = groups.setdefault((case.is_delayed, *call, case.algorithm), {})
         by_size.setdefault(case.bytes, []).append(case)
     without_delay_first = sorted(groups.items(), key=lambda entry: bool(entry[0][0]))
     for _, by_size in without_delay_first:
         for cases in by_size.values():
             remaining = [case for case in cases if case.id not in done]
-            single = [case for case in remaining if case.skew_policy != REPLAY]
+            single = [case for case in remaining if not case.is_replay]
             most = largest_batch(cases[0])
             for start in range(0, len(single), most):
                 yield single[start : start + most]
-            yield from ([case] for case in remaining if case.skew_policy == REPLAY)
+            yield from ([case] for case in remaining if case.is_replay)
 
 
 class _PendingBatch(Struct, kw_only=True):
@@ -92,11 +93,11 @@ class _PendingBatch(Struct, kw_only=True):
     @property
     def is_reference(self) -> bool:
         """Whether later skews may be multiples of its runtimes."""
-        return any(case.skew_policy == "none" for case in self.cases)
+        return any(not case.is_delayed for case in self.cases)
 
     @property
     def is_replay(self) -> bool:
-        return self.cases[0].skew_policy == REPLAY if self.cases else False
+        return self.cases[0].is_replay if self.cases else False
 
     @property
     def is_done(self) -> bool:
@@ -160,7 +161,7 @@ class _BatchPipeline:
 
     def _await_references(self, cases: list[Case]) -> None:
         """Process finished batches until all runtimes are known that the skews of these cases depend on."""
-        if all(case.skew_policy in ("none", "file", "fixed", REPLAY) for case in cases):
+        if not any(case.policy.needs_runtimes for case in cases):
             return
         group = group_of(cases[0])
         while any(one.is_reference and group_of(one.cases[0]) == group for one in self._begun):

@@ -40,9 +40,10 @@ from offbeat.measurement.results.blocks import Samples
 from offbeat.measurement.runs.repetition import ROUNDS, block_rule, repeat
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.model.study.case import Case
-from offbeat.model.study.case_expansion import REPLAY, Group, group_of
+from offbeat.model.study.case_expansion import Group, group_of
 from offbeat.model.study.evidence import functions, is_fingerprint, with_fingerprint
 from offbeat.model.study.schema import MpiSection, RepetitionsSection, StartSection
+from offbeat.model.study.skew_policy import ZERO_SKEW
 
 START_TOLERANCE_S = 2e-6
 """The smallest tolerance of a start, if the study sets none."""
@@ -187,7 +188,7 @@ class MpiEngine:
         samples arrive.
         """
         spec = self._spec(algorithm, case)
-        calls = len(delays_s) if case.skew_policy == REPLAY else 0
+        calls = len(delays_s) if case.is_replay else 0
         for_block = block_rule(rule)
         limits = self._limits(algorithm, spec, delays_s, for_block)
         command = self._command(algorithm, case, delays_s, limits)
@@ -239,7 +240,7 @@ class MpiEngine:
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], limits: Limits
     ) -> Measure | MeasurePartitioned:
         """The command that measures a block."""
-        calls = case.skew_policy == REPLAY
+        calls = case.is_replay
         return Measure(
             **call_arguments(case),
             **limits,
@@ -476,7 +477,7 @@ class MpiEngine:
             bytes=0,
             pattern="",
             shape="",
-            skew_policy="none",
+            skew_policy=ZERO_SKEW.key,
             skew_factor=0.0,
             p=p,
             nodes=0,

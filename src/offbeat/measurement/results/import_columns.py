@@ -6,7 +6,6 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 from msgspec import Struct
@@ -14,7 +13,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput
 from offbeat.base.units import parse_size, parse_time
 from offbeat.measurement.results.schema import CASES
-from offbeat.model.study.schema import SkewPolicy
+from offbeat.model.study.skew_policy import POLICIES
 
 ALTERNATIVES = {
     "library": ("machine",),
@@ -53,7 +52,7 @@ _MAX_COUNT = 2**63 - 1
 
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
-    "skew_policy": (*get_args(SkewPolicy), "file", "replay", "none"),
+    "skew_policy": tuple(POLICIES),
     "status": ("measured", "unfinished", "incomplete", "quarantined"),
     "proof": ("proved", "indistinguishable", "unproved"),
 }

@@ -25,7 +25,6 @@ from offbeat.measurement.results.provenance import written_by
 from offbeat.measurement.results.store import Store
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.model.study.case_expansion import REPLAY
 
 
 class Imported(Struct, kw_only=True):
@@ -192,8 +191,8 @@ def _study(csv: Path, table: ImportedTable) -> str:
         }
         for name in dict.fromkeys(case.collective for case in cases)
     ]
-    labels = dict.fromkeys(case.shape for case in cases if case.skew_policy != REPLAY)
-    replays = dict.fromkeys(case.shape for case in cases if case.skew_policy == REPLAY)
+    labels = dict.fromkeys(case.shape for case in cases if not case.is_replay)
+    replays = dict.fromkeys(case.shape for case in cases if case.is_replay)
     placed = {(case.nodes, case.ppn) for case in cases} - {(0, 0)}
     processes = {"p": sorted({case.p for case in cases})}
     if placed:

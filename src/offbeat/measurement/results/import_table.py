@@ -17,9 +17,9 @@ from offbeat.base.reading import read_file
 from offbeat.measurement.results.import_columns import TIMES, Column, find_columns
 from offbeat.measurement.results.plausible import implausible_time, outside_interval
 from offbeat.model.pattern.shapes import MAX_PROCESSES, SHAPES
-from offbeat.model.study.case import LAYOUT, PARTITIONED_SEND, PARTS, Case, operation_of
-from offbeat.model.study.case_expansion import REPLAY
+from offbeat.model.study.case import LAYOUT, PARTITIONED_SEND, PARTS, Case
 from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.model.study.skew_policy import FILE, FIXED, REPLAY, ZERO_SKEW, SkewPolicy
 
 Value = str | int | float
 """The value of a field of the file."""
@@ -52,7 +52,7 @@ class ImportedCase(Struct, kw_only=True):
     @property
     def is_replay(self) -> bool:
         """Whether it is a replay."""
-        return "replay" in (self.values.get("pattern_kind"), self.case.skew_policy)
+        return self.case.is_replay or self.values.get("pattern_kind") == "replay"
 
     @property
     def is_summary(self) -> bool:
@@ -210,7 +210,7 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
         bytes=int(values["bytes"]),
         pattern=pattern,
         shape=shape,
-        skew_policy=str(values.get("skew_policy", policy)),
+        skew_policy=str(values.get("skew_policy", policy.key)),
         skew_factor=float(values.get("skew_factor", factor)),
         p=p,
         nodes=nodes,
@@ -231,13 +231,13 @@ def _label(text: str) -> str:
     return folded if folded in SHAPES else text
 
 
-def _skew(shape: str, values: Mapping[str, Value]) -> tuple[str, float]:
+def _skew(shape: str, values: Mapping[str, Value]) -> tuple[SkewPolicy, float]:
     """Default policy and factor of the skew: the skew itself if the file states it."""
     if shape == "no_delay":
-        return "none", 0.0
+        return ZERO_SKEW, 0.0
     if values.get("pattern_kind") == "replay":
         return REPLAY, 1.0
-    return ("fixed", float(values["skew"])) if "skew" in values else ("file", 0.0)
+    return (FIXED, float(values["skew"])) if "skew" in values else (FILE, 0.0)
 
 
 def _processes(where: str, values: Mapping[str, Value]) -> tuple[int, int, int]:
@@ -262,11 +262,21 @@ def _operation(where: str, text: str, partitions: int, threads: int) -> str:
         near = difflib.get_close_matches(name, COLLECTIVES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLLECTIVES)}"
         raise BadInput(f"{where}: there is no collective {text!r}; {hint}")
-    try:
-        operation_of(name, partitions, threads)
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+    if fault := _part_fault(name, partitions, threads):
+        raise BadInput(f"{where}: {fault}")
     return name
+
+
+def _part_fault(name: str, partitions: int, threads: int) -> str:
+    """Returns what is wrong with the numbers of partitions and threads of an operation; empty if nothing."""
+    is_partitioned = name == PARTITIONED_SEND
+    for noun, number in (("partitions", partitions), ("threads", threads)):
+        if number < 1 or (number > 1 and not is_partitioned):
+            right = "a number above 0" if is_partitioned else "1: only a partitioned send has several"
+            return f"{name} with {number} {noun}: the number of {noun} should be {right}"
+    if is_partitioned and threads > partitions:
+        return f"{name} with {threads} threads: the most are its {partitions} partitions"
+    return ""
 
 
 def _add_settings(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from offbeat.measurement.results.layout import SCHEMA_VERSION as SCHEMA_VERSION
+from offbeat.model.study.skew_policy import POLICIES
 
 PARTITIONS = "partitions"
 THREADS = "threads"
@@ -45,7 +46,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.String,
         "the calls and the trace that a scenario or a replay was extracted from, if its file names them",
     ),
-    "skew_policy": (pl.String, "mean, median, fastest, own, fixed, rate, file, replay or none"),
+    "skew_policy": (pl.String, ", ".join(POLICIES)),
     "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
     "skew_s": (
         pl.Float64,

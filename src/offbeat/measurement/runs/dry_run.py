@@ -18,8 +18,9 @@ from offbeat.measurement.runs.run import check_algorithm_names, placed_groups, r
 from offbeat.measurement.runs.study_growth import remaining
 from offbeat.model.pattern import replay_file
 from offbeat.model.study.case import Case, operation_label
-from offbeat.model.study.case_expansion import REPLAY, Group, cases, pattern_rows
+from offbeat.model.study.case_expansion import Group, cases, pattern_rows
 from offbeat.model.study.duration_estimate import estimate
+from offbeat.model.study.skew_policy import REPLAY
 from offbeat.model.study.study_file import LoadedStudy
 
 COMMANDS_SHOWN = 40

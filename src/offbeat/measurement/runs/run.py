@@ -307,7 +307,7 @@ def schedule(
         placement = placement_rank[case.launch_placement]
         if len(launches_at[case.launch_placement]) == 1:
             return placement, False, 0
-        comes_second = round_number == 0 and case.skew_policy != "none"
+        comes_second = round_number == 0 and case.is_delayed
         return placement, comes_second, launch_rank[launch_of(case)]
 
     return sorted(shuffled, key=key)

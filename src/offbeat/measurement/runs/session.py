@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Sequence as ListOf
 from typing import Any
 
@@ -22,9 +20,10 @@ from offbeat.model.pattern import pattern_file, replay_file
 from offbeat.model.pattern.pattern_file import Pattern, recorded_from
 from offbeat.model.pattern.replay_file import Replay
 from offbeat.model.pattern.shapes import SHAPES
-from offbeat.model.study.algorithm import DEFAULT, Algorithm
-from offbeat.model.study.case import Case, delay_s
-from offbeat.model.study.case_expansion import REPLAY, delays_s, group_of
+from offbeat.model.study.algorithm import Algorithm
+from offbeat.model.study.case import Case
+from offbeat.model.study.case_expansion import delays_s, group_of
+from offbeat.model.study.skew_policy import UnknownSkew
 from offbeat.model.study.study_file import LoadedStudy
 
 MOST_FAILURES = 2
@@ -113,7 +112,7 @@ class Session:
             return "quarantined", samples.failure
         measured = self._store.blocks_of(case).with_block(samples)
         rule = self._loaded.study.repetitions
-        calls = len(delays) if case.skew_policy == REPLAY else 0
+        calls = len(delays) if case.is_replay else 0
         if self._is_simulated:
             return judge_repetitions(measured, 1, calls)
         return judge_blocks(measured, rule, calls)
@@ -139,7 +138,7 @@ class Session:
             return None
         if case.shape not in self._files:
             path = self._loaded.pattern_paths()[case.shape]
-            is_replay = case.skew_policy == REPLAY
+            is_replay = case.is_replay
             self._files[case.shape] = replay_file.read(path) if is_replay else pattern_file.read(path)
         return self._files[case.shape]
 
@@ -147,7 +146,7 @@ class Session:
 def _kind(case: Case) -> str:
     if case.shape in SHAPES:
         return "shape"
-    return "replay" if case.skew_policy == REPLAY else "scenario"
+    return "replay" if case.is_replay else "scenario"
 
 
 def library_name(store: Store) -> str:
@@ -194,14 +193,6 @@ def _algorithm_in_group(case: Case) -> tuple[str, str]:
     return repr(group_of(case)), case.algorithm
 
 
-FASTEST_ALGORITHMS = 3
-"""The policy ``fastest`` takes the mean over this number of algorithms, those with the shortest runtimes."""
-
-
-class UnknownSkew(Exception):
-    """The runtime on which a skew depends was not measured; the text says which."""
-
-
 class NoDelayRuntimes:
     """Median no-delay d̂ of every algorithm of every group measured so far, in seconds."""
 
@@ -212,47 +203,10 @@ class NoDelayRuntimes:
 
     def note(self, case: Case, median_s: float) -> None:
         """Record the runtime of a no-delay case; cases with delays are ignored."""
-        if case.skew_policy == "none":
+        if not case.is_delayed:
             self._runtimes.setdefault(repr(group_of(case)), {})[case.algorithm] = median_s
 
     def skew_s(self, case: Case) -> float:
-        """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
-
-        0 for an unscaled pattern file and for a replay: their delays are absolute.
-        """
-        if case.skew_policy in ("none", "file", REPLAY):
-            return 0.0
-        if case.skew_policy == "fixed":
-            return case.skew_factor
-        if case.skew_policy == "rate":
-            return delay_s(case.skew_factor, case.bytes, case.partitions)
-        runtimes = self._runtimes.get(repr(group_of(case)), {})
-        if case.skew_policy == "own":
-            return case.skew_factor * _runtime_s(case, runtimes)
-        return case.skew_factor * _runtime_of_algorithms_s(case, runtimes)
-
-
-def _runtime_s(case: Case, runtimes: Mapping[str, float]) -> float:
-    if case.algorithm not in runtimes:
-        raise UnknownSkew(f"{case.algorithm} has no no-delay runtime, on which its skew depends")
-    return runtimes[case.algorithm]
-
-
-def _runtime_of_algorithms_s(case: Case, runtimes: Mapping[str, float]) -> float:
-    """The runtime in seconds on which a skew depends: over the library's algorithms the mean, the median, or
-    the mean of the ``FASTEST_ALGORITHMS`` fastest, depending on the policy.
-
-    The library's own choice is left out: it is one of the algorithms and would count twice. Sums are exactly
-    rounded (fsum), because the last digits of sum() depend on Python's version and on the order of
-    algorithms.
-    """
-    runtimes_s = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(
-        runtimes.values()
-    )
-    if not runtimes_s:
-        raise UnknownSkew(f"no algorithm of {case.collective} at {case.bytes} B has a no-delay runtime")
-    if case.skew_policy == "median":
-        return statistics.median(runtimes_s)
-    if case.skew_policy == "fastest":
-        runtimes_s = sorted(runtimes_s)[:FASTEST_ALGORITHMS]
-    return math.fsum(runtimes_s) / len(runtimes_s)
+        """Returns the skew of a case, in seconds; 0 for a pattern file that is not scaled, and for a replay:
+        their delays are absolute. Raises :class:`UnknownSkew`."""
+        return case.skew_s(self._runtimes.get(repr(group_of(case)), {}))

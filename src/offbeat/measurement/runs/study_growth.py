@@ -25,8 +25,9 @@ from offbeat.measurement.runs.repetition import judge_blocks
 from offbeat.model.pattern import replay_file
 from offbeat.model.study.algorithm import MEASURED
 from offbeat.model.study.case import Case
-from offbeat.model.study.case_expansion import GROWING, REPLAY, contains
+from offbeat.model.study.case_expansion import GROWING, contains
 from offbeat.model.study.schema import SIMULATING, Study
+from offbeat.model.study.skew_policy import REPLAY
 from offbeat.model.study.study_file import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved
 
 AUTO = "auto"
@@ -167,10 +168,10 @@ def _judge(loaded: LoadedStudy) -> Callable[[Mapping[str, Any], Blocks], tuple[s
 
     def judge(row: Mapping[str, Any], blocks: Blocks) -> tuple[str, str]:
         shape = row["shape"]
-        if row["skew_policy"] == REPLAY and shape not in calls:
+        if row["skew_policy"] == REPLAY.key and shape not in calls:
             calls[shape] = replay_file.read(paths[shape], row["p"]).calls
         return judge_blocks(
-            blocks, loaded.study.repetitions, calls[shape] if row["skew_policy"] == REPLAY else 0
+            blocks, loaded.study.repetitions, calls[shape] if row["skew_policy"] == REPLAY.key else 0
         )
 
     return judge

@@ -8,14 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from offbeat.base.errors import BadInput
-from offbeat.base.units import US_PER_MB
-from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.model.study.communicators import CommunicatorLayout, Placement
-
-SAME_SKEW = ("mean", "median", "fastest", "fixed")
-"""Skew policies that give all algorithms of a configuration the same skew."""
-
+from offbeat.model.study.skew_policy import POLICIES, REPLAY, ZERO_SKEW, Runtimes, SkewPolicy
 
 PARTS, LAYOUT = ("partitions", "threads"), ("communicators", "stride")
 """Fields and columns of partitioned sends, and of collectives that several communicators call."""
@@ -67,8 +61,8 @@ class Case(OnCommunicators, frozen=True, kw_only=True):
     extent); for alltoall bytes per destination; 0 for barrier. ``pattern`` is the row label that everything
     downstream uses: the shape's or scenario's name, followed by ``×factor`` where a study has several skews
     of one shape. ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``median``,
-    ``fastest``, ``own``, ``fixed``, ``rate``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew
-    itself in seconds, for ``rate`` the delay in µs for each MB of a partition.
+    ``fastest``, ``own``, ``fixed``, ``rate``, ``file``, ``replay`` or ``none``) refers to; for ``fixed`` it
+    is the skew itself in seconds, for ``rate`` the delay in µs for each MB of a partition.
     """
 
     collective: str
@@ -90,9 +84,29 @@ class Case(OnCommunicators, frozen=True, kw_only=True):
     stride: int = 1
 
     @property
-    def operation(self) -> Operation:
-        """What is measured. Raises BadInput for an operation that there is not."""
-        return operation_of(self.collective, self.partitions, self.threads)
+    def policy(self) -> SkewPolicy:
+        """The record of the skew policy."""
+        return POLICIES[self.skew_policy]
+
+    @property
+    def is_delayed(self) -> bool:
+        """Whether processes or partitions have delays; cases without are the references of skews."""
+        return self.skew_policy != ZERO_SKEW.key
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether the case has the delays of recorded calls, call by call."""
+        return self.skew_policy == REPLAY.key
+
+    def skew_s(self, runtimes: Runtimes) -> float:
+        """Returns the largest delay of the pattern by the skew policy, in seconds; 0 if its delays are not
+        scaled.
+
+        ``runtimes`` are those of the configuration without delay. Raises :class:`UnknownSkew` if one is
+        missing that the skew depends on.
+        """
+        partition_bytes = self.bytes / self.partitions
+        return self.skew_factor * self.policy.reference_s(self.algorithm, partition_bytes, runtimes)
 
     @property
     def id(self) -> str:
@@ -129,11 +143,6 @@ class Group(OnCommunicators, frozen=True, kw_only=True, omit_defaults=True):
     skews_s: list[float] = []
 
 
-def delay_s(us_per_mb: float, size_bytes: int, partitions: int) -> float:
-    """The delay of a partition by a delay rate in microseconds per megabyte of a partition, in seconds."""
-    return us_per_mb * US_PER_MB * size_bytes / partitions
-
-
 def columns_of(row: dict[str, object]) -> dict[str, object]:
     """The fields or columns of a case as they are written: without those of OPTIONAL that are 1."""
     return {name: value for name, value in row.items() if name not in OPTIONAL or value != 1}
@@ -152,37 +161,3 @@ def operation_label(item: Any) -> str:
 
 PARTITIONED_SEND = "partitioned_send"
 """The name of the operation that sends one message in partitions (MPI_Psend_init, MPI_Precv_init)."""
-
-
-class Collective(Struct, frozen=True, tag="collective"):
-    """A collective operation, by its MPI name in lower case."""
-
-    name: str
-
-
-class PartitionedSend(Struct, frozen=True, tag=PARTITIONED_SEND):
-    """A partitioned send: a message whose ``partitions`` become ready one after the other, marked by the
-    sender's ``threads``."""
-
-    partitions: int
-    threads: int = 1
-
-
-Operation = Collective | PartitionedSend
-"""What is measured; its delays are one for each rank and partition, and a collective has one partition."""
-
-
-def operation_of(name: str, partitions: int = 1, threads: int = 1) -> Operation:
-    """The operation of a case. Raises BadInput if there is no such operation."""
-    if name not in (*COLLECTIVES, PARTITIONED_SEND):
-        known = ", ".join((*COLLECTIVES, PARTITIONED_SEND))
-        raise BadInput(f"there is no operation {name!r}; known are {known}")
-    for noun, number in (("partitions", partitions), ("threads", threads)):
-        if number < 1 or (number > 1 and name != PARTITIONED_SEND):
-            should = (
-                "a number above 0" if name == PARTITIONED_SEND else "1: only a partitioned send has several"
-            )
-            raise BadInput(f"{name} with {number} {noun}: the number of {noun} should be {should}")
-    if name == PARTITIONED_SEND and threads > partitions:
-        raise BadInput(f"{name} with {threads} threads: the most are its {partitions} partitions")
-    return PartitionedSend(partitions, threads) if name == PARTITIONED_SEND else Collective(name)

@@ -16,18 +16,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import exact_time_label
 from offbeat.model.pattern import pattern_file, replay_file, shapes
 from offbeat.model.study.case import CONFIGURATION, PARTITIONED_SEND, Case, configuration_key
 from offbeat.model.study.case import Group as Group
-from offbeat.model.study.check_patterns import key_of_policy
 from offbeat.model.study.collectives import REDUCING, ROOTED
 from offbeat.model.study.placement import Placement, placements
 from offbeat.model.study.schema import CollectiveSection, Study
+from offbeat.model.study.skew_policy import FILE, FIXED, POLICIES, REPLAY, ZERO_SKEW, SkewPolicy
 from offbeat.model.study.study_file import LoadedStudy
-
-REPLAY = "replay"
-"""The skew policy of a replay: its delays are those of its file, call by call."""
 
 SENDER = 0
 """The rank that sends a partitioned message; the other one receives it."""
@@ -39,15 +35,13 @@ NO_DELAY = "no_delay"
 class PatternRow(Struct, frozen=True, kw_only=True):
     """One arrival pattern of a study with one skew: a row of every table.
 
-    ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix. ``policy``
-    is ``none`` for no_delay, ``file`` for an unscaled file, ``replay`` for a replay, else the study's skew
-    policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``rate``:
-    µs per MB of a partition; ``none``: 0; ``file`` and ``replay``: 1).
+    ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix; ``factor``
+    multiplies the reference of the policy (``none``: 0; ``file`` and ``replay``: 1).
     """
 
     label: str
     shape: str
-    policy: str
+    policy: SkewPolicy
     factor: float
 
 
@@ -92,15 +86,15 @@ def _partitioned_sends(study: Study, placement: Placement) -> Iterator[Group]:
 def pattern_rows(study: Study, group: Group) -> list[PatternRow]:
     """Every pattern of a group of the study with every skew.
 
-    no_delay comes first, once, if it is among the shapes or if the skew policy is neither fixed nor rate:
-    all other policies multiply run times that are measured without delay.
+    no_delay comes first, once, if it is among the shapes or if the skew policy multiplies run times that are
+    measured without delay.
     """
     patterns = study.patterns
-    policy = "fixed" if group.skews_s else study.skew.policy
-    skews: list[float] = group.skews_s or getattr(study.skew, key_of_policy(policy))
+    policy = FIXED if group.skews_s else POLICIES[study.skew.policy]
+    skews: list[float] = group.skews_s or getattr(study.skew, policy.values_key)
     rows = []
-    if NO_DELAY in patterns.shapes or policy not in ("fixed", "rate"):
-        rows.append(PatternRow(label=NO_DELAY, shape=NO_DELAY, policy="none", factor=0.0))
+    if NO_DELAY in patterns.shapes or policy.needs_runtimes:
+        rows.append(PatternRow(label=NO_DELAY, shape=NO_DELAY, policy=ZERO_SKEW, factor=0.0))
     for shape in patterns.shapes:
         if shape != NO_DELAY:
             rows += _scaled(shape, policy, skews)
@@ -109,7 +103,7 @@ def pattern_rows(study: Study, group: Group) -> list[PatternRow]:
         if patterns.scale_files:
             rows += _scaled(stem, policy, skews)
         else:
-            rows.append(PatternRow(label=stem, shape=stem, policy="file", factor=1.0))
+            rows.append(PatternRow(label=stem, shape=stem, policy=FILE, factor=1.0))
     for name in [*patterns.replays, *group.replays]:
         stem = Path(name).stem
         rows.append(PatternRow(label=stem, shape=stem, policy=REPLAY, factor=1.0))
@@ -122,9 +116,6 @@ GROWING = (
 )
 """Beginnings of the keys of a study whose change :func:`contains` can judge. Others change cases that look
 the same: the seed of random shapes changes their delays."""
-
-INDEPENDENT_SKEWS = ("none", "fixed", "rate", "own", "file", REPLAY)
-"""Skew policies by which the skew of a case does not depend on the other algorithms of its group."""
 
 
 def contains(larger: Study, smaller: Study) -> bool:
@@ -143,9 +134,9 @@ def contains(larger: Study, smaller: Study) -> bool:
 
 
 def _has_algorithms(larger: Group, smaller: Group, rows: Sequence[PatternRow]) -> bool:
-    if all(row.policy in INDEPENDENT_SKEWS for row in rows):
-        return larger.algorithms == ["all"] or set(smaller.algorithms) <= set(larger.algorithms)
-    return set(larger.algorithms) == set(smaller.algorithms)
+    if any(row.policy.depends_on_others for row in rows):
+        return set(larger.algorithms) == set(smaller.algorithms)
+    return larger.algorithms == ["all"] or set(smaller.algorithms) <= set(larger.algorithms)
 
 
 def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Case]:
@@ -155,7 +146,7 @@ def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Ca
             algorithm=algorithm,
             pattern=row.label,
             shape=row.shape,
-            skew_policy=row.policy,
+            skew_policy=row.policy.key,
             skew_factor=row.factor,
             **_configuration(group),
         )
@@ -193,7 +184,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
             case.launch_placement,
             rank[configuration_key(case)],
             configuration_key(case),
-            round_number == 0 and case.skew_policy != "none",
+            round_number == 0 and case.is_delayed,
             rank[*configuration_key(case), case.algorithm],
             case.algorithm,
             draw,
@@ -215,11 +206,11 @@ def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float
     no_delay has none. Raises :class:`BadInput` when a pattern file or a replay can no longer be read.
     """
     paths = loaded.pattern_paths()
-    if case.skew_policy == REPLAY:
+    if case.is_replay:
         return replay_file.read(paths[case.shape], case.p).delays_s
     if case.shape in paths:
         delays = pattern_file.read(paths[case.shape], case.p, case.partitions).delays_s
-        return delays if case.skew_policy == "file" else delays / delays.max() * skew_s
+        return delays / delays.max() * skew_s if case.policy.is_scaled else delays
     seed = loaded.study.patterns.seed
     if case.collective != PARTITIONED_SEND:
         return shapes.delays(case.shape, case.p, skew_s, seed=seed, ppn=case.ppn)
@@ -248,19 +239,14 @@ def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Pl
     )
 
 
-def _scaled(shape: str, policy: str, skews: Sequence[float]) -> list[PatternRow]:
+def _scaled(shape: str, policy: SkewPolicy, skews: Sequence[float]) -> list[PatternRow]:
     """A shape with each skew; the label includes the skew if there are several."""
     return [
         PatternRow(
-            label=shape if len(skews) == 1 else f"{shape}×{_skew_label(policy, skew)}",
+            label=shape if len(skews) == 1 else f"{shape}×{policy.factor_label(skew)}",
             shape=shape,
             policy=policy,
             factor=skew,
         )
         for skew in skews
     ]
-
-
-def _skew_label(policy: str, skew: float) -> str:
-    """``100us`` or ``1.5``, exact, so that different skews have different labels."""
-    return exact_time_label(skew) if policy == "fixed" else repr(float(skew)).removesuffix(".0")

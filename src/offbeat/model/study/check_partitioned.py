@@ -10,6 +10,7 @@ from offbeat.base.toml.lines import Key
 from offbeat.base.units import format_size
 from offbeat.model.study.placement import placements
 from offbeat.model.study.schema import INT32_MAX
+from offbeat.model.study.skew_policy import RATE
 
 PROCESSES = 2
 """A partitioned send has one sender and one receiver."""
@@ -26,7 +27,7 @@ def check_partitioned(tree: Tree, faults: Faults) -> None:
                 (),
                 "it has no [[collective]] and no [[partitioned]]; add a section that says what is measured",
             )
-        if tree["skew"] is not INVALID and tree["skew"]["policy"] == "rate":
+        if tree["skew"] is not INVALID and tree["skew"]["policy"] == RATE.key:
             faults.add(("skew", "policy"), "the policy rate is for partitioned messages; take another policy")
         return
     sections = list(valid_items(tree["partitioned"]))

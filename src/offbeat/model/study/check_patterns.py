@@ -13,6 +13,7 @@ from offbeat.base.units import format_time
 from offbeat.model.pattern import pattern_file, replay_file
 from offbeat.model.pattern.shapes import MAX_DELAY_S, SHAPES
 from offbeat.model.study.placement import communicator_sizes, communicators_of, placements
+from offbeat.model.study.skew_policy import CHOICES, EXAMPLE_VALUES
 
 REPLAY_AS_PATTERN = (
     "{} is a replay file, with a call a line, and belongs under 'replays'; 'files' takes pattern files, with"
@@ -155,31 +156,22 @@ def _is_pattern(path: Path) -> bool:
     return True
 
 
-VALUES_OF_POLICY = {"factors": "[1.5]", "times": '["100 us"]', "rates": "[100]"}
-"""Keys of ``[skew]`` with the values of policies, each with an example."""
-
-
-def key_of_policy(policy: str) -> str:
-    """The key of ``[skew]`` that has the values of a policy."""
-    return {"fixed": "times", "rate": "rates"}.get(policy, "factors")
-
-
 def check_skew(skew: Any, written: Tree, faults: Faults) -> None:
     """Add the faults of ``[skew]``; ``written`` is that section without defaults."""
     if skew is INVALID:
         return
     policy = skew["policy"]
     if policy is not INVALID:
-        key_of_this = key_of_policy(policy)
-        for key in VALUES_OF_POLICY:
+        values_key = CHOICES[policy].values_key
+        for key in EXAMPLE_VALUES:
             # Factors have a default: they count only if the file has them.
-            if key != key_of_this and (key in written if key == "factors" else skew[key]):
-                sentence = f"the policy {policy} takes no {key}; write {key_of_this}, or another policy"
+            if key != values_key and (key in written if key == "factors" else skew[key]):
+                sentence = f"the policy {policy} takes no {key}; write {values_key}, or another policy"
                 faults.add(("skew", key), sentence)
-        if skew[key_of_this] == []:
-            example = f"add {key_of_this} = {VALUES_OF_POLICY[key_of_this]}, for instance"
-            where = key_of_this if key_of_this in written else "policy"
-            faults.add(("skew", where), f"the policy {policy} needs {key_of_this}; {example}")
+        if skew[values_key] == []:
+            example = f"add {values_key} = {EXAMPLE_VALUES[values_key]}, for instance"
+            faulty_key = values_key if values_key in written else "policy"
+            faults.add(("skew", faulty_key), f"the policy {policy} needs {values_key}; {example}")
     check_duplicates(skew["factors"], ("skew", "factors"), faults)
     check_duplicates(skew["rates"], ("skew", "rates"), faults)
     _check_times(skew["times"], ("skew", "times"), faults)

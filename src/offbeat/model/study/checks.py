@@ -20,9 +20,10 @@ from offbeat.model.platform.machine import load
 from offbeat.model.study.algorithm import split_file_and_function
 from offbeat.model.study.check_collectives import check_collectives, check_process_memory, check_processes
 from offbeat.model.study.check_partitioned import check_partitioned
-from offbeat.model.study.check_patterns import check_patterns, check_skew, key_of_policy
+from offbeat.model.study.check_patterns import check_patterns, check_skew
 from offbeat.model.study.placement import placements
 from offbeat.model.study.schema import SIMULATING
+from offbeat.model.study.skew_policy import CHOICES
 
 CASE_LIMIT = "OFFBEAT_CASE_LIMIT"
 
@@ -98,7 +99,8 @@ def _count_patterns(tree: Tree) -> int:
     if INVALID in (patterns, skew):
         return 1
     shapes, files, replays = (len(list(valid_items(patterns[key]))) for key in ("shapes", "files", "replays"))
-    skews = len(list(valid_items(skew[key_of_policy(skew["policy"])])))
+    policy = CHOICES.get(skew["policy"])
+    skews = len(list(valid_items(skew[policy.values_key]))) if policy else 1
     scaled = shapes + (files if patterns["scale_files"] is True else 0)
     return 1 + scaled * skews + files + replays
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from offbeat.model.pattern.replay_file import Replay
-from offbeat.model.study.case import PARTITIONED_SEND, delay_s
-from offbeat.model.study.case_expansion import Group, PatternRow, groups, pattern_rows
+from offbeat.model.study.case import PARTITIONED_SEND, Case
+from offbeat.model.study.case_expansion import Group, cases, groups
 from offbeat.model.study.collectives import PROPERTIES
-from offbeat.model.study.schema import SIMULATING, Study
+from offbeat.model.study.schema import SIMULATING, RepetitionsSection, Study
+from offbeat.model.study.skew_policy import FILE
 
 START_S = 500e-6
 """Assumed time from one repetition's end to the next one's harmonised start, in seconds."""
@@ -67,14 +68,15 @@ def estimate(
     for group in groups(study):
         available = algorithm_count.get(group.collective, 1)
         algorithms = available if group.algorithms == ["all"] else len(group.algorithms)
-        rows = pattern_rows(study, group)
-        count += algorithms * len(rows)
-        for row in rows:
-            shared = _per_core(group, cores)
-            shortest_s, longest_s = _case_s(study, group, row, shared, (replays or {}).get(row.label))
+        shared = _per_core(group, cores)
+        cases_of_algorithm = cases(group, [""], study)
+        count += algorithms * len(cases_of_algorithm)
+        for case in cases_of_algorithm:
+            replay = (replays or {}).get(case.pattern)
+            shortest_s, longest_s = _case_s(study.repetitions, case, shared, replay)
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    sharing = {one.launch_placement: _per_core(one, cores) for one in groups(study)}
+    sharing = {group.launch_placement: _per_core(group, cores) for group in groups(study)}
     number = len(sharing) if launches is None else launches
     starting_s = sum(max(shared, 1.0) for shared in sharing.values()) / len(sharing) * PROCESS_S
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
@@ -88,8 +90,8 @@ def estimate(
     )
 
 
-def runtime_s(group: Group) -> float:
-    """The assumed runtime of a group's collective without delay, in seconds."""
+def runtime_s(group: Group | Case) -> float:
+    """Returns the assumed runtime of a group or a case without delay, in seconds."""
     if group.collective == PARTITIONED_SEND:
         return group.partitions * LATENCY_S + group.bytes / BANDWIDTH_BYTES_PER_S
     per_rank = PROPERTIES[group.collective].buffers("BLOCK_PER_RANK") > 0
@@ -103,21 +105,21 @@ def _per_core(group: Group, cores: Callable[[Group], int] | None) -> float:
 
 
 def _case_s(
-    study: Study, group: Group, row: PatternRow, shared: float, replay: Replay | None
+    rule: RepetitionsSection, case: Case, shared: float, replay: Replay | None
 ) -> tuple[float, float]:
-    """The shortest and the longest time of a case; ``shared`` processes share a core.
+    """Returns the shortest and the longest time of a case in seconds; ``shared`` processes share a core.
 
     The skew of an unscaled pattern file is assumed to be the run time.
     """
-    rule = study.repetitions
     fewest, most = rule.minimum, rule.maximum
-    skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group) * shared
-    if row.policy == "rate":
-        skew_s = delay_s(row.factor, group.bytes, group.partitions)
+    assumed_s = runtime_s(case)
+    skew_s = case.skew_s({case.algorithm: shared * assumed_s})
+    if case.policy == FILE:
+        skew_s = shared * assumed_s
     if replay is not None:
         skew_s = float(replay.skews_s.mean())
         fewest, most = max(fewest, replay.calls), rule.maximum * replay.calls
-    repetition_s = shared * (START_S + runtime_s(group)) + skew_s
+    repetition_s = shared * (START_S + assumed_s) + skew_s
     slow_s = repetition_s + SLICE_S * (shared - 1)
     return fewest * repetition_s, max(fewest * slow_s, min(most * slow_s, rule.time_cap))
 

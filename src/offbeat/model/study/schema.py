@@ -13,6 +13,7 @@ from msgspec import Meta, field
 
 from offbeat.base.toml.quantities import PositiveSeconds, Seconds, Section, Size, choice
 from offbeat.model.pattern import SHAPE_NAMES
+from offbeat.model.study.skew_policy import CHOICES
 
 INT32_MAX = 2**31 - 1
 """The largest count and the largest rank that the MPI calls of the driver can state."""
@@ -160,21 +161,13 @@ class PatternsSection(Section, frozen=True, kw_only=True):
     seed: Annotated[Seed, Meta(description="seed of the shapes random and noise")] = 1
 
 
-SkewPolicy = Literal["mean", "median", "fastest", "own", "fixed", "rate"]
-
-
 class SkewSection(Section, frozen=True, kw_only=True):
     """How large the largest delay of a pattern is."""
 
     policy: Annotated[
-        SkewPolicy,
-        Meta(
-            description="mean: factor × the mean no-delay runtime over all algorithms of that collective and"
-            " size, which one very slow algorithm dominates; median: factor × the median of"
-            " these runtimes; fastest: factor × the mean of the three shortest; own: factor × this"
-            " algorithm's own no-delay runtime; fixed: the times given; rate: for partitioned messages,"
-            " the rates given × the size of a partition"
-        ),
+        str,
+        choice("skew policy"),
+        Meta(description="; ".join(f"{policy.key}: {policy.meaning}" for policy in CHOICES.values())),
     ] = "mean"
     factors: Annotated[
         list[Annotated[float, Meta(gt=0)]], Meta(description="for the policies mean, median, fastest and own")

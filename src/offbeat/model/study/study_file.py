@@ -27,16 +27,17 @@ from offbeat.model.platform.machine import Platform
 from offbeat.model.platform.machine import load as load_platform
 from offbeat.model.study.algorithm import split_file_and_function
 from offbeat.model.study.case import PARTITIONED_SEND
-from offbeat.model.study.check_patterns import VALUES_OF_POLICY, key_of_policy
 from offbeat.model.study.checks import check, platform_source
 from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.model.study.schema import EXTENTS, OPS, SIMULATING, Study
+from offbeat.model.study.skew_policy import CHOICES, EXAMPLE_VALUES
 
 VOCABULARY: Vocabulary = {
     "collective": Words("a collective", tuple(COLLECTIVES)),
     "shape": Words("a shape", tuple(SHAPES)),
     "op": Words("an operation", OPS),
     "datatype": Words("a datatype", tuple(EXTENTS)),
+    "skew policy": Words("a skew policy", tuple(CHOICES)),
 }
 """The words of the schema's keys, by the nouns with which the schema marks them."""
 
@@ -222,8 +223,8 @@ def resolved_toml(study: Study) -> str:
     Loads as an equal study. The key that its skew policy does not use is left out, as in every study file.
     """
     values = msgspec.to_builtins(study)
-    for key in VALUES_OF_POLICY:
-        if key != key_of_policy(study.skew.policy):
+    for key in EXAMPLE_VALUES:
+        if key != CHOICES[study.skew.policy].values_key:
             values["skew"].pop(key)
     for name in ("collective", "partitioned"):
         if not values[name]:
@@ -238,11 +239,15 @@ def resolved_toml(study: Study) -> str:
 def read_resolved(text: str) -> Study:
     """The study of a text of :func:`resolved_toml`; raises :class:`BadInput` for any other text."""
     try:
-        study = msgspec.convert(tomllib.loads(text), Study)
+        raw = tomllib.loads(text)
+        faults = Faults(Path("study.toml"), {})
+        read(raw, FORM, faults)
+        faults.raise_all()
+        study = msgspec.convert(raw, Study)
         if not (study.collective or study.partitioned):
             raise ValueError("it measures nothing")
         return study
-    except (ValueError, RecursionError) as error:  # of TOML, and of the study's form
+    except (BadInput, ValueError, RecursionError) as error:  # of TOML, and of the study's form
         raise BadInput(
             f"study.toml beside the results is not a study as offbeat stores it ({error}); put it back from"
             " a copy, or measure into another directory with --output"

@@ -19,6 +19,7 @@ from msgspec import Struct
 from offbeat.base.document import grid
 from offbeat.base.units import format_size
 from offbeat.measurement.results.read import Results
+from offbeat.model.study.skew_policy import ZERO_SKEW
 from offbeat.presentation.drawing.grid_figure import grid_figure
 from offbeat.presentation.drawing.palette import KINDS
 from offbeat.selection.choices.delay_table import NO_DELAY, DelayTable, delay_tables
@@ -77,7 +78,7 @@ def maps(results: Results, only: Mapping[str, Collection[str]] | None = None) ->
         named = pl.DataFrame(selected, schema=["collective", "algorithm"], orient="row")
         cases = cases.join(named, on=["collective", "algorithm"], how="semi", maintain_order="left")
     tables = delay_tables(cases, results.algorithms, results.verdicts)
-    factors = sorted(set(results.cases.filter(results.cases["skew_policy"] != "none")["skew_factor"]))
+    factors = sorted(set(results.cases.filter(results.cases["skew_policy"] != ZERO_SKEW.key)["skew_factor"]))
     collectives = list(dict.fromkeys(table.configuration.collective for table in tables))
     several = len(factors) > 1
     return [

@@ -25,9 +25,10 @@ from offbeat.measurement.results.blocks import RESOLUTION_S
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.model.study.case import OPTIONAL, PARTITIONED_SEND, SAME_SKEW, OnCommunicators
-from offbeat.model.study.case_expansion import NO_DELAY, REPLAY
+from offbeat.model.study.case import OPTIONAL, PARTITIONED_SEND, OnCommunicators
+from offbeat.model.study.case_expansion import NO_DELAY
 from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.model.study.skew_policy import POLICIES, REPLAY, ZERO_SKEW, SkewPolicy
 
 RECORDED = ("scenario", "replay")
 """Kinds of rows that were recorded from an application; every other row is a shape."""
@@ -127,7 +128,7 @@ class DelayTable:
     high_s: NDArray[np.float64]
     shapes: list[str]
     sources: list[str]
-    skew_policy: str
+    skew_policy: SkewPolicy | None
     excluded: dict[str, str]
     missing: dict[tuple[str, str], str]
     incomplete: NDArray[np.bool_]
@@ -154,7 +155,9 @@ class DelayTable:
     def skews(self) -> str:
         """``own`` if each algorithm's skew is relative to its own run time (as in the paper's figure 6),
         ``same`` if all algorithms have the same skews; else empty."""
-        return "own" if self.skew_policy == "own" else "same" if self.skew_policy in SAME_SKEW else ""
+        if self.skew_policy is None:
+            return ""
+        return "same" if self.skew_policy.is_shared else "own"
 
     def delays_s(self) -> NDArray[np.float64]:
         """The last delays as ratios use them: never below the clock's resolution; NaN stays NaN."""
@@ -278,7 +281,6 @@ def _table(
     incomplete = np.zeros(shape, dtype=bool)
     incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
     of_configuration = (configuration.collective, configuration.p, configuration.bytes)
-    policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
         configuration=configuration,
         patterns=list(row_of),
@@ -289,7 +291,7 @@ def _table(
         high_s=_matrix(shape, at, delays["last_delay_high_s"]),
         shapes=[str(row["shape"]) for row in patterns],
         sources=[str(row["source"] or "") for row in patterns],
-        skew_policy=", ".join(policy for policy in policies if policy not in ("none", REPLAY)),
+        skew_policy=_only_policy(delays),
         excluded=_excluded(
             delays, [one for one in verdicts if (one.collective, one.p, one.bytes) == of_configuration]
         ),
@@ -297,6 +299,14 @@ def _table(
         incomplete=incomplete,
         cases=cases.tolist(),
     )
+
+
+def _only_policy(delays: pl.DataFrame) -> SkewPolicy | None:
+    """Returns the skew policy of all shapes and scenarios; None if there is none or several, or if their
+    delays are not scaled."""
+    keys = set(delays["skew_policy"].drop_nulls()) - {ZERO_SKEW.key, REPLAY.key}
+    policy = POLICIES.get(keys.pop()) if len(keys) == 1 else None
+    return policy if policy is not None and policy.is_scaled else None
 
 
 def _matrix(
