@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.blocks import Block, Blocks
 from offbeat.measurement.results.read import Results, read_study
 from offbeat.measurement.results.schema import CASES, REPETITIONS, polars_schema
@@ -301,7 +301,7 @@ def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
         if not len(observed):
             sys.exit(f"nothing to compare in {folder}: no choice with a confidence is in two studies")
         library, nodes = studies[0].cases["library"][0], max(1, *studies[0].cases["nodes"])
-        name = f"{library}, {counted(nodes, 'node')}"
+        name = f"{library}, {amount(nodes, 'node')}"
         print_table(f"{name}, {len(studies)} studies", observed)
         by_name[name] = observed
     return by_name

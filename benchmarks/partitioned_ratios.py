@@ -100,7 +100,7 @@ def measure(
         program = compiled(installation, "liboffbeat-partitioned.a", Path(folder), SOURCES)
         for number in range(runs):
             for name, (level, turn) in PROGRAMS.items():
-                bar.update(detail=f"run {number + 1}, {name}", done=number, total=runs)
+                bar.update(detail=f"run {number + 1}, {name}", done_count=number, total=runs)
                 thread = progress_thread if level == "multiple" else "false"
                 environment = {"OFFBEAT_PARTITIONED_PROGRESS_THREAD": thread}
                 printed = output_of(installation, program, 2, [repetitions, level, turn], environment)

@@ -71,7 +71,7 @@ def results(
         for one in _kept(_computed(missing, work, given.workers), given.file, end):
             show(one)
             found[one.number] = one
-            bar.update(done=len(found), total=given.programs)
+            bar.update(done_count=len(found), total=given.programs)
             bar.print_periodically(f"{len(found)} of {given.programs} programs")
     return [found[number] for number in range(given.programs)]
 

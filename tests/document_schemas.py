@@ -18,7 +18,7 @@ from offbeat.cli.documents import STRUCTURES, schema_text, structures_of
 @contextmanager
 def validated_documents() -> Iterator[None]:
     """In the block, a document that does not fit its schema, or has no schema, is an error."""
-    encode = json_document.encoded
+    encode = json_document.encode_document
 
     def encoded(document: Struct) -> bytes:
         content = encode(document)
@@ -26,7 +26,7 @@ def validated_documents() -> Iterator[None]:
         return content
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_document, "encoded", encoded)
+        patch.setattr(json_document, "encode_document", encoded)
         yield
 
 

@@ -110,8 +110,8 @@ def test_the_gap_parts_columns() -> None:
 
 def test_ten_notes_are_printed_unless_all_are_asked_for() -> None:
     notes = [f"note {number}" for number in range(MAX_NOTES + 3)]
-    printed, rest = limit_notes([*notes, notes[0]], everything=False)
+    printed, rest = limit_notes([*notes, notes[0]], is_complete=False)
     assert printed == notes[:MAX_NOTES]
     assert rest == f"3 more notes: --notes prints all {MAX_NOTES + 3}"
-    assert limit_notes(notes, everything=True) == (notes, "")
-    assert limit_notes(notes[:MAX_NOTES], everything=False) == (notes[:MAX_NOTES], "")
+    assert limit_notes(notes, is_complete=True) == (notes, "")
+    assert limit_notes(notes[:MAX_NOTES], is_complete=False) == (notes[:MAX_NOTES], "")

@@ -14,7 +14,7 @@ OWN = Path(__file__).with_name("own_algorithms.py")
 
 
 def test_every_algorithm_that_is_listed_is_found_by_its_name() -> None:
-    for entry in lookup.listed():
+    for entry in lookup.list_algorithms():
         assert lookup.find_algorithm(f"{entry.collective}/{entry.name}", entry.family) == entry
 
 

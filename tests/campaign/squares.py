@@ -34,7 +34,7 @@ class Square(Struct, frozen=True, kw_only=True):
 
 FORMAT = CampaignFormat[Settings, Square](
     holds="squares",
-    created_by="'offbeat square'",
+    creation_commands="'offbeat square'",
     head="squares.json",
     version_key="squares_version",
     version=1,
@@ -67,7 +67,7 @@ class Listener:
     def begin(self, done: int, total: int, unit: str = "steps") -> None:
         self.begun = (done, total)
 
-    def recorded(self, record: Square) -> None:
+    def report_record(self, record: Square) -> None:
         self.recorded_numbers.append(record.number)
 
 

@@ -246,7 +246,7 @@ def test_a_full_disk_loses_no_record_and_the_campaign_resumes_when_there_is_spac
         disk.room = room
         for number in range(1, COUNT):
             campaign.append(square(number))
-    assert numbers(tmp_path) == list(campaign.done)
+    assert numbers(tmp_path) == list(campaign.records_by_step)
     disk.room = 10**9
     compute(tmp_path)
     assert content(tmp_path) == content(uninterrupted)

@@ -15,7 +15,7 @@ from offbeat.base.campaign.steps import run_steps
 
 
 class SquareProgress(CampaignProgress):
-    def recorded(self, record: Square) -> None:
+    def report_record(self, record: Square) -> None:
         self.advance()
 
 

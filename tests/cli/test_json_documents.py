@@ -20,7 +20,14 @@ from msgspec import inspect
 from test_output import commands, option
 from typer.testing import CliRunner
 
-from offbeat.base.json_document import SCHEMA_VERSION, VERSION_KEY, encoded, meanings, purpose, structures
+from offbeat.base.json_document import (
+    SCHEMA_VERSION,
+    VERSION_KEY,
+    encode_document,
+    meanings,
+    purpose,
+    structures,
+)
 from offbeat.cli.app import build
 from offbeat.cli.documents import STRUCTURES, schema_text, structures_of
 
@@ -68,7 +75,7 @@ def test_whatever_a_document_holds_fits_its_schema(command: str) -> None:
     @settings(max_examples=5, phases=[Phase.explicit, Phase.generate])
     @given(st.one_of(*(drawn(inspect.type_info(kind)) for kind in structures_of(command))))
     def fits(document: msgspec.Struct) -> None:
-        plain = json.loads(encoded(document))
+        plain = json.loads(encode_document(document))
         validator.validate(plain)
         assert plain[VERSION_KEY] == SCHEMA_VERSION
         del plain[VERSION_KEY]

@@ -26,7 +26,7 @@ class Silent:
     def begin(self, done: int, total: int, unit: str = "steps") -> None:
         pass
 
-    def recorded(self, record: Row) -> None:
+    def report_record(self, record: Row) -> None:
         pass
 
 

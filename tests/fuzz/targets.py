@@ -109,7 +109,7 @@ def _record_proofs(store: Store) -> None:
 
 
 def _results(folder: Path) -> None:
-    from offbeat.base.json_document import encoded
+    from offbeat.base.json_document import encode_document
     from offbeat.measurement.results.read import read_study
     from offbeat.measurement.results.status import read_status
     from offbeat.measurement.results.store import Store
@@ -119,7 +119,7 @@ def _results(folder: Path) -> None:
     read_status(folder)
     results = read_study(folder)
     results.ranks()
-    encoded(selection_document(select(results, bootstrap=20)))
+    encode_document(selection_document(select(results, bootstrap=20)))
     with Store.open(folder) as store:
         _record_proofs(store)  # a resumed study repeats the proofs that are lost
     assert not read_study(folder).notes, "resuming repairs damaged results"
@@ -146,7 +146,7 @@ def _make_trace(folder: Path) -> None:
 
 
 def _trace(folder: Path) -> None:
-    from offbeat.base.json_document import encoded
+    from offbeat.base.json_document import encode_document
     from offbeat.programs.iterations.document import report_document
     from offbeat.programs.iterations.report import analyse
     from offbeat.programs.iterations.summary import sentences, tables
@@ -157,12 +157,12 @@ def _trace(folder: Path) -> None:
     from offbeat.trace.summary import summarise
 
     trace = open_trace(folder)
-    encoded(summary_document(summarise(trace)))
+    encode_document(summary_document(summarise(trace)))
     list(message_pieces(trace))
     MessageSums(trace).rows(1.0)
     for way in ("", "sites"):
         report = analyse(trace, way=way)
-        encoded(report_document(report))
+        encode_document(report_document(report))
         tables(report), sentences(report)
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from offbeat.base.json_document import encoded
+from offbeat.base.json_document import encode_document
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.presentation.selection.details import Matrix
 from offbeat.presentation.selection.text import headline, rendered, selection_table
@@ -256,7 +256,7 @@ def test_left_out_configurations_are_listed_with_the_reason():
 
 
 def test_the_json_document_holds_the_whole_selection_and_reads_back(large):
-    raw = encoded(selection_document(large))
+    raw = encode_document(selection_document(large))
     plain = json.loads(raw)
     assert (plain["rule"], plain["within"], plain["seed"], plain["bootstrap"]) == ("average", 0.05, 1, 20)
     assert [configuration["choice"]["algorithm"] for configuration in plain["configurations"]] == [
@@ -281,7 +281,7 @@ def test_the_json_document_holds_the_whole_selection_and_reads_back(large):
 
 def test_numbers_that_do_not_exist_are_null_in_json():
     rows = [*matrix({"random": {"a": 1.0, "b": 2.0}}), case("b", "ascending", 1.0)]
-    plain = json.loads(encoded(selection_document(select(results(rows)))))
+    plain = json.loads(encode_document(selection_document(select(results(rows)))))
     choice = plain["configurations"][0]["choice"]
     assert (choice["confidence"], choice["cost_of_default"], choice["no_delay_winner"]) == (None, None, None)
     gap = plain["configurations"][0]["patterns"][0]["delays"][0]
@@ -296,5 +296,5 @@ def test_numbers_that_do_not_exist_are_null_in_json():
 def test_the_same_results_give_the_same_bytes():
     rows = matrix({"no_delay": {"a": 1.0, "b": 1.01}})
     samples = scattered(rows, 0.1)
-    first, second = (encoded(selection_document(select(results(rows, samples)))) for _ in range(2))
+    first, second = (encode_document(selection_document(select(results(rows, samples)))) for _ in range(2))
     assert first == second

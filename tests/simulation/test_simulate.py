@@ -251,7 +251,7 @@ def test_threads_wait_for_memory_and_one_that_needs_too_much_runs_alone():
     together, most = [], []
 
     def work(size):
-        with budget.reserved(size):
+        with budget.reserve(size):
             together.append(size)
             most.append(sum(together))
             threading.Event().wait(0.005)

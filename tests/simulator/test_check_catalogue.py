@@ -15,7 +15,7 @@ from offbeat.simulation.algorithms.inspected import CatalogueAlgorithm, CheckBat
 
 pytestmark = pytest.mark.slow
 
-GROUPS = sorted({(entry.collective, entry.family) for entry in lookup.listed()})
+GROUPS = sorted({(entry.collective, entry.family) for entry in lookup.list_algorithms()})
 
 PROCESSES = (*range(1, 18), 23, 24, 31, 32, 33, 48, 65)
 """All of the smaller ones; of the larger ones those beside powers of two, even, odd and prime."""
@@ -49,7 +49,7 @@ def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
 
 @pytest.mark.parametrize(("collective", "family"), GROUPS)
 def test_every_algorithm_computes_its_collective(collective: str, family: str) -> None:
-    subjects = lookup.listed(collective, family)
+    subjects = lookup.list_algorithms(collective, family)
     outcomes = check.sweep([task for algorithm in subjects for task in sample(algorithm)], jobs=2)
     failures = [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)]
     assert failures == []
@@ -65,8 +65,8 @@ def test_every_algorithm_is_correct_with_other_parameters(collective: str, famil
                 p=p, roots=(0, -1), counts=(0,) if collective == "barrier" else (1, 29), ranks_per_node=p % 4
             ),
         )
-        for algorithm in lookup.listed(collective, family)
-        for index, variant in enumerate(check_matrix.variants(algorithm, combined=8))
+        for algorithm in lookup.list_algorithms(collective, family)
+        for index, variant in enumerate(check_matrix.variants(algorithm, combination_count=8))
         for p in (2 + index % 3, 9 + index % 8)
     ]
     outcomes = check.sweep(tasks, jobs=2)

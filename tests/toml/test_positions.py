@@ -9,7 +9,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.base.toml.lines import dotted, key_lines, line_of
+from offbeat.base.toml.lines import dotted_name, key_lines, line_of
 
 TEXT = """# a comment with [brackets] and a = sign
 a = 1
@@ -64,9 +64,9 @@ def test_windows_line_ends_count_as_one_line():
 
 
 def test_locations_are_written_in_toml_notation():
-    assert dotted(("collective", 0, "names", 1)) == "collective[0].names"
-    assert dotted(("collective", 0)) == "collective[0]"
-    assert dotted(("skew", "policy")) == "skew.policy"
+    assert dotted_name(("collective", 0, "names", 1)) == "collective[0].names"
+    assert dotted_name(("collective", 0)) == "collective[0]"
+    assert dotted_name(("skew", "policy")) == "skew.policy"
 
 
 SCALARS = st.one_of(st.integers(), st.booleans(), st.floats(allow_nan=False), st.text(max_size=6))

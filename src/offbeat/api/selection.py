@@ -137,7 +137,7 @@ class Selection(choose.Selection, frozen=True, kw_only=True):
                 self.results.directory,
                 output=None if output is None else Path(output),
                 pictures=None if pictures is None else Path(pictures),
-                progress=lambda done, total: bar.update(done=done, total=total),
+                progress=lambda done, total: bar.update(done_count=done, total=total),
             )
 
     def raise_if_empty(self) -> None:

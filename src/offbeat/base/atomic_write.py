@@ -27,16 +27,16 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
             yield stream
         return
     final = path.resolve()
-    unfinished = final.with_name(f".{final.name[:200]}.{os.getpid()}")
+    temporary_file = final.with_name(f".{final.name[:200]}.{os.getpid()}")
     try:
-        unfinished.unlink(missing_ok=True)
-        with unfinished.open("xb") as stream:  # never through a symbolic link
+        temporary_file.unlink(missing_ok=True)
+        with temporary_file.open("xb") as stream:  # never through a symbolic link
             yield stream
         if mode is not None:
-            unfinished.chmod(stat.S_IMODE(mode))
-        unfinished.replace(final)
+            temporary_file.chmod(stat.S_IMODE(mode))
+        temporary_file.replace(final)
     finally:
-        unfinished.unlink(missing_ok=True)
+        temporary_file.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -50,11 +50,11 @@ def write_error(path: Path, error: OSError, description: str = "") -> OffbeatErr
 
     :class:`RunFailed` where the disk is full, which no input causes; else :class:`BadInput`.
     """
-    failed = f"cannot write {description} {path}" if description else f"cannot write {path}"
-    failed += f": {error.strerror or error}; "
+    message = f"cannot write {description} {path}" if description else f"cannot write {path}"
+    message += f": {error.strerror or error}; "
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return RunFailed(failed + "free space there, or give a file on another disk")
-    return BadInput(failed + "give a file in a folder that you can write to")
+        return RunFailed(message + "free space there, or give a file on another disk")
+    return BadInput(message + "give a file in a folder that you can write to")
 
 
 def _mode(path: Path) -> int | None:

@@ -18,7 +18,7 @@ class OffbeatError(Exception):
 
     def __str__(self) -> str:
         """The message; of a line longer than MAX_LINE_CHARACTERS only the beginning and the end."""
-        return "\n".join(map(_shortened, super().__str__().splitlines()))
+        return "\n".join(map(_shorten, super().__str__().splitlines()))
 
 
 class BadInput(OffbeatError):
@@ -51,7 +51,7 @@ class SignalExit(BaseException):
         self.report_progress("; what was measured is kept" if exist else "; nothing was measured yet")
 
 
-def _shortened(line: str) -> str:
+def _shorten(line: str) -> str:
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     begin, end = line[:600], line[-300:]

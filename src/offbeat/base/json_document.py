@@ -26,7 +26,7 @@ UNITS = {"s": "In seconds.", "ns": "In nanoseconds.", "bytes": "In bytes."}
 """The last word of a key → its unit."""
 
 
-def encoded(document: Struct) -> bytes:
+def encode_document(document: Struct) -> bytes:
     """A document as indented JSON; paths become text, and NaN and infinite numbers null."""
     plain = {VERSION_KEY: SCHEMA_VERSION} | msgspec.to_builtins(document, enc_hook=str)
     return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
@@ -34,9 +34,9 @@ def encoded(document: Struct) -> bytes:
 
 def schema(title: str, kinds: Sequence[type[Struct]]) -> dict[str, Any]:
     """The JSON Schema of a document that is one of these structures."""
-    tops, generated = msgspec.json.schema_components(kinds, schema_hook=lambda _: {"type": "string"})
-    named = {one.cls.__name__: one for kind in kinds for one in structures(kind)}
-    parts = {name: _described(_with_null(part), named[name]) for name, part in generated.items()}
+    tops, components = msgspec.json.schema_components(kinds, schema_hook=lambda _: {"type": "string"})
+    kinds_by_name = {one.cls.__name__: one for kind in kinds for one in structures(kind)}
+    parts = {name: _describe(_with_null(part), kinds_by_name[name]) for name, part in components.items()}
     return {
         "$schema": DIALECT,
         "title": title,
@@ -49,9 +49,9 @@ def schema(title: str, kinds: Sequence[type[Struct]]) -> dict[str, Any]:
 
 def structures(kind: type[Struct]) -> list[inspect.StructType]:
     """A structure and all structures in it, each once, in the order in which its keys name them."""
-    collected: dict[type, inspect.StructType] = {}
-    _collect(inspect.type_info(kind), collected)
-    return list(collected.values())
+    structure_types: dict[type, inspect.StructType] = {}
+    _collect(inspect.type_info(kind), structure_types)
+    return list(structure_types.values())
 
 
 def purpose(kind: inspect.StructType) -> str:
@@ -62,19 +62,19 @@ def purpose(kind: inspect.StructType) -> str:
 
 def meanings(kind: inspect.StructType) -> dict[str, str]:
     """Key → the part of the docstring that explains it, and its unit; empty if the name says everything."""
-    described = {}
+    texts = {}
     for field in kind.fields:
-        naming = [part for part in _parts(kind) if field.name in _names(part)]
-        parts = [part for part in naming if _names(part)[0] == field.name] or naming
-        noted = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
-        if noted and "description" in noted:
-            parts = [noted["description"]]
+        naming_parts = [part for part in _parts(kind) if field.name in _names(part)]
+        parts = [part for part in naming_parts if _names(part)[0] == field.name] or naming_parts
+        extra_schema = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
+        if extra_schema and "description" in extra_schema:
+            parts = [extra_schema["description"]]
         unit = UNITS.get(field.encode_name.rsplit("_", 1)[-1])
-        described[field.encode_name] = " ".join([*parts, *([unit] if unit else [])])
-    return described
+        texts[field.encode_name] = " ".join([*parts, *([unit] if unit else [])])
+    return texts
 
 
-def _described(part: dict[str, Any], kind: inspect.StructType) -> dict[str, Any]:
+def _describe(part: dict[str, Any], kind: inspect.StructType) -> dict[str, Any]:
     """The schema of a structure; encoded structures have all keys."""
     properties = {
         name: {key: value for key, value in node.items() if key != "default"}
@@ -94,23 +94,23 @@ def _with_null(node: Any) -> Any:
         return [_with_null(entry) for entry in node]
     if not isinstance(node, dict):
         return node
-    changed = {key: _with_null(value) for key, value in node.items()}
-    return changed | {"type": ["number", "null"]} if node.get("type") == "number" else changed
+    entries = {key: _with_null(value) for key, value in node.items()}
+    return entries | {"type": ["number", "null"]} if node.get("type") == "number" else entries
 
 
-def _collect(kind: Any, collected: dict[type, inspect.StructType]) -> None:
+def _collect(kind: Any, structure_types: dict[type, inspect.StructType]) -> None:
     """Add the structures in a type, through lists, dictionaries and alternatives."""
     if isinstance(kind, inspect.StructType):
-        if kind.cls not in collected:
-            collected[kind.cls] = kind
+        if kind.cls not in structure_types:
+            structure_types[kind.cls] = kind
             for field in kind.fields:
-                _collect(field.type, collected)
+                _collect(field.type, structure_types)
         return
     for name in ("type", "item_type", "key_type", "value_type"):
         if hasattr(kind, name):
-            _collect(getattr(kind, name), collected)
+            _collect(getattr(kind, name), structure_types)
     for inner in (*getattr(kind, "types", ()), *getattr(kind, "item_types", ())):
-        _collect(inner, collected)
+        _collect(inner, structure_types)
 
 
 def _parts(kind: inspect.StructType) -> list[str]:

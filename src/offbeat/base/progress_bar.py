@@ -26,8 +26,8 @@ _LINES: ContextVar[Console | None] = ContextVar("lines of progress", default=Non
 
 
 @contextmanager
-def printing_to(console: Console) -> Iterator[None]:
-    """Print the lines of all progress to a console, such as that of a log file; bars are drawn as before."""
+def redirect_lines(console: Console) -> Iterator[None]:
+    """Print the lines of all progress to a console, such as that of a log file; bars stay where they are."""
     token = _LINES.set(console)
     try:
         yield
@@ -44,7 +44,7 @@ class _NotebookBar:
     def __init__(self, activity: str, *, counts: bool) -> None:
         self._counts = counts
         self._description, self._detail = activity, ""
-        self._completed, self._total = 0, 0
+        self._done_count, self._total = 0, 0
         self._handle: Any = None
         self._last_drawing = 0.0
 
@@ -72,7 +72,7 @@ class _NotebookBar:
     ) -> None:
         """Change what is given, and draw the bar if the last drawing is long enough ago."""
         self._description = self._description if description is None else description
-        self._completed = self._completed if completed is None else completed
+        self._done_count = self._done_count if completed is None else completed
         self._total = self._total if total is None else total
         self._detail = detail
         now = time.monotonic()
@@ -86,10 +86,10 @@ class _NotebookBar:
             self._handle.update(display.HTML(text))
 
     def _html(self) -> str:
-        known = f' max="{self._total}" value="{self._completed}"' if self._total else ""
-        count = f"{self._completed} of {self._total}" if self._total and self._counts else ""
+        attributes = f' max="{self._total}" value="{self._done_count}"' if self._total else ""
+        count = f"{self._done_count} of {self._total}" if self._total and self._counts else ""
         texts = [html.escape(text.strip()) for text in (count, self._detail, self._description)]
-        return f"<progress{known}></progress> {' · '.join(filter(None, texts))}"
+        return f"<progress{attributes}></progress> {' · '.join(filter(None, texts))}"
 
 
 class ProgressBar:
@@ -102,7 +102,7 @@ class ProgressBar:
         self._console = console or Console(stderr=True)
         self._bar: Progress | _NotebookBar | None = None
         self._task: Any = None
-        self._started = self._last_line = time.monotonic()
+        self._start_s = self._last_line = time.monotonic()
         if self._console.is_jupyter:
             self._bar = _NotebookBar(activity, counts=counts)
         elif self._console.is_terminal:
@@ -132,25 +132,27 @@ class ProgressBar:
 
     def elapsed_s(self) -> float:
         """Seconds since :meth:`restart`, or since the bar was created."""
-        return time.monotonic() - self._started
+        return time.monotonic() - self._start_s
 
-    def restart(self, done: int, total: int) -> None:
-        """Start counting at ``done``: the remaining time is estimated from the pieces done from now on."""
-        self._started = time.monotonic()
+    def restart(self, done_count: int, total: int) -> None:
+        """Restart at ``done_count`` steps: the remaining time is estimated from the steps from now on."""
+        self._start_s = time.monotonic()
         if self._bar:
-            self._bar.reset(self._task, completed=done, total=total)
+            self._bar.reset(self._task, completed=done_count, total=total)
 
     def update(
         self,
         *,
         activity: str | None = None,
-        done: int | None = None,
+        done_count: int | None = None,
         total: int | None = None,
         detail: str = "",
     ) -> None:
         """Redraw the bar, if it is drawn; arguments left out stay as they were, except for ``detail``."""
         if self._bar:
-            self._bar.update(self._task, description=activity, completed=done, total=total, detail=detail)
+            self._bar.update(
+                self._task, description=activity, completed=done_count, total=total, detail=detail
+            )
 
     def print_periodically(self, text: str, *, last: bool = False) -> None:
         """Without a bar: print a line if SECONDS_BETWEEN_LINES have passed or it is the last one."""

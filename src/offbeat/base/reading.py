@@ -167,9 +167,9 @@ def file_name(text: str, source: object) -> str:
         or "/" in text
         or len(text.encode()) > _MOST_NAME_BYTES
     ):
-        shown = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+        excerpt = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
         raise BadInput(
-            f"{source}: {shown!r} cannot be part of the name of a file: a name has printable characters,"
+            f"{source}: {excerpt!r} cannot be part of the name of a file: a name has printable characters,"
             f" no '/', and at most {_MOST_NAME_BYTES} bytes"
         )
     return text

@@ -53,13 +53,13 @@ class _Column:
 
     def natural(self) -> int:
         """The width at which nothing wraps."""
-        return max(_width(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+        return max(_text_width(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
 
     def compact(self) -> int:
         """The width at which only the heading wraps."""
         return max(
             [cell_len(word) for word in self.heading.plain.split()]
-            + [_width(line) for text in self.cells for line in text.split("\n")],
+            + [_text_width(line) for text in self.cells for line in text.split("\n")],
             default=1,
         )
 
@@ -150,8 +150,8 @@ class FittedTable:
                 for column, room in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in headings)
-            padded = [[Text("")] * (height - len(lines)) + lines for lines in headings]
-            yield from _aligned(padded, columns, widths, "bold")
+            padded_cells = [[Text("")] * (height - len(lines)) + lines for lines in headings]
+            yield from _align(padded_cells, columns, widths, "bold")
             if self.rule:
                 yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
         for row in range(self.row_count):
@@ -162,41 +162,41 @@ class FittedTable:
                 for column, room in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in cells)
-            padded = [[*lines, *[Text("")] * (height - len(lines))] for lines in cells]
-            yield from _aligned(padded, columns, widths, "")
+            padded_cells = [[*lines, *[Text("")] * (height - len(lines))] for lines in cells]
+            yield from _align(padded_cells, columns, widths, "")
 
 
-def _aligned(
+def _align(
     cells: Sequence[Sequence[Text]], columns: Sequence[_Column], widths: Sequence[int], style: str
 ) -> Iterator[Text]:
     """The lines of a row whose cells all have the same number of lines."""
     for line in zip(*cells, strict=True):
-        aligned = Text("")
+        aligned_line = Text("")
         for number, (part, column, width) in enumerate(zip(line, columns, widths, strict=True)):
-            padding = " " * max(width - _width(part), 0)
-            styled = part.copy()
+            padding = " " * max(width - _text_width(part), 0)
+            styled_part = part.copy()
             if style or column.style:
-                styled.stylize_before(style or column.style)
-            aligned.append(" " * GAP if number else "")
-            aligned.append_text(Text(padding) if column.justify == "right" else Text(""))
-            aligned.append_text(styled)
-            aligned.append_text(Text(padding) if column.justify == "left" else Text(""))
-        aligned.rstrip()
-        yield aligned
+                styled_part.stylize_before(style or column.style)
+            aligned_line.append(" " * GAP if number else "")
+            aligned_line.append_text(Text(padding) if column.justify == "right" else Text(""))
+            aligned_line.append_text(styled_part)
+            aligned_line.append_text(Text(padding) if column.justify == "left" else Text(""))
+        aligned_line.rstrip()
+        yield aligned_line
 
 
 def _blocks(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
     """The columns of each table: one table if it fits, else the first column with as many others as fit."""
-    first, *others = columns
+    first, *other_columns = columns
     blocks = [[first]]
-    used = first.minimum()
-    for column in others:
+    used_width = first.minimum()
+    for column in other_columns:
         needed_width = GAP + column.minimum()
-        if used + needed_width > width and len(blocks[-1]) > 1:
+        if used_width + needed_width > width and len(blocks[-1]) > 1:
             blocks.append([first])
-            used = first.minimum()
+            used_width = first.minimum()
         blocks[-1].append(column)
-        used += needed_width
+        used_width += needed_width
     return blocks
 
 
@@ -211,41 +211,46 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
         return compact
     minimum = [column.minimum() for column in columns]
     if sum(minimum) > available:  # too narrow even for texts of MIN_TEXT_WIDTH
-        fixed = sum(one for one, column in zip(minimum, columns, strict=True) if not column.wraps)
-        each = max((available - fixed) // max(sum(column.wraps for column in columns), 1), 1)
-        return [min(one, each) if column.wraps else one for one, column in zip(minimum, columns, strict=True)]
+        fixed_width = sum(one for one, column in zip(minimum, columns, strict=True) if not column.wraps)
+        wrapped_width = max((available - fixed_width) // max(sum(column.wraps for column in columns), 1), 1)
+        return [
+            min(one, wrapped_width) if column.wraps else one
+            for one, column in zip(minimum, columns, strict=True)
+        ]
     limit = max(compact)
-    while sum(_limited(compact, minimum, limit)) > available:
+    while sum(_limit_widths(compact, minimum, limit)) > available:
         limit -= 1
-    widths = _limited(compact, minimum, limit)
+    widths = _limit_widths(compact, minimum, limit)
     for number, column_width in enumerate(widths):  # distribute the rest of the rounding
         spare = available - sum(widths)
         widths[number] += min(spare, 1 if column_width < compact[number] else 0)
     return widths
 
 
-def _limited(compact: Sequence[int], minimum: Sequence[int], limit: int) -> list[int]:
+def _limit_widths(compact: Sequence[int], minimum: Sequence[int], limit: int) -> list[int]:
     return [max(low, min(one, limit)) for one, low in zip(compact, minimum, strict=True)]
 
 
-def _width(text: Text) -> int:
+def _text_width(text: Text) -> int:
     return cell_len(text.plain)
 
 
 def _piece_widths(plain: str) -> list[int]:
     """The widths of the pieces between the places where a text can wrap."""
-    places = [0, *_wrap_places(plain), len(plain)]
-    return [cell_len(plain[start:end].rstrip()) for start, end in pairwise(places)]
+    bounds = [0, *_wrap_places(plain), len(plain)]
+    return [cell_len(plain[start:end].rstrip()) for start, end in pairwise(bounds)]
 
 
 def _wrap_places(plain: str, *, only_spaces: bool = False) -> list[int]:
     """Where a line can end: after spaces and the characters of _BREAKS, outside numbers with units."""
-    inside = {place for match in _NUMBER.finditer(plain) for place in range(match.start() + 1, match.end())}
+    number_positions = {
+        place for match in _NUMBER.finditer(plain) for place in range(match.start() + 1, match.end())
+    }
     breaks = "" if only_spaces else _BREAKS
     return [
         place
         for place in range(1, len(plain))
-        if place not in inside
+        if place not in number_positions
         and (plain[place - 1].isspace() or (plain[place - 1] in breaks and plain[place] not in breaks))
         and not plain[place].isspace()
     ]
@@ -257,22 +262,22 @@ def wrap_text(text: Text, width: int, *, only_spaces: bool = False) -> list[Text
     for paragraph in text.split("\n", allow_blank=True):
         plain = paragraph.plain
         start = 0
-        places = [*_wrap_places(plain, only_spaces=only_spaces), len(plain)]
+        positions = [*_wrap_places(plain, only_spaces=only_spaces), len(plain)]
         end = 0
-        for place in places:
-            if end > start and cell_len(plain[start:place].rstrip()) > width:
-                lines.append(_shortened(paragraph[start:end], width))
+        for position in positions:
+            if end > start and cell_len(plain[start:position].rstrip()) > width:
+                lines.append(_shorten(paragraph[start:end], width))
                 start = end
-            end = place
-        lines.append(_shortened(paragraph[start:end], width))
+            end = position
+        lines.append(_shorten(paragraph[start:end], width))
     return lines
 
 
-def _shortened(text: Text, width: int) -> Text:
+def _shorten(text: Text, width: int) -> Text:
     """A line without trailing spaces; if it is wider than ``width``, its middle is left out."""
     line = text.copy()
     line.rstrip()
-    if _width(line) <= width:
+    if _text_width(line) <= width:
         return line
     plain, available = line.plain, max(width - 1, 0)
     head = set_cell_size(plain, math.ceil(available / 2)).rstrip()
@@ -282,13 +287,13 @@ def _shortened(text: Text, width: int) -> Text:
     return Text(f"{head}…{plain[start:]}", style=line.style)
 
 
-def limit_notes(notes: Iterable[str], *, everything: bool) -> tuple[list[str], str]:
+def limit_notes(notes: Iterable[str], *, is_complete: bool) -> tuple[list[str], str]:
     """The notes to print, each once, and a sentence that counts the others (empty if there are none).
 
-    The most important notes come first; MAX_NOTES are printed unless ``everything`` is.
+    The most important notes come first; MAX_NOTES are printed unless ``is_complete`` is.
     """
     distinct = list(dict.fromkeys(notes))
-    if everything or len(distinct) <= MAX_NOTES:
+    if is_complete or len(distinct) <= MAX_NOTES:
         return distinct, ""
     left = len(distinct) - MAX_NOTES
     return distinct[

@@ -146,33 +146,33 @@ def format_time(time_s: float, digits: int = 3) -> str:
         return "–"
     if math.isinf(time_s) or time_s == 0:
         return f"{time_s:g} s" if time_s else "0 s"
-    rounded = Decimal(f"{time_s:.{digits - 1}e}")
+    decimal = Decimal(f"{time_s:.{digits - 1}e}")
     for unit, exponent in (("s", 0), ("ms", 3), ("µs", 6)):
-        if abs(rounded) >= Decimal(1).scaleb(-exponent):
-            return f"{_plain(rounded.scaleb(exponent))} {unit}"
-    return f"{_plain(rounded.scaleb(9))} ns"
+        if abs(decimal) >= Decimal(1).scaleb(-exponent):
+            return f"{_plain(decimal.scaleb(exponent))} {unit}"
+    return f"{_plain(decimal.scaleb(9))} ns"
 
 
 def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
     """A bandwidth for tables, rounded to ``digits`` significant digits: ``1.25 GB/s``, ``0 B/s``."""
     if not math.isfinite(bytes_per_second):
         return "–" if math.isnan(bytes_per_second) else "no limit"
-    rounded = Decimal(f"{bytes_per_second:.{digits - 1}e}")
+    decimal = Decimal(f"{bytes_per_second:.{digits - 1}e}")
     for unit, exponent in (("TB", 12), ("GB", 9), ("MB", 6), ("kB", 3)):
-        if rounded >= Decimal(1).scaleb(exponent):
-            return f"{_plain(rounded.scaleb(-exponent))} {unit}/s"
-    return f"{_plain(rounded)} B/s"
+        if decimal >= Decimal(1).scaleb(exponent):
+            return f"{_plain(decimal.scaleb(-exponent))} {unit}/s"
+    return f"{_plain(decimal)} B/s"
 
 
-def counted(number: int, noun: str) -> str:
+def amount(number: int, noun: str) -> str:
     """A number and its noun: ``1 case``, ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(items: Sequence[object], most: int = 3, separator: str = ", ") -> str:
+def format_list(items: Sequence[object], limit: int = 3, separator: str = ", ") -> str:
     """The first items and the number of the others: ``a, b, c and 2 more``, or ``a; b; c; and 2 more``."""
-    more = f"{separator.strip(', ')} and {len(items) - most} more" if len(items) > most else ""
-    return separator.join(map(str, items[:most])) + more
+    more = f"{separator.strip(', ')} and {len(items) - limit} more" if len(items) > limit else ""
+    return separator.join(map(str, items[:limit])) + more
 
 
 def enumeration(names: Sequence[str]) -> str:
@@ -200,16 +200,16 @@ def _parse(text: str, noun: str, example: str, units: dict[str, int] | dict[str,
     return Fraction(sign + number + exponent) * (units[unit] if unit else 1)
 
 
-def _unknown_unit(unit: str, noun: str, known: list[str]) -> str:
+def _unknown_unit(unit: str, noun: str, unit_names: list[str]) -> str:
     """The message for an unknown unit, with the nearest known one."""
     if unit[0] in "kKmMgGtT" and unit[1:] in ("", "b", "B", "ib", "iB") and noun == "size":
         decimal, binary = (f"{'k' if unit[0] in 'kK' else unit[0].upper()}B", f"{unit[0].upper()}iB")
         hint = f"'{decimal}' ({SIZE_UNITS[decimal]} bytes) or '{binary}' ({SIZE_UNITS[binary]} bytes)"
-        return f"'{unit}' is not a unit of size; did you mean {hint}? Known: {', '.join(known)}"
-    folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(unit.casefold(), folded, n=1)
-    hint = f"; did you mean '{folded[near[0]]}'?" if near else "."
-    return f"'{unit}' is not a unit of {noun}{hint} Known: {', '.join(known)}"
+        return f"'{unit}' is not a unit of size; did you mean {hint}? Known: {', '.join(unit_names)}"
+    names_by_casefold = {name.casefold(): name for name in unit_names}
+    close_matches = difflib.get_close_matches(unit.casefold(), names_by_casefold, n=1)
+    hint = f"; did you mean '{names_by_casefold[close_matches[0]]}'?" if close_matches else "."
+    return f"'{unit}' is not a unit of {noun}{hint} Known: {', '.join(unit_names)}"
 
 
 def _refuse_negative(exact: Fraction, value: object) -> None:

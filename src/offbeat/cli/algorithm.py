@@ -48,7 +48,7 @@ def list_algorithms(
 
     from offbeat.simulation.algorithms import document, lookup, tables
 
-    entries = lookup.listed(collective, family)
+    entries = lookup.list_algorithms(collective, family)
     if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
     write_json(json, lambda: document.catalogue_document(entries))
@@ -162,7 +162,7 @@ def check_algorithms(
         names or [],
         family=family,
         collective=collective,
-        every=every,
+        is_exhaustive=every,
         ps=check_matrix.parse_ps(p) if p else [],
         jobs=jobs,
         console=Console(stderr=True),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, parse_size
+from offbeat.base.units import amount, parse_size
 from offbeat.cli.output import (
     Json,
     check_outputs,
@@ -87,7 +87,8 @@ def command(
         assessment = assess(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
     if prints_text(json):
         print_sentences(
-            stdout(), f"{assessment.program} on {assessment.platform}: {counted(assessment.ranks, 'rank')}"
+            stdout(),
+            f"{assessment.program} on {assessment.platform}: {amount(assessment.ranks, 'rank')}",
         )
         _print(assessment)
     write_json(json, lambda: assessment_document(assessment))
@@ -133,7 +134,7 @@ def _progress(title: str) -> Iterator[Report]:
     with ProgressBar(title) as bar:
 
         def on_progress(what: str, done: int, total: int) -> None:
-            bar.update(done=done, total=total)
+            bar.update(done_count=done, total=total)
             bar.print_periodically(f"{what}: {done} of {total} simulations")
 
         yield on_progress
@@ -146,7 +147,7 @@ def _print_of_trace(assessment: TraceAssessment) -> None:
     print_sentences(
         console,
         f"{assessment.program} on {assessment.cases[0].assessment.platform}:"
-        f" {counted(assessment.ranks, 'rank')}",
+        f" {amount(assessment.ranks, 'rank')}",
         *wording.of_trace(assessment),
     )
     print_notes(console, assessment.notes, everything=True)

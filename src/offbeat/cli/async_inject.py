@@ -156,9 +156,9 @@ def _report(runs: Mapping[str, Sequence[Run]], times_s: Mapping[str, Sequence[fl
 
     console = stdout()
     console.print()
-    console.print(wording.time_table(times_s, {}, noun="variant", reference=NONE).fitted(console.width))
+    console.print(wording.time_table(times_s, {}, noun="variant", reference=NONE).fit(console.width))
     console.print()
-    console.print(effect_table(delay_effects(runs)).fitted(console.width))
+    console.print(effect_table(delay_effects(runs)).fit(console.width))
     console.print()
     sentences = wording.verdict_sentences(compare(times_s), {}, noun="variant", experiment="experiment")
     console.print(*sentences, sep="\n", markup=False)

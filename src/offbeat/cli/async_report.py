@@ -68,7 +68,7 @@ def command(
     with ProgressBar("reading the iterations", counts=False) as bar:
 
         def on_progress(done: int, total: int) -> None:
-            bar.update(done=done, total=total)
+            bar.update(done_count=done, total=total)
             bar.print_periodically(f"reading the iterations: {done / total:.0%}")
 
         report = analyse(
@@ -94,7 +94,7 @@ def _print(report: Report, *, all_notes: bool) -> None:
     print_notes(console, report.notes, everything=all_notes)
     for table in tables(report):
         console.print()
-        console.print(table.fitted(console.width))
+        console.print(table.fit(console.width))
         if table.notes:
             console.print(*table.notes, sep="\n", markup=False)
     if lines := sentences(report):

@@ -152,7 +152,7 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     summed = summary(done.rows, machine.p)
     for one in [*tables(summed, machine), left_out(algorithms)]:
         if one.rows:
-            console.print(one.fitted(console.width))
+            console.print(one.fit(console.width))
             console.print(*one.notes, "", sep="\n", markup=False)
     failures = [f"{step}: {why}" for step, why in summed.failures]
     print_notes(console, failures, everything=all_notes, word="failed")

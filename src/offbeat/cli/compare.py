@@ -85,7 +85,7 @@ def command(
         console = stdout()
         print_notes(console, found.notes, everything=all_notes)
         if table.rows:
-            console.print(table.fitted(console.width))
+            console.print(table.fit(console.width))
         for sentence in [_summary([one for _, one in named], unit), *sentences]:
             console.print(sentence, markup=False)
     write_json(json, lambda: found)

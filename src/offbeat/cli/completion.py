@@ -33,9 +33,9 @@ def algorithms(incomplete: str) -> list[str]:
         return [f"{name}/" for name in collectives(incomplete)]
     if collective not in collectives(collective):
         return []
-    from offbeat.simulation.algorithms.lookup import listed  # loads the simulator, about 0.1 s
+    from offbeat.simulation.algorithms.lookup import list_algorithms  # loads the simulator, about 0.1 s
 
-    names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
+    names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in list_algorithms(collective, ""))
     return [name for name in names if name.startswith(incomplete)]
 
 

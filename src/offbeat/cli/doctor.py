@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, enumeration
+from offbeat.base.units import amount, enumeration
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, echo, prints_text, stdout, write_json
 
@@ -161,14 +161,14 @@ def _show_wrong_calls(check: LibraryCheck) -> None:
         console.print("The driver's commands that repeat these calls:")
     for _, call in calls:
         console.print(f"  {call.descriptor}", markup=False)
-    number = counted(check.tried, "legal call")
-    kinds = f"{counted(len(calls), 'kind')} of them wrong" if calls else "none wrong"
+    number = amount(check.tried, "legal call")
+    kinds = f"{amount(len(calls), 'kind')} of them wrong" if calls else "none wrong"
     console.print(f"{check.library}: {number} tried on {check.p} processes, seed {check.seed}: {kinds}.")
     for line in check.unusable:
         console.print(f"Not tried, because a sum or message of doubles fails: {line}", markup=False)
     if check.misplaced:
         shortest = min(check.misplaced, key=len)
-        number = counted(len(check.misplaced), "call")
+        number = amount(len(check.misplaced), "call")
         console.print(f"{number} with datatypes that MPI_Pack or MPI_Unpack get wrong, such as")
         console.print(f"  {shortest}", markup=False)
 
@@ -322,7 +322,7 @@ def _show_tried(console: Console, entry: TriedInstallation) -> None:
     if entry.driver:
         console.print(f"  driver {entry.driver}", markup=False)
     for node in entry.nodes:
-        status = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')}"
+        status = "does not answer" if node.failure else f"{amount(node.threads, 'hardware thread')}"
         console.print(f"  node {node.host}: {status}", markup=False)
     answer = entry.check
     if answer:

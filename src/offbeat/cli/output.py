@@ -67,7 +67,7 @@ def write_json(json: str, document: Callable[[], Struct]) -> None:
         return
     from offbeat.base import json_document
 
-    content = json_document.encoded(document())
+    content = json_document.encode_document(document())
     if json == "-":
         sys.stdout.write(content.decode())
     else:
@@ -109,7 +109,7 @@ def print_notes(console: Console, notes: Iterable[str], *, everything: bool, wor
     """Print notes with ``word`` in front: at most ten, and the number of the others."""
     from offbeat.base.terminal_table import limit_notes
 
-    printed, rest = limit_notes(notes, everything=everything)
+    printed, rest = limit_notes(notes, is_complete=everything)
     for note in printed:
         console.print(f"{word}: {note}", markup=False)
     if rest:

@@ -92,7 +92,7 @@ def command(
         cases=case or [],
         nodes=nodes,
     )
-    with CheckProgress(doing="run", unit="cases", activity="launching") as progress:
+    with CheckProgress(verb="run", unit="cases", activity="launching") as progress:
         built = build_native(installation, echo=progress.print)
         launch = launch_of(installation, program_of(installation, settings.of, built), nodes, hostfile)
         with TemporaryDirectory() as scratch:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_time, parse_time
+from offbeat.base.units import amount, format_time, parse_time
 from offbeat.cli.completion import one_of
 from offbeat.model.pattern import SHAPE_NAMES
 
@@ -139,7 +139,7 @@ def _check_replay(replay: Replay) -> None:
     print(delays.replay_summary(replay))
     if replay.shifted:
         _warn(
-            f"the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted from the"
+            f"the smallest delay of {amount(replay.shifted, 'call')} is not 0; it is subtracted from the"
             " call's every delay when the file is used"
         )
     if not replay.delays_s.any() and replay.p > 1:

@@ -98,7 +98,7 @@ def _print(prediction: Prediction, *, all_notes: bool) -> None:
     print_notes(console, prediction.notes, everything=all_notes)
     table = wording.table(prediction)
     console.print()
-    console.print(table.fitted(console.width))
+    console.print(table.fit(console.width))
     console.print(*table.notes, "", wording.sentence(prediction), sep="\n", markup=False)
     if ran := wording.ran_sentence(prediction):
         console.print(ran, markup=False)

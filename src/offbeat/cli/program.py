@@ -220,7 +220,7 @@ def _simulated(run: Run, traced: TracedIterations | None) -> Simulated:
     with ProgressBar(f"simulate {run.program.name} on {run.platform.name}", counts=False) as bar:
 
         def on_progress(done: int, total: int) -> None:
-            bar.update(done=done, total=total)
+            bar.update(done_count=done, total=total)
             bar.print_periodically(f"simulated {100 * done / total:.0f}% of all iterations")
 
         if traced is None:

@@ -53,7 +53,7 @@ def derived_from(directory: Path, platform: Machine, anchor: str) -> DerivedProg
     with ProgressBar("reading the iterations", counts=False) as bar:
 
         def on_progress(done: int, total: int) -> None:
-            bar.update(done=done, total=total)
+            bar.update(done_count=done, total=total)
             bar.print_periodically(f"reading the iterations: {done / total:.0%}")
 
         return derive_program(trace, platform, anchor=anchor, on_progress=on_progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.cli.output import echo, print_sentences, prints_text, stdout, write_json
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _print(summary: Summary) -> None:
     from offbeat.programs.simulation.summary import sentences
 
     console = stdout()
-    size = f"{counted(summary.ranks, 'rank')}, {counted(summary.iterations, 'iteration')}"
+    size = f"{amount(summary.ranks, 'rank')}, {amount(summary.iterations, 'iteration')}"
     console.print(f"{summary.program} on {summary.where}: {size}", markup=False)
     rows = [
         [one.what, format_time(one.iteration_s), f"{one.per_second:.4g}", f"{one.per_second_and_rank:.4g}"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.base.errors import BadInput, OffbeatError, RunFailed, SignalExit
-from offbeat.base.units import counted, parse_size, parse_time
+from offbeat.base.units import amount, parse_size, parse_time
 from offbeat.cli.completion import libraries
 from offbeat.cli.output import Json, check_outputs, echo
 from offbeat.cli.program_options import File, Output, PictureFile, Seed
@@ -150,8 +150,8 @@ def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tupl
             bar.print(f"note: {warning}")
 
         def on_progress(done: int, total: int) -> None:
-            bar.update(done=done, total=total)
-            bar.print_periodically(f"ran {done} of {counted(total, 'iteration')}")
+            bar.update(done_count=done, total=total)
+            bar.print_periodically(f"ran {done} of {amount(total, 'iteration')}")
 
         return run(launches, place, on_progress)
 

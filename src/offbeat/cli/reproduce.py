@@ -189,7 +189,7 @@ def async_figure(
     directory = output or Path(f"async-figure{figure}")
     with ProgressBar("simulate the runs of the figure", counts=False) as bar:
         outcome = reproduce(
-            figure, directory, iterations, lambda done, total: bar.update(done=done, total=total)
+            figure, directory, iterations, lambda done, total: bar.update(done_count=done, total=total)
         )
     _print(outcome, directory)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.cli.completion import one_of
 from offbeat.cli.selection_options import ResultDirectory
 
@@ -84,7 +84,7 @@ def import_results(
 
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
     imported = import_csv(csv, output, columns=columns, settings=settings)
-    print(f"{output}: {counted(imported.cases, 'case')} from {counted(imported.measurements, 'measurement')}")
+    print(f"{output}: {amount(imported.cases, 'case')} from {amount(imported.measurements, 'measurement')}")
     for remark in imported.remarks:
         print(f"note: {remark}")
     print(f"Next: offbeat select {shlex.quote(str(output))}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.base.errors import BadInput, RunFailed
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.cli.completion import libraries, result_directories
 from offbeat.cli.export import Kind, print_use
 from offbeat.cli.output import (
@@ -89,7 +89,7 @@ def add_entry(
     collected = collect(results, name, weight)
     outcome, entry = add(_directory(site), collected.entry, keep_weight=weight is None)
     place = f"{_directory(site) / entry.library_name / entry.name}.jsonl"
-    measured = f"{counted(configuration_count(entry), 'configuration')}, weight {entry.weight:g}"
+    measured = f"{amount(configuration_count(entry), 'configuration')}, weight {entry.weight:g}"
     sentences = {
         ADDED: f"{place}: added, {measured}",
         REPLACED: f"{place}: replaced by newer measurements, {measured}",
@@ -227,7 +227,7 @@ def export(
     if prints_text(json):
         console = stdout()
         names = ", ".join(entry.name for entry in merged.entries)
-        written = f"{counted(len(files.rules), 'rule')}, written for {installation.name} from {names}:"
+        written = f"{amount(len(files.rules), 'rule')}, written for {installation.name} from {names}:"
         for line in (written, *(f"  {path}" for path in files.files)):
             console.print(line, markup=False)
         _print_conflicts(Console(highlight=False), merged, chosen_by(tuning_plan))

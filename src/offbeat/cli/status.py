@@ -34,7 +34,7 @@ def command(
 
 def _print(status: Status) -> None:
     from offbeat.base.terminal_table import FittedTable
-    from offbeat.base.units import counted
+    from offbeat.base.units import amount
     from offbeat.measurement.results.status import STATUSES
 
     console = stdout()
@@ -47,7 +47,7 @@ def _print(status: Status) -> None:
         ]
         console.print(FittedTable(["collective", *STATUSES], rows))
     for blocks, number in status.unfinished.items():
-        console.print(f"unfinished: {counted(number, 'case')} with {blocks}", markup=False)
+        console.print(f"unfinished: {amount(number, 'case')} with {blocks}", markup=False)
     for line in status.proofs:
         console.print(line, markup=False)
     for case, reason in status.quarantined:

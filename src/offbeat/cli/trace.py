@@ -79,7 +79,7 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
-            console.print(table.fitted(console.width))
+            console.print(table.fit(console.width))
             console.print(*table.notes, sep="\n", markup=False)
     console.print()
     console.print(sentence(summary), markup=False)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.cli.completion import libraries
 
 CONTEXT = {
@@ -103,7 +103,7 @@ def command(
     status = recording.run(prepared)
     written = len(list(output.glob("*.trace")))
     if written:
-        ranks = counted(written, "rank")
+        ranks = amount(written, "rank")
         message = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
         requested_ranks = recording.tracer_variables(options).get(RANKS, "")

@@ -187,14 +187,14 @@ def _report(
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     console.print()
-    console.print(wording.time_table(times_s, same).fitted(console.width))
+    console.print(wording.time_table(times_s, same).fit(console.width))
     console.print()
     console.print(*wording.verdict_sentences(compare(times_s), same, without_effect), sep="\n", markup=False)
     if expected is None:
         return
     console.print()
     print_notes(console, expected.notes, everything=all_notes)
-    console.print(wording.expectation_table(expected, times_s).fitted(console.width))
+    console.print(wording.expectation_table(expected, times_s).fit(console.width))
     if is_wall:
         console.print(
             "Measured times are of the whole command, including its start; expected times are from MPI_Init"

@@ -178,7 +178,7 @@ def _report(console: Console, outcome: Outcome) -> None:
     from offbeat.tuning.trial.wording import time_table
 
     if outcome.times_s:
-        console.print(time_table(outcome.times_s, {}).fitted(console.width))
+        console.print(time_table(outcome.times_s, {}).fit(console.width))
     console.print(" ".join([outcome.conclusion.sentence, *outcome.cautions]), markup=False)
     if outcome.usage:
         console.print("Use it like this, with one of", markup=False)

@@ -10,7 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.blocks import RESOLUTION_S
 from offbeat.measurement.results.read import Results, read_study
 from offbeat.model.study.algorithm import LEARNED, OWN, OWN_SETTINGS, POLLED, split_name
@@ -107,7 +107,7 @@ def _check_nodes(studies: Sequence[Results]) -> None:
     """Messages inside a node and between nodes have different costs."""
     nodes = sorted({count or 0 for study in studies for count in study.cases["nodes"].unique()})
     if len(nodes) > 1:
-        placements = " and ".join(counted(count, "node") if count else "nodes not stated" for count in nodes)
+        placements = " and ".join(amount(count, "node") if count else "nodes not stated" for count in nodes)
         raise BadInput(
             f"the results have messages between processes on {placements}; give the results of one placement"
         )

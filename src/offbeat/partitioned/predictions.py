@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_bandwidth, format_time
+from offbeat.base.units import amount, format_bandwidth, format_time
 from offbeat.model.pattern import SHAPE_NAMES
 from offbeat.model.pattern.pattern_file import shape_pattern
 from offbeat.model.pattern.replay_file import Replay, read_any
@@ -80,8 +80,8 @@ class GivenDelays(Struct, frozen=True, kw_only=True):
         delays_s = _delays_of(self.name, partitions, self.skew_s)
         if delays_s.shape[1] != partitions:
             raise BadInput(
-                f"{self.name} has {delays_s.shape[1]} delays, but {counted(threads, 'thread')} with"
-                f" {counted(partitions_per_thread, 'partition')} each need {partitions}"
+                f"{self.name} has {delays_s.shape[1]} delays, but {amount(threads, 'thread')} with"
+                f" {amount(partitions_per_thread, 'partition')} each need {partitions}"
             )
         return delays_s
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.platform.schema import MOST_ERROR, PlatformFile
 from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.cells import Cell, Measured
@@ -171,7 +171,7 @@ class Adviser:
             if name in self.fits
         }
         if SINGLE not in self.fits:
-            cases = counted(len(self._cells.get(SINGLE, [])), "measured case")
+            cases = amount(len(self._cells.get(SINGLE, [])), "measured case")
             found = (
                 f"the approach single has {cases}" if measured else "there are no costs of a single message"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from offbeat.base.units import US_PER_MB, counted, format_bandwidth, format_size, format_time
+from offbeat.base.units import US_PER_MB, amount, format_bandwidth, format_size, format_time
 from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.costs import SINGLE
 from offbeat.partitioned.fit import FEWEST_CELLS, Fit
@@ -78,7 +78,7 @@ def option_rows(options: Iterable[Option]) -> Iterator[tuple[str, ...]]:
 def recommendation_sentences(recommendation: Recommendation) -> Iterator[str]:
     """What to do, what it gains, and what that rests on."""
     best = recommendation.best
-    yield f"Recommendation: {_what(best)}, with {counted(best.partitions_per_thread, 'partition')} a thread."
+    yield f"Recommendation: {_what(best)}, with {amount(best.partitions_per_thread, 'partition')} a thread."
     if best.approach == OWN and best.setting:
         size = message_bytes(best, recommendation.total_bytes, recommendation.threads)
         alternative = f", or offbeat_message_bytes = {size}" if size else ""
@@ -116,10 +116,10 @@ def _what(best: Option) -> str:
     if best.approach == SINGLE:
         return "send one message when all partitions are ready"
     if best.approach == OWN:
-        return f"offbeat's partitioned communication with {counted(best.messages, 'message')}"
+        return f"offbeat's partitioned communication with {amount(best.messages, 'message')}"
     if best.approach == LEARNED:
         return "offbeat's partitioned communication with a learned number of messages"
-    return f"the approach {best.approach}, with {counted(best.messages, 'message')}"
+    return f"the approach {best.approach}, with {amount(best.messages, 'message')}"
 
 
 def _basis(best: Option) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import offbeat
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.pattern.pattern_file import Pattern
 from offbeat.model.pattern.replay_file import Replay
 from offbeat.model.pattern.shapes import check_processes
@@ -33,7 +33,7 @@ MOST_DELAYS = 2**26
 
 def mean_pattern(summary: Summary, row: CallSiteStats) -> Pattern:
     """The mean delay of each rank over all calls of a row: the paper's scenario (figure 1)."""
-    return _pattern(summary, row, row.delays_s, "mean", f"mean delay over {counted(row.whole, 'call')}")
+    return _pattern(summary, row, row.delays_s, "mean", f"mean delay over {amount(row.whole, 'call')}")
 
 
 def median_pattern(summary: Summary, arrivals: Arrivals) -> Pattern:
@@ -50,7 +50,7 @@ def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
         step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
         raise BadInput(
             f"there is no call {number}: {description_of(arrivals.row)} was recorded"
-            f" {counted(arrivals.row.whole, 'time')}{step}, numbered from 0"
+            f" {amount(arrivals.row.whole, 'time')}{step}, numbered from 0"
         )
     delays = arrivals.delays_s[places[0]]
     return _pattern(summary, arrivals.row, delays, f"call{number}", f"call {number} alone")
@@ -102,8 +102,8 @@ def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
     old = delays_s.shape[-1]
     if (calls := delays_s.size // old) * p > MOST_DELAYS:
         raise BadInput(
-            f"{counted(calls, 'call')} on {p} processes are {calls * p} delays, and the limit of a replay is"
-            f" {MOST_DELAYS}; use at most {counted(MOST_DELAYS // p, 'call')} with --most"
+            f"{amount(calls, 'call')} on {p} processes are {calls * p} delays, and the limit of a replay is"
+            f" {MOST_DELAYS}; use at most {amount(MOST_DELAYS // p, 'call')} with --most"
         )
     first = np.arange(p) * old // p
     delays = delays_s[..., first] if p > old else np.maximum.reduceat(delays_s, first, axis=-1)
@@ -163,8 +163,8 @@ def stand_ins(traced: NDArray[np.int64], p: int) -> dict[str, str]:
 def _calls(arrivals: Arrivals) -> str:
     used = len(arrivals.delays_s)
     if arrivals.step == 1:
-        return counted(used, "call")
-    return f"every {arrivals.step}th of {counted(arrivals.row.whole, 'call')}"
+        return amount(used, "call")
+    return f"every {arrivals.step}th of {amount(arrivals.row.whole, 'call')}"
 
 
 def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
@@ -181,9 +181,9 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
         )
     filled = delays[sampled_calls][:, nearest(traced, row.processes)]
-    what = f"{count} of {counted(row.whole, 'call')}, evenly chosen"
+    what = f"{count} of {amount(row.whole, 'call')}, evenly chosen"
     if count == row.whole:
-        what = f"all {counted(count, 'call')}"
+        what = f"all {amount(count, 'call')}"
     return Replay(
         name=f"{file_stem_of(row)}-calls",
         delays_s=filled - filled.min(axis=1, keepdims=True),

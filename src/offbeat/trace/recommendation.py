@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, size_text
 from offbeat.trace.calls.message_sizes import collective_name
@@ -125,7 +125,7 @@ def _first(one: Candidate, summary: Summary) -> str:
     percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
     mean_s, each = mean_over_calls(one, "last_delay"), " each" if calls > 1 else ""
     after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each}"
-    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
+    reason = f"{subject} {percent} of the run time ({amount(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
         return f"There is little to gain from tuning. {one.name} would be the first: {reason}"
     return f"Tune {one.name} first: {reason}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.trace.calls.call_aggregates import CallAggregates
 from offbeat.trace.calls.call_matching import MOST_RECORDS, Counts, Matcher
 from offbeat.trace.calls.call_site_stats import (
@@ -158,23 +158,23 @@ def _notes(
     """Notes on records and calls that were ignored or are incomplete, abnormal ends, and sampling."""
     notes = []
     if counts.invalid:
-        notes.append(f"{counted(counts.invalid, 'invalid record')}: ignored")
+        notes.append(f"{amount(counts.invalid, 'invalid record')}: ignored")
     if counts.without_clock:
         notes.append(f"records of ranks without a clock: ignored, at most {counts.without_clock}")
     if without_arrivals:
-        notes.append(f"{counted(without_arrivals, 'call')} with only the completion recorded: ignored")
+        notes.append(f"{amount(without_arrivals, 'call')} with only the completion recorded: ignored")
     if counts.incomplete:
         notes.append(
-            f"{counted(counts.incomplete, 'call')} counted as incomplete: the records of other ranks are too"
+            f"{amount(counts.incomplete, 'call')} counted as incomplete: the records of other ranks are too"
             " far behind"
         )
     single = sum(row.calls for row in rows if not row.is_compared)
     if single:
-        notes.append(f"{counted(single, 'call')} with a single traced rank: its waiting time is unknown")
+        notes.append(f"{amount(single, 'call')} with a single traced rank: its waiting time is unknown")
     partial = sum(row.calls - row.whole for row in rows)
     if partial:
         notes.append(
-            f"{counted(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
+            f"{amount(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
             " in arrivals and delays"
         )
     if any(not file.header.ended_ns for file in trace.files):

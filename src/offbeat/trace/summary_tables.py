@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_time, rounded_size
+from offbeat.base.units import amount, format_time, rounded_size
 from offbeat.trace.calls.call_site_stats import (
     LEAST_EXPLAINED,
     SHARES,
@@ -48,7 +48,7 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
     notes += sparsity_notes(shown)
     if omitted:
         notes.append(
-            f"{counted(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
+            f"{amount(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
             " ranks; all with --rows 0"
         )
     if any(row.communicators > 1 for row in shown):
@@ -65,7 +65,7 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
 
 def head(summary: Summary) -> list[str]:
     """Lines about the run: program, nodes, library, and the share of collectives."""
-    nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
+    nodes = summary.hosts[0] if len(summary.hosts) == 1 else amount(len(summary.hosts), "node")
     traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"

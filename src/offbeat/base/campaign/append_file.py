@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from offbeat.base.campaign.checksum import Damaged, add_checksum, remove_checksum
+from offbeat.base.campaign.checksum import ChecksumError, add_checksum, remove_checksum
 from offbeat.base.campaign.durable import disk_failure
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import RESULT_BYTES, read_file
@@ -69,8 +69,8 @@ class AppendFile:
     def _write(self, data: bytes) -> None:
         unwritten, position = memoryview(data), self.end
         while unwritten:
-            written = os.pwrite(self._descriptor, unwritten, position)
-            unwritten, position = unwritten[written:], position + written
+            byte_count = os.pwrite(self._descriptor, unwritten, position)
+            unwritten, position = unwritten[byte_count:], position + byte_count
 
 
 class DamagedLine(NamedTuple):
@@ -89,7 +89,7 @@ class Lines(NamedTuple):
 
     items: list[Any]
     numbers: list[int]
-    damaged: list[DamagedLine]
+    damaged_lines: list[DamagedLine]
     end: int
 
 
@@ -117,11 +117,11 @@ def read_checked_lines(path: Path, kind: Any) -> Lines:
         try:
             result.items.append(decoder.decode(remove_checksum(line)))
             result.numbers.append(number)
-        except (Damaged, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            result.damaged.append(DamagedLine(number, line, str(error)))
-    last = result.damaged[-1:]
+        except (ChecksumError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            result.damaged_lines.append(DamagedLine(number, line, str(error)))
+    last = result.damaged_lines[-1:]
     if last and last[0].number > max(result.numbers, default=0) and not last[0].content.strip(b"\0"):
-        result.damaged.pop()
+        result.damaged_lines.pop()
         end -= len(last[0].content) + 1
     return result._replace(end=end)
 
@@ -133,9 +133,9 @@ def read_lines(path: Path, kind: Any) -> tuple[list[Any], int]:
     line, for any other damaged line.
     """
     lines = read_checked_lines(path, kind)
-    if not lines.damaged:
+    if not lines.damaged_lines:
         return lines.items, lines.end
-    first = lines.damaged[0]
+    first = lines.damaged_lines[0]
     if first.number > len(lines.items):
         return lines.items, lines.end - len(first.content) - 1
     raise BadInput(f"{path}:{first.number}: the line is damaged ({first.reason}); delete it to go on")

@@ -20,7 +20,7 @@ _CHECKSUM = re.compile(rb',?"checksum":"([0-9a-f]{16})"\}')
 _CHECKSUM_BYTES = len(b',"checksum":"0123456789abcdef"}')
 
 
-class Damaged(ValueError):
+class ChecksumError(ValueError):
     """Data that do not match their checksum; the message is the reason."""
 
 
@@ -36,13 +36,13 @@ def add_checksum(line: bytes) -> bytes:
 
 
 def remove_checksum(line: bytes) -> bytes:
-    """The JSON object without the checksum of :func:`add_checksum`. Raises :class:`Damaged`."""
+    """The JSON object without the checksum of :func:`add_checksum`. Raises :class:`ChecksumError`."""
     match = _CHECKSUM.search(line, max(0, len(line) - _CHECKSUM_BYTES))
     if match is None or match.end() != len(line):
-        raise Damaged("there is no checksum at its end")
+        raise ChecksumError("there is no checksum at its end")
     content = line[: match.start()] + b"}"
     if digest(content).encode() != match[1]:
-        raise Damaged("its checksum does not match")
+        raise ChecksumError("its checksum does not match")
     return content
 
 
@@ -54,10 +54,10 @@ def document_with_checksum(content: Mapping[str, object]) -> bytes:
 
 
 def check_document(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A decoded document without its checksum. Raises :class:`Damaged` if it is missing or wrong."""
+    """A decoded document without its checksum. Raises :class:`ChecksumError` if it is missing or wrong."""
     values = {key: value for key, value in content.items() if key != KEY}
     if KEY not in content:
-        raise Damaged("there is no checksum in it")
+        raise ChecksumError("there is no checksum in it")
     if digest(msgspec.json.encode(values)) != content[KEY]:
-        raise Damaged("its checksum does not match")
+        raise ChecksumError("its checksum does not match")
     return values

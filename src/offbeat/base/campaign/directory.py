@@ -32,13 +32,13 @@ _LONGEST_VALUE = 80
 class DirectoryFormat(Struct, frozen=True, kw_only=True):
     """How the directories of one kind are recognised and named in messages.
 
-    ``holds`` is their content, such as ``a check of the clock``; ``created_by`` the quoted commands that
-    create them. The file ``head`` marks them; it is a JSON object whose ``version_key`` is ``version``.
+    ``holds`` is their content, such as ``a check of the clock``; ``creation_commands`` the quoted commands
+    that create them. The file ``head`` marks them; it is a JSON object whose ``version_key`` is ``version``.
     ``before_head`` are the files that are written before it.
     """
 
     holds: str
-    created_by: str
+    creation_commands: str
     head: str
     version_key: str
     version: int
@@ -104,8 +104,8 @@ class LockedDirectory:
 class CampaignDirectory(LockedDirectory, Generic[HeadT, RecordT]):
     """The directory of a campaign, open for writing.
 
-    ``head`` is its head, ``records`` all its records in their order, and ``done`` maps each finished step to
-    its latest record.
+    ``head`` is its head, ``records`` all its records in their order, and ``records_by_step`` maps each
+    finished step to its latest record.
     """
 
     def __init__(self, form: CampaignFormat[HeadT, RecordT], directory: Path, head: HeadT) -> None:
@@ -123,7 +123,7 @@ class CampaignDirectory(LockedDirectory, Generic[HeadT, RecordT]):
                 (directory / folder).mkdir(exist_ok=True)
             self.records: list[RecordT]
             self.records, end = read_lines(directory / form.records, form.record_type)
-            self.done: dict[Hashable, RecordT] = {}
+            self.records_by_step: dict[Hashable, RecordT] = {}
             for record in self.records:
                 self._count(record)
             self._file = AppendFile(directory / form.records, end)
@@ -154,9 +154,9 @@ class CampaignDirectory(LockedDirectory, Generic[HeadT, RecordT]):
             self._write_head(head)
             return head
         present = _read_head(self.directory, form)
-        changed = differences(form.settings_of(present), form.settings_of(head), form.labels)
-        if changed:
-            raise other_settings(self.directory, form, changed)
+        changes = differences(form.settings_of(present), form.settings_of(head), form.labels)
+        if changes:
+            raise other_settings(self.directory, form, changes)
         return present
 
     def _write_head(self, head: HeadT) -> None:
@@ -165,7 +165,7 @@ class CampaignDirectory(LockedDirectory, Generic[HeadT, RecordT]):
 
     def _count(self, record: RecordT) -> None:
         if (step := self.form.step_of(record)) is not None:
-            self.done[step] = record
+            self.records_by_step[step] = record
 
 
 def read_campaign(directory: Path, form: CampaignFormat[HeadT, RecordT]) -> tuple[HeadT, list[RecordT]]:
@@ -176,7 +176,7 @@ def read_campaign(directory: Path, form: CampaignFormat[HeadT, RecordT]) -> tupl
 
 
 def _read_head(directory: Path, form: CampaignFormat[HeadT, RecordT]) -> HeadT:
-    document = read_head(directory, form)
+    document = decode_head(directory, form)
     try:
         return msgspec.convert(document, form.head_type)
     except msgspec.ValidationError as error:
@@ -198,8 +198,8 @@ def make_directory(directory: Path, form: DirectoryFormat) -> bool:
         raise durable.unwritable(directory, error) from error
     if form.head in names:
         return True
-    unfinished = {name + durable.UNFINISHED for name in (form.head, *form.before_head)}
-    if names and not (LOCK in names and names <= {LOCK, *form.before_head, *unfinished}):
+    temporary_names = {name + durable.TEMPORARY_SUFFIX for name in (form.head, *form.before_head)}
+    if names and not (LOCK in names and names <= {LOCK, *form.before_head, *temporary_names}):
         raise BadInput(
             f"{directory} is not empty and does not hold {form.holds} (there is no {form.head} in it);"
             " give another directory, so that your files are not changed"
@@ -207,19 +207,19 @@ def make_directory(directory: Path, form: DirectoryFormat) -> bool:
     return False
 
 
-def read_head(directory: Path, form: DirectoryFormat) -> dict[str, Any]:
+def decode_head(directory: Path, form: DirectoryFormat) -> dict[str, Any]:
     """The head of a directory; raises BadInput if it has none of this format and version."""
     if not directory.exists():
-        raise BadInput(f"there is no directory {directory}; {form.created_by} creates one")
+        raise BadInput(f"there is no directory {directory}; {form.creation_commands} creates one")
     if not directory.is_dir():
-        raise BadInput(f"{directory} is a file; give the directory that {form.created_by} created")
+        raise BadInput(f"{directory} is a file; give the directory that {form.creation_commands} created")
     path = directory / form.head
     try:
         head = decode_json(read_file(path))
     except FileNotFoundError as error:
         raise BadInput(
             f"{directory} does not hold {form.holds}: it has no {form.head}; give the directory that"
-            f" {form.created_by} created"
+            f" {form.creation_commands} created"
         ) from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
@@ -242,16 +242,20 @@ def damaged_head(path: Path, error: Exception) -> BadInput:
     return BadInput(f"{path} is damaged ({error}); put it back from a copy, or give another directory")
 
 
-def differences(before: Struct, now: Struct, labels: Mapping[str, str] = {}) -> list[str]:
+def differences(
+    directory_settings: Struct, command_settings: Struct, labels: Mapping[str, str] = {}
+) -> list[str]:
     """The fields that differ, as ``p: 4 there, 2 here`` (in the directory, in this command)."""
     return [
-        _difference(labels.get(name, name), getattr(before, name), getattr(now, name))
-        for name in before.__struct_fields__
-        if getattr(before, name) != getattr(now, name)
+        _describe_difference(
+            labels.get(name, name), getattr(directory_settings, name), getattr(command_settings, name)
+        )
+        for name in directory_settings.__struct_fields__
+        if getattr(directory_settings, name) != getattr(command_settings, name)
     ]
 
 
-def _difference(label: str, there: object, here: object) -> str:
+def _describe_difference(label: str, there: object, here: object) -> str:
     texts = [_text(there), _text(here)]
     if max(map(len, texts)) > _LONGEST_VALUE:
         return label
@@ -265,22 +269,22 @@ def _text(value: object) -> str:
 
 
 class OtherSettings(BadInput):
-    """A directory cannot be resumed, because ``changed`` differs; ``changed`` are differences in words."""
+    """A directory cannot be resumed, because ``changes`` differs; ``changes`` are differences in words."""
 
-    def __init__(self, message: str, changed: Sequence[str]) -> None:
+    def __init__(self, message: str, changes: Sequence[str]) -> None:
         super().__init__(message)
-        self.changed = changed
+        self.changes = changes
 
 
 def other_settings(
-    directory: Path, form: DirectoryFormat, changed: Sequence[str], where: str = ""
+    directory: Path, form: DirectoryFormat, changes: Sequence[str], where: str = ""
 ) -> OtherSettings:
     """The error for a command whose settings differ from those of a directory.
 
-    ``changed`` are the differences; ``where`` says where settings are written, such as `` in study.toml``.
+    ``changes`` are the differences; ``where`` says where settings are written, such as `` in study.toml``.
     """
     return OtherSettings(
-        f"{directory} holds {form.holds} with other settings ({'; '.join(changed)}): new results would not be"
+        f"{directory} holds {form.holds} with other settings ({'; '.join(changes)}): new results would not be"
         f" comparable. Restore the old values{where} to resume, or give another directory with --output",
-        changed,
+        changes,
     )

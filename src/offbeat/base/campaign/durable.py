@@ -7,28 +7,28 @@ from pathlib import Path
 
 from offbeat.base.errors import BadInput, RunFailed
 
-UNFINISHED = ".tmp"
+TEMPORARY_SUFFIX = ".tmp"
 """Suffix of files that are being written; those of a killed run are replaced or deleted."""
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """Write a file so that after a crash at any moment it is the old or the new one; raises OSError."""
-    unfinished = path.with_name(path.name + UNFINISHED)
+    temporary_file = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
-        unfinished.unlink(missing_ok=True)  # of a killed run, or a symbolic link to a file of the user
-        with unfinished.open("xb") as stream:
+        temporary_file.unlink(missing_ok=True)  # of a killed run, or a symbolic link to a file of the user
+        with temporary_file.open("xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        publish(unfinished, path)
+        publish(temporary_file, path)
     except OSError:
-        unfinished.unlink(missing_ok=True)
+        temporary_file.unlink(missing_ok=True)
         raise
 
 
-def publish(unfinished: Path, path: Path) -> None:
+def publish(temporary_file: Path, path: Path) -> None:
     """Rename a complete file to its final name and flush the directory; raises OSError."""
-    unfinished.replace(path)
+    temporary_file.replace(path)
     sync_directory(path.parent)
 
 
@@ -51,8 +51,8 @@ def disk_failure(path: Path, error: OSError) -> RunFailed:
 
 def unwritable(directory: Path, error: OSError) -> BadInput:
     """The error for a directory that cannot be written."""
-    inside = error.filename and Path(os.fsdecode(error.filename)) != directory
-    where = f" ({os.fsdecode(error.filename)})" if inside else ""
+    is_inside = error.filename and Path(os.fsdecode(error.filename)) != directory
+    where = f" ({os.fsdecode(error.filename)})" if is_inside else ""
     return BadInput(
         f"cannot write to the directory {directory}: {error.strerror or error}{where};"
         " give a directory that you can write to"

@@ -70,7 +70,7 @@ class Lock:
             except BlockingIOError:
                 if attempt == _ATTEMPTS - 1:
                     raise RunFailed(
-                        f"{directory} is being written by {_recorded(self._descriptor)}; wait until that"
+                        f"{directory} is being written by {_read_holder(self._descriptor)}; wait until that"
                         " process ends, or stop it"
                     ) from None
                 time.sleep(0.02)
@@ -83,10 +83,10 @@ class Lock:
 
     def _record(self) -> None:
         """Write the holder into the lock file; a full disk is reported when the first record is written."""
-        me = msgspec.json.encode(Holder(pid=os.getpid(), host=socket.gethostname()))
+        holder = msgspec.json.encode(Holder(pid=os.getpid(), host=socket.gethostname()))
         try:
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, me + b"\n", 0)
+            os.pwrite(self._descriptor, holder + b"\n", 0)
         except OSError:
             return
 
@@ -121,13 +121,13 @@ def holder(directory: Path) -> Holder | None:
             try:
                 fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                return _recorded(stream.fileno())
+                return _read_holder(stream.fileno())
     except (OSError, BadInput):
         return None
     return None
 
 
-def _recorded(descriptor: int) -> Holder:
+def _read_holder(descriptor: int) -> Holder:
     try:
         return decode_json(os.pread(descriptor, 4096, 0), Holder)
     except (OSError, msgspec.DecodeError):

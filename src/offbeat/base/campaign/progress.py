@@ -15,24 +15,24 @@ class CampaignProgress(ProgressBar):
     """Displays the progress of a campaign (a :class:`offbeat.base.campaign.steps.CampaignListener`); a
     context manager. Subclasses have a method for finished steps, which calls :meth:`advance`.
 
-    ``activity`` is shown until the first event; ``unit`` is the word for steps, ``doing`` the verb for
+    ``activity`` is shown until the first event; ``unit`` is the word for steps, ``verb`` the verb for
     what is done to them. Ten warnings are printed unless ``all_notes``; ``warnings`` has all.
     """
 
     def __init__(
         self,
         console: Console | None = None,
-        doing: str = "measure",
+        verb: str = "measure",
         *,
         unit: str = "steps",
         activity: str = "listing algorithms",
         all_notes: bool = False,
     ) -> None:
         super().__init__(activity, console)
-        self._doing = doing
+        self._verb = verb
         self._all_notes = all_notes
         self.warnings: list[str] = []
-        self._total = self._done = self._done_before = 0
+        self._total = self._done_count = self._initial_count = 0
         self._total_grows = False
         self._unit = unit
 
@@ -52,34 +52,39 @@ class CampaignProgress(ProgressBar):
         elif len(self.warnings) == MAX_NOTES + 1:
             self.print("more warnings follow: --notes prints all of them")
 
-    def begin(self, done: int, total: int, unit: str = "") -> None:
-        """The first step begins; ``done`` of the total number of steps are done already."""
-        self._total, self._done, self._done_before, self._unit = total, done, done, unit or self._unit
-        self.restart(done, total)
+    def begin(self, done_count: int, total: int, unit: str = "") -> None:
+        """The first step begins; ``done_count`` of the total number of steps are done already."""
+        self._total, self._done_count, self._initial_count, self._unit = (
+            total,
+            done_count,
+            done_count,
+            unit or self._unit,
+        )
+        self.restart(done_count, total)
         if not self.is_drawn:
-            self.print(f"{total - done} of {total} {self._unit} to {self._doing}")
+            self.print(f"{total - done_count} of {total} {self._unit} to {self._verb}")
 
     def advance(self, left: int | None = None) -> None:
         """Count a finished step; ``left`` is the number of remaining steps if it has changed. If the total
         has grown, it can grow again: it is then shown as a lower limit."""
-        self._done += 1
+        self._done_count += 1
         if left is not None:
-            self._total_grows |= self._done + left > self._total
-            self._total = self._done + left
-        self.update(done=self._done, total=self._total, detail=self.rate())
+            self._total_grows |= self._done_count + left > self._total
+            self._total = self._done_count + left
+        self.update(done_count=self._done_count, total=self._total, detail=self.rate())
         at_least = "at least " if self._total_grows and left else ""
-        text = f"{self._done} of {at_least}{self._total} {self._unit}{self._forecast()}"
+        text = f"{self._done_count} of {at_least}{self._total} {self._unit}{self._forecast()}"
         rate = f", {self.rate()}" if self.rate() else ""
-        self.print_periodically(text + rate, last=self._done == self._total)
+        self.print_periodically(text + rate, last=self._done_count == self._total)
 
     def rate(self) -> str:
         """How fast the work proceeds, such as ``12.3 million messages/s``; empty if that is not known."""
         return ""
 
     def _forecast(self) -> str:
-        done_now = self._done - self._done_before
+        done_now = self._done_count - self._initial_count
         if done_now < LEAST_FOR_FORECAST:
             return ""
-        seconds = self.elapsed_s() / done_now * (self._total - self._done)
-        about = "at least" if self._total_grows else "about"
-        return f", {about} {seconds:.0f} s left" if seconds >= 1 else ""
+        seconds = self.elapsed_s() / done_now * (self._total - self._done_count)
+        qualifier = "at least" if self._total_grows else "about"
+        return f", {qualifier} {seconds:.0f} s left" if seconds >= 1 else ""

@@ -20,14 +20,14 @@ class CampaignListener(Protocol):
     def warn(self, sentence: str) -> None:
         """Something limits the reliability of the results."""
 
-    def begin(self, done: int, total: int, unit: str = ...) -> None:
+    def begin(self, done_count: int, total: int, unit: str = ...) -> None:
         """The first of the ``total - done`` remaining steps begins; ``unit`` replaces the word for steps."""
 
 
 class StepListener(CampaignListener, Protocol[RecordSeen]):
     """Receives the progress events of :func:`run_steps`."""
 
-    def recorded(self, record: RecordSeen) -> None:
+    def report_record(self, record: RecordSeen) -> None:
         """The record of a step is on disk."""
 
 
@@ -42,13 +42,13 @@ def run_steps(
     ``steps`` are all steps by what identifies them in records (:attr:`CampaignFormat.step_of`). The first
     failed attempt, whose record finishes no step, ends the run: its record is returned.
     """
-    remaining = {key: step for key, step in steps.items() if key not in directory.done}
-    listener.begin(len(steps) - len(remaining), len(steps))
-    for key, step in remaining.items():
+    remaining_steps = {key: step for key, step in steps.items() if key not in directory.records_by_step}
+    listener.begin(len(steps) - len(remaining_steps), len(steps))
+    for key, step in remaining_steps.items():
         listener.say(str(key))
         record = do(step)
         directory.append(record)
-        listener.recorded(record)
-        if key not in directory.done:
+        listener.report_record(record)
+        if key not in directory.records_by_step:
             return record
     return None

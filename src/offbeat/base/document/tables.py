@@ -21,7 +21,7 @@ class Table(Struct, frozen=True, kw_only=True):
     name: str = ""
     spare: tuple[int, ...] = ()
 
-    def fitted(self, width: int) -> FittedTable:
+    def fit(self, width: int) -> FittedTable:
         """The table for a terminal; without its spare columns if it is wider than ``width``."""
         complete = FittedTable(self.headings, self.rows, texts=self.texts, title=self.title)
         if not self.spare or complete.natural_width <= width:

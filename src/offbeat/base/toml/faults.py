@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.toml.lines import Key, dotted, line_of
-from offbeat.base.units import counted
+from offbeat.base.toml.lines import Key, dotted_name, line_of
+from offbeat.base.units import amount
 
 Tree = dict[str, Any]
 """Key → value with every default filled in; INVALID for values with a fault."""
@@ -43,25 +43,27 @@ class Words(Struct, frozen=True):
     """The words that a key may choose from, and the phrase for one of them (``a collective``)."""
 
     phrase: str
-    known: tuple[str, ...]
+    choices: tuple[str, ...]
 
 
 Vocabulary = Mapping[str, Words]
 """Noun with which a schema marks a key → the words for the key."""
 
 
-def unknown(word: object, phrase: str, known: Sequence[str]) -> str:
+def unknown(word: object, phrase: str, choices: Sequence[str]) -> str:
     """``'reducee' is not a collective; did you mean 'reduce'? Known: ...``."""
-    return f"{word!r} is not {phrase}{hint(word, known)}"
+    return f"{word!r} is not {phrase}{hint(word, choices)}"
 
 
-def hint(word: object, known: Sequence[str]) -> str:
+def hint(word: object, choices: Sequence[str]) -> str:
     """``; did you mean 'reduce'? Known: allreduce, ...``: the nearest known word, then all of them."""
-    near = difflib.get_close_matches(str(word).casefold(), [name.casefold() for name in known], n=1)
-    nearest = next((name for name in known if near and name.casefold() == near[0]), "")
+    close_matches = difflib.get_close_matches(
+        str(word).casefold(), [name.casefold() for name in choices], n=1
+    )
+    nearest = next((name for name in choices if close_matches and name.casefold() == close_matches[0]), "")
     suggestion = f"; did you mean {nearest!r}?" if nearest else "."
-    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
-    return f"{suggestion} Known: {', '.join(known[:MAX_LISTED])}{more}"
+    more = f" and {len(choices) - MAX_LISTED} more" if len(choices) > MAX_LISTED else ""
+    return f"{suggestion} Known: {', '.join(choices[:MAX_LISTED])}{more}"
 
 
 MAX_SHOWN = 30
@@ -81,7 +83,7 @@ class Faults:
     def add(self, key: Key, sentence: str) -> None:
         """Add a fault at a key: what is wrong, and what would be right."""
         line = line_of(self._lines, key)
-        where = f"{dotted(key)}: " if key else ""
+        where = f"{dotted_name(key)}: " if key else ""
         message = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in where + sentence)
         self._lines_of_messages[f"{self._path}:{line}: {message}"] = line
 
@@ -94,14 +96,16 @@ class Faults:
             return
         sentences = sorted(self._lines_of_messages, key=lambda sentence: self._lines_of_messages[sentence])
         left = len(sentences) - MAX_SHOWN
-        more = [f"{self._path}: {counted(left, 'more fault')}"] if left > 0 else []
+        more = [f"{self._path}: {amount(left, 'more fault')}"] if left > 0 else []
         raise BadInput("\n".join([*sentences[:MAX_SHOWN], *more]))
 
 
-def check_duplicates(values: Any, key: Key, faults: Faults, shown: Callable[[Any], str] = repr) -> None:
+def check_duplicates(
+    values: Any, key: Key, faults: Faults, format_value: Callable[[Any], str] = repr
+) -> None:
     """Add a fault for every repeated entry of a list."""
-    seen = set()
+    earlier_values = set()
     for index, value in valid_items(values):
-        if value in seen:
-            faults.add((*key, index), f"{shown(value)} is listed twice; remove one")
-        seen.add(value)
+        if value in earlier_values:
+            faults.add((*key, index), f"{format_value(value)} is listed twice; remove one")
+        earlier_values.add(value)

@@ -18,9 +18,9 @@ _NUMBER = r"^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*"
 
 def schema(form: Form, title: str) -> dict[str, Any]:
     """The schema of a file, in which quantities may be text with a unit."""
-    generated = msgspec.json.schema(form.kind)
-    _add_defaults(generated["$defs"], form.structure())
-    return {"$schema": DIALECT, "title": title, **_expand(generated, form)}
+    document = msgspec.json.schema(form.kind)
+    _add_defaults(document["$defs"], form.structure())
+    return {"$schema": DIALECT, "title": title, **_expand(document, form)}
 
 
 def schema_text(form: Form, title: str) -> str:
@@ -34,10 +34,12 @@ def _expand(node: Any, form: Form) -> Any:
         return [_expand(entry, form) for entry in node]
     if not isinstance(node, dict):
         return node
-    expanded = {key: _expand(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")}
+    expansion = {
+        key: _expand(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")
+    }
     if "x-choice" in node:
-        expanded["enum"] = list(form.vocabulary[node["x-choice"]].known)
-    return _quantity(expanded, node["x-unit"]) if "x-unit" in node else expanded
+        expansion["enum"] = list(form.vocabulary[node["x-choice"]].choices)
+    return _quantity(expansion, node["x-unit"]) if "x-unit" in node else expansion
 
 
 def _quantity(node: dict[str, Any], unit: str) -> dict[str, Any]:

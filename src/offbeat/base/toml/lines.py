@@ -76,7 +76,7 @@ class Token(NamedTuple):
     line: int
 
 
-def dotted(key: Key) -> str:
+def dotted_name(key: Key) -> str:
     """A key for messages: ``collective[0].names``; a last position in an array is left off."""
     while key and isinstance(key[-1], int) and len(key) > 2:
         key = key[:-1]
@@ -110,13 +110,13 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))
-        self._at = 0
+        self._position = 0
         self._lines: dict[Key, int] = {}
         self._counts: dict[Key, int] = {}  # arrays of tables: how many tables so far
 
     def scan(self) -> dict[Key, int]:
         table: Key = ()
-        while self._at < len(self._tokens):
+        while self._position < len(self._tokens):
             if self._peek() == "\n":
                 self._next()
             elif self._peek() == "[":
@@ -126,11 +126,11 @@ class _Scanner:
         return self._lines
 
     def _peek(self) -> str:
-        return self._tokens[self._at].text if self._at < len(self._tokens) else "\n"
+        return self._tokens[self._position].text if self._position < len(self._tokens) else "\n"
 
     def _next(self) -> Token:
-        token = self._tokens[self._at]
-        self._at += 1
+        token = self._tokens[self._position]
+        self._position += 1
         return token
 
     def _header(self) -> Key:
@@ -142,16 +142,16 @@ class _Scanner:
         parts = self._dotted_key("]")
         key: Key = ()
         for part in parts:
-            key = (*self._inside(key), part)
+            key = (*self._enclosing_key(key), part)
             self._lines.setdefault(key, line)
         while self._peek() == "]":
             self._next()
         if is_array:
             self._counts[key] = self._counts.get(key, 0) + 1
-            self._lines[self._inside(key)] = line
-        return self._inside(key)
+            self._lines[self._enclosing_key(key)] = line
+        return self._enclosing_key(key)
 
-    def _inside(self, key: Key) -> Key:
+    def _enclosing_key(self, key: Key) -> Key:
         """The key under which a table's keys are: for an array of tables, its last table."""
         return (*key, self._counts[key] - 1) if key in self._counts else key
 
@@ -160,12 +160,12 @@ class _Scanner:
         while self._peek() != end:
             token = self._next().text
             if token != ".":
-                parts.append(_unquoted(token))
+                parts.append(_unquote(token))
         return parts
 
     def _key_value(self, table: Key) -> None:
         """``a.b = value``, in a table or between braces."""
-        line = self._tokens[self._at].line
+        line = self._tokens[self._position].line
         key = table
         for part in self._dotted_key("="):
             key = (*key, part)
@@ -189,7 +189,7 @@ class _Scanner:
         self._next()
         index = 0
         while self._skip_to_item("]"):
-            self._lines[(*key, index)] = self._tokens[self._at].line
+            self._lines[(*key, index)] = self._tokens[self._position].line
             self._value((*key, index))
             index += 1
 
@@ -203,7 +203,7 @@ class _Scanner:
         return True
 
 
-def _unquoted(token: str) -> str:
+def _unquote(token: str) -> str:
     """A key without its quotation marks and escapes."""
     if token[0] not in "\"'":
         return token

@@ -28,8 +28,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     """A kind of quantity: its name, description, parser and formatter. ``types`` are those of TOML values."""
 
     noun: str
-    described: str
-    expected: str
+    description: str
+    expectation: str
     types: tuple[type, ...]
     units: tuple[str, ...]
     parse: Callable[[Any], float]
@@ -39,8 +39,8 @@ class Unit(Struct, frozen=True, kw_only=True):
 UNITS: dict[str, Unit] = {
     "bytes": Unit(
         noun="size",
-        described="bytes; an integer or text such as '64 KiB'",
-        expected="a size: whole bytes, or text such as '64 KiB'",
+        description="bytes; an integer or text such as '64 KiB'",
+        expectation="a size: whole bytes, or text such as '64 KiB'",
         types=(int, str),
         units=tuple(SIZE_UNITS),
         parse=parse_size,
@@ -48,8 +48,8 @@ UNITS: dict[str, Unit] = {
     ),
     "seconds": Unit(
         noun="time",
-        described="seconds; a number or text such as '100 us'",
-        expected="a time: seconds, or text such as '100 us'",
+        description="seconds; a number or text such as '100 us'",
+        expectation="a time: seconds, or text such as '100 us'",
         types=(int, float, str),
         units=tuple(TIME_UNITS),
         parse=parse_time,
@@ -57,8 +57,8 @@ UNITS: dict[str, Unit] = {
     ),
     "bytes_per_second": Unit(
         noun="bandwidth",
-        described="bytes per second; a number or text such as '10 Gbit/s'",
-        expected="a bandwidth: bytes per second, or text such as '10 Gbit/s'",
+        description="bytes per second; a number or text such as '10 Gbit/s'",
+        expectation="a bandwidth: bytes per second, or text such as '10 Gbit/s'",
         types=(int, float, str),
         units=tuple(BANDWIDTH_UNITS),
         parse=parse_bandwidth,
@@ -72,12 +72,12 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all tables: immutable, keyword-only, unknown keys refused."""
 
 
-def quantity(unit: str, *, positive: bool = False, most: float | None = None) -> Meta:
+def quantity(unit: str, *, positive: bool = False, maximum: float | None = None) -> Meta:
     """A number that may be text with a unit; the loader and the JSON Schema evaluate ``unit``."""
     bound: dict[str, Any] = {"gt" if positive else "ge": 0}
-    if most is not None:
-        bound["le"] = most
-    text, marks = UNITS[unit].described, {"x-unit": unit}
+    if maximum is not None:
+        bound["le"] = maximum
+    text, marks = UNITS[unit].description, {"x-unit": unit}
     return Meta(**bound, description=text, extra={"unit": unit}, extra_json_schema=marks)
 
 

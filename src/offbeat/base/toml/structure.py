@@ -34,9 +34,9 @@ class Form(Struct, frozen=True):
 
     def sections(self) -> dict[str, list[str]]:
         """Heading of a table (``[patterns]``, ``[[collective]]``, or the file's beginning) → its keys."""
-        listed: dict[str, list[str]] = {}
-        _list_sections(self.structure(), heading(()), listed)
-        return listed
+        keys_by_heading: dict[str, list[str]] = {}
+        _list_sections(self.structure(), heading(()), keys_by_heading)
+        return keys_by_heading
 
 
 def read(raw: dict[str, Any], form: Form, faults: Faults) -> Tree:
@@ -69,7 +69,7 @@ class _Reader:
         self._form = form
         self._faults = faults
 
-    def checked(self, value: Any, kind: inspect.Type, key: Key) -> Any:
+    def check(self, value: Any, kind: inspect.Type, key: Key) -> Any:
         """A value, converted to the type of the schema; INVALID if it has a fault."""
         extra: dict[str, Any] = {}
         if isinstance(kind, inspect.Metadata):
@@ -98,7 +98,7 @@ class _Reader:
 
     def field(self, raw: dict[str, Any], field: inspect.Field, key: Key) -> Any:
         if field.encode_name in raw:
-            return self.checked(raw[field.encode_name], field.type, key)
+            return self.check(raw[field.encode_name], field.type, key)
         if field.required:
             self._faults.add(key, f"this key is missing{_purpose(field)}")
             return INVALID
@@ -117,7 +117,7 @@ class _Reader:
             )
         if kind.min_length and len(value) < kind.min_length:
             raise BadInput("the list is empty; it needs at least one entry")
-        return [self.checked(item, kind.item_type, (*key, index)) for index, item in enumerate(value)]
+        return [self.check(item, kind.item_type, (*key, index)) for index, item in enumerate(value)]
 
     def texts(self, value: dict[str, Any], key: Key) -> dict[str, Any]:
         """A table of texts, such as environment variables."""
@@ -137,18 +137,18 @@ class _Reader:
         choices = [word for literal in literals for word in literal.values]
         if value in choices:
             return value
-        (other,) = (option for option in kind.types if not isinstance(option, inspect.LiteralType))
+        (alternative,) = (option for option in kind.types if not isinstance(option, inspect.LiteralType))
         if isinstance(value, str) and not any(character.isdigit() for character in value):
-            has_unit = isinstance(other, inspect.Metadata) and "unit" in (other.extra or {})
+            has_unit = isinstance(alternative, inspect.Metadata) and "unit" in (alternative.extra or {})
             number = "a number with a unit" if has_unit else "a whole number"
             raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, choices))} nor {number}")
-        return self.checked(value, other, key)
+        return self.check(value, alternative, key)
 
     def _scalar(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> Any:
         """A number, text or word within its range."""
         if "unit" in extra:
             unit = UNITS[extra["unit"]]
-            value = unit.parse(_of_type(value, unit.types, unit.expected))
+            value = unit.parse(_of_type(value, unit.types, unit.expectation))
         elif isinstance(kind, inspect.IntType):
             value = _of_type(value, int, "a whole number")
         elif isinstance(kind, inspect.FloatType):
@@ -166,8 +166,8 @@ class _Reader:
     def _refuse_unknown(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> None:
         """Raise BadInput for a word that is not in the lists of the schema or its vocabulary."""
         vocabulary = self._form.vocabulary[extra["choice"]] if "choice" in extra else None
-        if vocabulary and value not in vocabulary.known:
-            raise BadInput(unknown(value, vocabulary.phrase, vocabulary.known))
+        if vocabulary and value not in vocabulary.choices:
+            raise BadInput(unknown(value, vocabulary.phrase, vocabulary.choices))
         if isinstance(kind, inspect.LiteralType) and value not in kind.values:
             raise BadInput(unknown(value, "known here", [str(word) for word in kind.values]))
 
@@ -196,20 +196,20 @@ def _double(value: int | float) -> float:
         raise BadInput(f"{value} is too large; it must be less than 1.8e308") from None
 
 
-def _of_type(value: Any, types: type | tuple[type, ...], expected: str) -> Any:
+def _of_type(value: Any, types: type | tuple[type, ...], expectation: str) -> Any:
     """The value, if it has one of the types; TOML's true and false are not numbers."""
     if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
-        raise BadInput(f"{_as_toml(value)} is {_kind(value)}, but this must be {expected}")
+        raise BadInput(f"{_as_toml(value)} is {_kind(value)}, but this must be {expectation}")
     return value
 
 
-def _unknown_key(name: str, known: list[str], key: Key, form: Form) -> str:
+def _unknown_key(name: str, key_names: list[str], key: Key, form: Form) -> str:
     """The message for an unknown key, with the table that has such a key."""
     owners = [title for title, keys in form.sections().items() if name in keys]
     message = f"{name!r} is not a key of {heading(key)}"
     if owners:
         return f"{message}; it belongs to {' or '.join(owners)}"
-    return f"{message}{hint(name, known)}"
+    return f"{message}{hint(name, key_names)}"
 
 
 def _purpose(field: inspect.Field) -> str:
@@ -217,8 +217,8 @@ def _purpose(field: inspect.Field) -> str:
     table = table_of(field.type)
     if table:
         return f"; add a section {heading_of(field)}: {(table.cls.__doc__ or '').splitlines()[0]}"
-    described = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
-    return f": {described['description']}" if described else ""
+    extra_schema = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
+    return f": {extra_schema['description']}" if extra_schema else ""
 
 
 def _kind(value: Any) -> str:
@@ -241,9 +241,9 @@ def _as_toml(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _list_sections(kind: inspect.StructType, title: str, listed: dict[str, list[str]]) -> None:
-    listed[title] = [field.encode_name for field in kind.fields]
+def _list_sections(kind: inspect.StructType, title: str, keys_by_heading: dict[str, list[str]]) -> None:
+    keys_by_heading[title] = [field.encode_name for field in kind.fields]
     for field in kind.fields:
         table = table_of(field.type)
         if table:
-            _list_sections(table, heading_of(field), listed)
+            _list_sections(table, heading_of(field), keys_by_heading)

@@ -16,13 +16,13 @@ from offbeat.base.toml.structure import Form, heading_of, table_of
 class Template(Struct, frozen=True, kw_only=True):
     """The parts of a template that are not in the schema.
 
-    ``head`` is its introduction. ``written`` are the keys that it sets, by dotted name; all others are
+    ``head`` is its introduction. ``settings`` are the keys that it sets, by dotted name; all others are
     comments with their default, or with their value in ``examples``.
     """
 
     form: Form
     head: str
-    written: dict[str, Any]
+    settings: dict[str, Any]
     examples: dict[str, Any] = {}
 
     def text(self) -> str:
@@ -39,7 +39,7 @@ class Template(Struct, frozen=True, kw_only=True):
         more = ""
         if header.startswith("[["):
             more = " There may be several of these sections."
-            if not any(name.startswith(f"{field.encode_name}.") for name in self.written):
+            if not any(name.startswith(f"{field.encode_name}.") for name in self.settings):
                 header = f"#{header}"  # without its required keys the section would be a fault
         purpose = comment((section.cls.__doc__ or "").replace("``", "") + more)
         entries = [self._entry(inner, f"{field.encode_name}.{inner.encode_name}") for inner in section.fields]
@@ -48,20 +48,20 @@ class Template(Struct, frozen=True, kw_only=True):
     def _entry(self, field: inspect.Field, name: str) -> str:
         """A key with its description; a comment unless the template sets it."""
         metadata = field.type if isinstance(field.type, inspect.Metadata) else None
-        described = (metadata.extra_json_schema or {}).get("description", "") if metadata else ""
-        described += self._known(metadata)
-        if name in self.written:
-            line = f"{field.encode_name} = {_toml(self.written[name])}"
+        description = (metadata.extra_json_schema or {}).get("description", "") if metadata else ""
+        description += self._choices(metadata)
+        if name in self.settings:
+            line = f"{field.encode_name} = {_toml(self.settings[name])}"
         else:
             example = self.examples[name] if name in self.examples else _default(field)
             line = f"#{field.encode_name} = {_toml(example)}"
-        return f"{comment(described)}\n{line}"
+        return f"{comment(description)}\n{line}"
 
-    def _known(self, metadata: inspect.Metadata | None) -> str:
+    def _choices(self, metadata: inspect.Metadata | None) -> str:
         """The words for a list, if the schema lists them."""
         kind = metadata.type.item_type if metadata and isinstance(metadata.type, inspect.ListType) else None
         noun = (kind.extra or {}).get("choice") if isinstance(kind, inspect.Metadata) else None
-        return f": {', '.join(self.form.vocabulary[noun].known)}" if noun else ""
+        return f": {', '.join(self.form.vocabulary[noun].choices)}" if noun else ""
 
 
 def comment(text: str) -> str:

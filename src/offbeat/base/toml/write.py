@@ -34,11 +34,11 @@ def _values(kind: inspect.StructType, section: Any) -> dict[str, Any]:
             continue
         is_made = field.default is NODEFAULT and not field.required
         if field.required or value != (field.default_factory() if is_made else field.default):
-            keys[field.name] = _formatted(field.type, value)
+            keys[field.name] = _format(field.type, value)
     return keys | tables
 
 
-def _formatted(kind: inspect.Type, value: Any) -> Any:
+def _format(kind: inspect.Type, value: Any) -> Any:
     """A value rounded to DIGITS digits, with its unit if it has one."""
     unit = (kind.extra or {}).get("unit") if isinstance(kind, inspect.Metadata) else None
     if isinstance(value, float):
@@ -50,5 +50,5 @@ def _formatted(kind: inspect.Type, value: Any) -> Any:
     if isinstance(value, list):
         inner = kind.type if isinstance(kind, inspect.Metadata) else kind
         item = inner.item_type if isinstance(inner, inspect.ListType) else inspect.AnyType()
-        return [_formatted(item, entry) for entry in value]
+        return [_format(item, entry) for entry in value]
     return value

@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.calibration.fit_memory import traffic_s, with_memory
 from offbeat.libraries.calibration.measurements import Measurements, Memory, Pair, Point
 from offbeat.model.platform.message_times import (
@@ -354,7 +354,7 @@ def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
 
 def _determined(measurements: int) -> str:
     verb, values = ("determine", "values") if measurements > 1 else ("determines", "value")
-    return f"{counted(measurements, 'measurement')} {verb} the fitted {values}"
+    return f"{amount(measurements, 'measurement')} {verb} the fitted {values}"
 
 
 def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:

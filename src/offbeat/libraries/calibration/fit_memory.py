@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.calibration.measurements import Memory, StreamPoint, WorkPoint
 from offbeat.model.platform.message_times import inside_transfer_s, shared_message_s
 from offbeat.model.platform.schema import MemorySection, PlatformFile
@@ -48,7 +48,7 @@ def uneven(domains: int, platform: PlatformFile) -> str:
         return ""
     return (
         f"The {platform.cores} cores of a node are not divided evenly among its {domains} memory domains,"
-        f" which a platform file cannot express: this one has {counted(platform.memory.domains, 'domain')}."
+        f" which a platform file cannot express: this one has {amount(platform.memory.domains, 'domain')}."
     )
 
 

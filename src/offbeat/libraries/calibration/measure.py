@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.libraries.calibration.fit import Piece, pieces_of
 from offbeat.libraries.calibration.measurements import (
     LateReceiverPoint,
@@ -174,7 +174,7 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     messages = round_trips.points()
     late, waiting = _late(probe, ranks, messages, where, report)
     flows = sorted({min(2**power, len(pairs)) for power in range(len(pairs).bit_length() + 1)})
-    report(f"{where}: up to {counted(flows[-1], 'message')} at once")
+    report(f"{where}: up to {amount(flows[-1], 'message')} at once")
     streams = [probe.stream(pairs[:number], largest) for number in flows]
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
 
@@ -184,7 +184,7 @@ def measure_memory(probe: Probe, machine: Machine, report: Report) -> Memory:
     ranks = machine.ranks_of_domain()
     counts = sorted({min(2**power, len(ranks)) for power in range(len(ranks).bit_length() + 1)})
     sizes = EXCHANGE_SIZES if len(ranks) > 1 else []
-    report(f"memory traffic and messages of up to {counted(counts[-1], 'rank')} of a domain, and operations")
+    report(f"memory traffic and messages of up to {amount(counts[-1], 'rank')} of a domain, and operations")
     traffic: dict[int, list[Times]] = {count: [] for count in counts}
     exchanges: dict[int, list[Times]] = {size: [] for size in sizes}
     flops: list[Times] = []
@@ -236,7 +236,7 @@ class _RoundTripTimes(Struct):
     def add(self, sizes: Sequence[int]) -> None:
         """Measure all sizes in several passes, because the state of a machine changes."""
         smallest, largest = format_size(sizes[0]), format_size(sizes[-1])
-        self.report(f"{self.where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
+        self.report(f"{self.where}: {amount(len(sizes), 'size')}, {smallest} to {largest}")
         for _ in range(PASSES):
             for size in sizes:
                 self._repeat(size)

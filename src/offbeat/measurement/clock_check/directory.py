@@ -48,7 +48,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 FORMAT = CampaignFormat[Head, Row](
     holds="a check of the clock",
-    created_by="'offbeat clock check'",
+    creation_commands="'offbeat clock check'",
     head=CHECK,
     version_key="check_version",
     version=VERSION,

@@ -161,7 +161,7 @@ def _steps(
 class CheckProgress(CampaignProgress):
     """Displays the progress of a check (a :class:`CheckListener`); a context manager."""
 
-    def recorded(self, record: Row) -> None:
+    def report_record(self, record: Row) -> None:
         """The row of a step is on disk."""
         if record.failure:
             self.print(f"failed: {record.step}: {record.failure}")

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.measurement.clock_check.rows import (
     HARMONIZE,
     NOTHING,
@@ -302,7 +302,7 @@ def _sentence(results: Summary, machine: Machine) -> Iterator[str]:
         checks = sum(aged.count for aged in results.aged)
         methods = ", ".join(dict.fromkeys(aged.method for aged in results.aged if aged.broken))
         yield (
-            f"Start skew is unknown here: in {broken(results)} of {counted(checks, 'comparison')} a clock's"
+            f"Start skew is unknown here: in {broken(results)} of {amount(checks, 'comparison')} a clock's"
             f" error exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds"
             " the assumed limits"
         )
@@ -317,7 +317,7 @@ def _sentence(results: Summary, machine: Machine) -> Iterator[str]:
             yield f"only {harmonised.on_time} starts were on time: measure more with --repetitions"
     yield from _barriers(results)
     if machine.oversubscribed:
-        cores = counted(machine.cores, "core") if machine.cores else "fewer cores"
+        cores = amount(machine.cores, "core") if machine.cores else "fewer cores"
         yield (
             f"but {machine.p} processes share {cores} here, so these times are mostly waiting for a core:"
             " check again with a core for each process"

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from offbeat.base.errors import RunFailed
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.families.libraries import library_of
 from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.installation import Installation
@@ -88,7 +88,7 @@ def wrong_bytes(answer: PartitionedMeasured) -> str:
     """Why a measurement of partitioned messages does not count; empty if all data were right."""
     if not answer.wrong:
         return ""
-    return f"{answer.wrong} bytes were wrong in {counted(answer.tried, 'message')}"
+    return f"{answer.wrong} bytes were wrong in {amount(answer.tried, 'message')}"
 
 
 class MpiEngine:

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.launch.driver import HUNG, DriverLost, Refused
 from offbeat.libraries.launch.driver_protocol import Drawn, Hello
 from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
@@ -343,9 +343,9 @@ def describe(answer: Drawn) -> str:
         return MISPLACED
     if answer.wrong:
         are = "is" if answer.wrong == 1 else "are"
-        return f"{counted(answer.wrong, 'element')} of the result {are} wrong"
+        return f"{amount(answer.wrong, 'element')} of the result {are} wrong"
     if answer.guards:
-        return f"it overwrites {counted(answer.guards, 'byte')} that it must not touch"
+        return f"it overwrites {amount(answer.guards, 'byte')} that it must not touch"
     return RIGHT
 
 

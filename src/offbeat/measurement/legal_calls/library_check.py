@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.engines.launches import LaunchSpec
 from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.measurement.legal_calls.algorithm_checks import (
@@ -85,7 +85,7 @@ def check_library(
         for algorithm in (
             engine.algorithms(collective) if has_algorithms else engine.algorithms(collective)[:1]
         ):
-            report(f"{collective} {algorithm.name}: {counted(len(calls), 'legal call')}")
+            report(f"{collective} {algorithm.name}: {amount(len(calls), 'legal call')}")
             if algorithm.name == DEFAULT:
                 setup = Setup(LaunchSpec(p=p, nodes=0, ppn=0, steerable=False))
                 result = trials(engine.launches, setup, calls, PATIENCE_S, most=MOST_DEFAULT_FAILURES)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.base.reading import read_file
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results import sample_files
 from offbeat.measurement.results.blocks import Block, Blocks
 from offbeat.measurement.results.import_table import ImportedCase, ImportedTable, read_table
@@ -216,18 +216,18 @@ def _study(csv: Path, table: ImportedTable) -> str:
 
 def _remarks(table: ImportedTable) -> list[str]:
     remarks = [
-        f"{counted(count, 'row')} {'was' if count == 1 else 'were'} left out: {reason}"
+        f"{amount(count, 'row')} {'was' if count == 1 else 'were'} left out: {reason}"
         for reason, count in table.left_out.items()
     ]
     zeros = sum(delay == 0 for imported in table.cases for delay in imported.last_delay_s)
     if zeros:
         are = "is" if zeros == 1 else "are"
         remarks.append(
-            f"{counted(zeros, 'last delay')} {are} 0, below the file's resolution: no ratio to them means"
+            f"{amount(zeros, 'last delay')} {are} 0, below the file's resolution: no ratio to them means"
             " anything"
         )
     single = sum(len(imported.last_delay_s) == 1 and not imported.is_summary for imported in table.cases)
     if single:
         have = "has" if single == 1 else "have"
-        remarks.append(f"{counted(single, 'case')} {have} one measurement: its confidence is unknown")
+        remarks.append(f"{amount(single, 'case')} {have} one measurement: its confidence is unknown")
     return remarks

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from offbeat.base.campaign import durable
-from offbeat.base.campaign.checksum import Damaged, check_document
-from offbeat.base.campaign.directory import DirectoryFormat, damaged_head, make_directory, read_head
+from offbeat.base.campaign.checksum import ChecksumError, check_document
+from offbeat.base.campaign.directory import DirectoryFormat, damaged_head, decode_head, make_directory
 from offbeat.base.campaign.lock import LOCK as LOCK
 from offbeat.base.errors import BadInput
 from offbeat.model.study.algorithm import Algorithm, Verdict
@@ -40,7 +40,7 @@ DAMAGED = "damaged"
 
 RESULTS = DirectoryFormat(
     holds="results of offbeat",
-    created_by="'offbeat run' or 'offbeat results import'",
+    creation_commands="'offbeat run' or 'offbeat results import'",
     head=PROVENANCE,
     version_key="schema_version",
     version=SCHEMA_VERSION,
@@ -82,10 +82,10 @@ def damaged_file(path: Path, reason: str) -> DamagedRecord:
 
 def read_provenance(directory: Path) -> dict[str, Any]:
     """The provenance of a result directory; raises BadInput for any other directory or version."""
-    provenance = read_head(directory, RESULTS)
+    provenance = decode_head(directory, RESULTS)
     try:
         return check_document(provenance)
-    except Damaged as error:
+    except ChecksumError as error:
         raise damaged_head(directory / PROVENANCE, error) from error
 
 

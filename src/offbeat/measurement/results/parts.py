@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from offbeat.base.campaign.checksum import Damaged
+from offbeat.base.campaign.checksum import ChecksumError
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import RESULT_BYTES, open_regular, raise_too_large, size_limit
 from offbeat.measurement.results.schema import PARTITION
@@ -106,14 +106,14 @@ def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.Data
 def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFrame]:
     """The rows of a part in batches, as frames with these columns.
 
-    Raises :class:`Damaged` for a file of another kind or with more rows than ``max_rows``, BadInput for
+    Raises :class:`ChecksumError` for a file of another kind or with more rows than ``max_rows``, BadInput for
     one that takes more memory than the limit, FileNotFoundError if it does not exist.
     """
     try:
         with open_regular(path) as stream, pq.ParquetFile(stream, read_dictionary=["case"]) as file:
             rows = file.metadata.num_rows
             if rows > max_rows:
-                raise Damaged(f"it has {rows} rows, and all cases together have {max_rows} at most")
+                raise ChecksumError(f"it has {rows} rows, and all cases together have {max_rows} at most")
             limit = size_limit(RESULT_BYTES)
             if rows * len(schema) * _VALUE_BYTES > limit:
                 raise_too_large(path, rows * len(schema) * _VALUE_BYTES, limit, "would take in memory")
@@ -121,12 +121,12 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 read += batch.num_rows
                 if read > rows:
-                    raise Damaged("it has more rows than it says")
+                    raise ChecksumError("it has more rows than it says")
                 yield with_schema(_to_frame(batch), schema)
     except (BadInput, FileNotFoundError):
         raise
     except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise Damaged(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+        raise ChecksumError(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
 
 def with_schema(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -142,11 +142,11 @@ def _to_frame(batch: pa.RecordBatch) -> pl.DataFrame:
     """A batch as a frame; the texts of its dictionary column must be ids of cases."""
     case = batch.column("case") if "case" in batch.schema.names else None
     if not isinstance(case, pa.DictionaryArray) or not pa.types.is_string(case.type.value_type):
-        raise Damaged("it has no column of texts named case")
+        raise ChecksumError("it has no column of texts named case")
     for name in case.dictionary:
         if not name.is_valid or len(name.as_py()) > _MAX_ID_LENGTH:
-            raise Damaged("a text in its column case is no case")
+            raise ChecksumError("a text in its column case is no case")
     for field in batch.schema:
         if field.name != "case" and not pa.types.is_primitive(field.type):
-            raise Damaged(f"its column {field.name} holds no numbers")
+            raise ChecksumError(f"its column {field.name} holds no numbers")
     return pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.col("case").cast(pl.String))

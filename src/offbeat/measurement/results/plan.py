@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from offbeat.base.campaign.checksum import Damaged, check_document
+from offbeat.base.campaign.checksum import ChecksumError, check_document
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, read_file
 from offbeat.measurement.results import layout
@@ -82,7 +82,7 @@ def read_plan(directory: Path) -> Plan | None:
         return None
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
-    except (Damaged, msgspec.DecodeError) as error:
+    except (ChecksumError, msgspec.DecodeError) as error:
         raise BadInput(
             f"{path} is damaged ({error}), so the cases of the study are unknown; 'offbeat run' or"
             " 'offbeat results import', whichever created it, writes it again"

@@ -85,13 +85,15 @@ def read_study(path: str | PathLike[str]) -> Results:
     verdicts = read_checked_lines(directory / layout.VERDICTS, Verdict)
     known, without_algorithm = _with_algorithms(verdicts.items, algorithms.items)
     rows, without_verdict = _with_verdicts(
-        recorded.rows, known, is_complete=not (algorithms.items or verdicts.damaged or without_algorithm)
+        recorded.rows,
+        known,
+        is_complete=not (algorithms.items or verdicts.damaged_lines or without_algorithm),
     )
     cases = pl.DataFrame([{name: row[name] for name in CASES} for row in rows], schema=polars_schema(CASES))
     damaged = [
         DamagedRecord(f"{name}:{bad.number}", bad.reason)
         for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))
-        for bad in lines.damaged
+        for bad in lines.damaged_lines
     ]
     damaged += [*without_algorithm, *without_verdict]
     notes = recorded.notes(directory)

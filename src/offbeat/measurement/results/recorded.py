@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from offbeat.base.campaign.append_file import Lines, read_checked_lines
 from offbeat.base.reading import decode_json
-from offbeat.base.units import counted, listed
+from offbeat.base.units import amount, format_list
 from offbeat.measurement.results import layout, sample_files
 from offbeat.measurement.results.blocks import Block, Blocks
 from offbeat.measurement.results.layout import DamagedRecord, describe_case
@@ -64,7 +64,7 @@ class Recorded(Struct, kw_only=True, eq=False):
         notes = []
         if self.missing:
             notes.append(
-                f"{counted(self.missing, 'case')} {'is' if self.missing == 1 else 'are'} left out because"
+                f"{amount(self.missing, 'case')} {'is' if self.missing == 1 else 'are'} left out because"
                 f" their samples are missing in {directory}; 'offbeat run' measures them again"
             )
         if self.damaged:
@@ -76,8 +76,9 @@ def damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     """A note on damaged records: their number, the first of them, and the remedy."""
     are = "is" if len(damaged) == 1 else "are"
     return (
-        f"{counted(len(damaged), 'damaged record')} in {directory} {are} left out:"
-        f" {listed(damaged, _MOST_NAMED, '; ')}. 'offbeat run' with the study measures again what they held"
+        f"{amount(len(damaged), 'damaged record')} in {directory} {are} left out:"
+        f" {format_list(damaged, _MOST_NAMED, '; ')}. 'offbeat run' with the study measures again what they"
+        " held"
     )
 
 
@@ -85,8 +86,8 @@ def moved_damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
     """A note on damaged records that a run has moved away."""
     are = "is" if len(damaged) == 1 else "are"
     return (
-        f"{counted(len(damaged), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
-        f" what they held is measured again: {listed(damaged, _MOST_NAMED, '; ')}"
+        f"{amount(len(damaged), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
+        f" what they held is measured again: {format_list(damaged, _MOST_NAMED, '; ')}"
     )
 
 
@@ -96,7 +97,7 @@ def read_recorded(directory: Path) -> Recorded:
     lines = read_checked_lines(directory / layout.CASES, CASE_LINE)
     damaged = [
         DamagedRecord(f"{layout.CASES}:{bad.number}{_named(bad.content)}", bad.reason)
-        for bad in lines.damaged
+        for bad in lines.damaged_lines
     ]
     latest: dict[str, dict[str, Any]] = {}
     for number, row in zip(lines.numbers, lines.items, strict=True):

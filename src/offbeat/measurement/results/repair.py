@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from offbeat.base.campaign import durable
 from offbeat.base.campaign.append_file import AppendFile, Lines, encode_lines, read_checked_lines
-from offbeat.base.campaign.checksum import Damaged
+from offbeat.base.campaign.checksum import ChecksumError
 from offbeat.base.reading import open_regular
 from offbeat.measurement.results import layout, sample_files
 from offbeat.measurement.results.layout import DamagedRecord, describe_case
@@ -37,7 +37,7 @@ def repair_lines(directory: Path, name: str, kind: Any) -> tuple[list[Any], list
     """Move the damaged lines of a file away; returns its valid lines and the damage. Raises OSError."""
     lines = read_checked_lines(directory / name, kind)
     _keep(directory, name, lines, lines.items)
-    return lines.items, [DamagedRecord(f"{name}:{bad.number}", bad.reason) for bad in lines.damaged]
+    return lines.items, [DamagedRecord(f"{name}:{bad.number}", bad.reason) for bad in lines.damaged_lines]
 
 
 def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRecord]]:
@@ -46,7 +46,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     Streams of samples become Parquet. Raises OSError, RunFailed and BadInput.
     """
     for folder, _ in _TABLES:
-        for unfinished in (directory / folder).glob("*" + durable.UNFINISHED):
+        for unfinished in (directory / folder).glob("*" + durable.TEMPORARY_SUFFIX):
             unfinished.unlink()
     recorded = read_recorded(directory)
     _keep(directory, layout.CASES, recorded.lines, recorded.rows)
@@ -60,14 +60,14 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
 
 def _keep(directory: Path, name: str, lines: Lines, items: list[Any]) -> None:
     """Make a file hold exactly these of its lines' items, and move its damaged lines away."""
-    if lines.damaged:
+    if lines.damaged_lines:
         (directory / layout.DAMAGED).mkdir(exist_ok=True)
         damaged = AppendFile(directory / layout.DAMAGED / name)
         try:
-            damaged.append(b"".join(line.content + b"\n" for line in lines.damaged))
+            damaged.append(b"".join(line.content + b"\n" for line in lines.damaged_lines))
         finally:
             damaged.close()
-    if len(items) < len(lines.items) or lines.damaged:
+    if len(items) < len(lines.items) or lines.damaged_lines:
         durable.write_durably(directory / name, encode_lines(items))
     else:
         AppendFile(directory / name, end=lines.end).close()
@@ -83,7 +83,7 @@ def _with_valid_ranks(
     for part in sample_files.parts_of(directory, layout.RANKS):
         try:
             part_sums = checksums_of_part(part, polars_schema(RANKS), limit, committed(rows))
-        except Damaged as error:
+        except ChecksumError as error:
             damaged_records.append(DamagedRecord(f"{layout.RANKS}/{part.name}", str(error)))
             continue
         sums = add_checksums(sums, part_sums)
@@ -104,12 +104,12 @@ def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
             try:
                 all_rows = checksums_of_part(part, schema, limit)
                 committed_sums = checksums_of_part(part, schema, limit, counts)
-            except Damaged:
+            except ChecksumError:
                 layout.move_to_damaged(directory, part)
                 continue
             if all_rows == committed_sums:
                 continue
-            copy = part.with_name(part.name + durable.UNFINISHED + durable.UNFINISHED)
+            copy = part.with_name(part.name + durable.TEMPORARY_SUFFIX + durable.TEMPORARY_SUFFIX)
             copy.unlink(missing_ok=True)
             copy.hardlink_to(part)
             sample_files.write_part(part, _tables(copy, schema, limit, counts))

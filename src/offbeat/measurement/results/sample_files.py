@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from offbeat.base.campaign import durable
-from offbeat.base.campaign.checksum import Damaged
+from offbeat.base.campaign.checksum import ChecksumError
 from offbeat.measurement.results import layout
 from offbeat.measurement.results.blocks import Samples, delays
 from offbeat.measurement.results.layout import DamagedRecord, damaged_file
@@ -251,7 +251,7 @@ def convert_streams(directory: Path, committed: Mapping[str, int], has_partition
 
 def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
     """Write one Parquet file; none if there are no rows. Raises OSError."""
-    unfinished = part.with_name(part.name + durable.UNFINISHED)
+    unfinished = part.with_name(part.name + durable.TEMPORARY_SUFFIX)
     nonempty = (table for table in tables if table.num_rows)
     first = next(nonempty, None)
     if first is None:
@@ -312,7 +312,7 @@ def read_samples(directory: Path, folder: str, max_rows: int) -> tuple[pl.DataFr
         for part in (part for number, part in parts if number not in in_streams):
             try:
                 frames += list(batches_of(part, schema, max_rows))
-            except Damaged as error:
+            except ChecksumError as error:
                 damage.append(damaged_file(part, str(error)))
         return pl.concat([*frames, *(_frame(table, columns) for table in tables)]), damage
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from offbeat.base.campaign.append_file import Lines, read_checked_lines
 from offbeat.base.campaign.lock import Holder, holder
-from offbeat.base.units import listed
+from offbeat.base.units import format_list
 from offbeat.measurement.results import layout
 from offbeat.measurement.results.plan import read_plan
 from offbeat.measurement.results.plausible import STATUSES
@@ -121,9 +121,9 @@ def _files(directory: Path) -> list[tuple[datetime, int]]:
 
 def _damage(name: str, lines: Lines) -> list[str]:
     """A note on the damaged lines of a file; none if all are valid."""
-    if not lines.damaged:
+    if not lines.damaged_lines:
         return []
-    numbers = listed([line.number for line in lines.damaged], most=5)
+    numbers = format_list([line.number for line in lines.damaged_lines], limit=5)
     return [
         f"{name} has damaged lines, which are left out: {numbers}; 'offbeat run' with the study"
         " measures again what they held"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.base.reading import RESULT_BYTES, read_file
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.blocks import Blocks, Samples, delays
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.measurement.results.statistics import mean_interval, mean_over_calls, median_interval
@@ -178,11 +178,14 @@ def judge_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> 
 def judge_repetitions(measured: Blocks, minimum: int, calls: int = 0) -> tuple[str, str]:
     """The status of a case that gets no further block, and the reason if it is not ``measured``."""
     if calls and (measured_calls := measured.covered_calls()) < calls:
-        return "incomplete", f"time allowed {measured_calls} of its {counted(calls, 'call')}"
+        return "incomplete", f"time allowed {measured_calls} of its {amount(calls, 'call')}"
     if measured.valid >= minimum:
         return "measured", ""
     if measured.total_repetitions < minimum:
-        return "incomplete", f"{measured.valid} of {counted(minimum, 'repetition')}; raise repetitions.blocks"
+        return (
+            "incomplete",
+            f"{measured.valid} of {amount(minimum, 'repetition')}; raise repetitions.blocks",
+        )
     return "incomplete", "too few starts were on time"
 
 

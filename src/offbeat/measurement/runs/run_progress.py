@@ -12,7 +12,7 @@ from rich.console import Console
 
 from offbeat.base.campaign.progress import CampaignProgress
 from offbeat.base.campaign.steps import CampaignListener
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.model.study.case import Case
 
@@ -154,7 +154,7 @@ def failure_message(outcome: Outcome, study: Path, directory: Path) -> str:
         )
     if lost := outcome.statuses.get("quarantined", 0):
         return (
-            f"{counted(lost, 'case')} of {outcome.total} could not be measured, because launches were lost or"
+            f"{amount(lost, 'case')} of {outcome.total} could not be measured, because launches were lost or"
             f" hung; 'offbeat status {place}' names them, and 'offbeat run {shlex.quote(str(study))} --output"
             f" {place} --retry' tries them again"
         )

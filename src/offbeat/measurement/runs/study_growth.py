@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from offbeat.base.campaign.directory import OtherSettings, other_settings
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results import layout
 from offbeat.measurement.results.blocks import Blocks
 from offbeat.measurement.results.layout import UNFINISHED_CASE, key
@@ -99,13 +99,13 @@ def judge_again(loaded: LoadedStudy, store: Store) -> str:
     if further:
         need = "needs" if further == 1 else "need"
         return (
-            f"[repetitions] has changed: {counted(further, 'finished case')} {need} further blocks. What was"
+            f"[repetitions] has changed: {amount(further, 'finished case')} {need} further blocks. What was"
             " measured is kept, and is not measured again."
         )
     if more and is_lower:
         return (
-            f"{counted(more, 'case')} {'has' if more == 1 else 'have'} more than the"
-            f" {counted(planned, 'block')} of {loaded.path}: up to {max(counts)} are measured already. All of"
+            f"{amount(more, 'case')} {'has' if more == 1 else 'have'} more than the"
+            f" {amount(planned, 'block')} of {loaded.path}: up to {max(counts)} are measured already. All of"
             " them are kept and count."
         )
     return "[repetitions] has changed, but no finished case needs further blocks." if done_before else ""
@@ -129,7 +129,7 @@ def remaining(loaded: LoadedStudy, directory: Path, cases: Sequence[Case]) -> li
     for case in cases:
         if case.id not in present:
             states["left out by the verdict on the algorithm" if left_out(case) else "not measured"] += 1
-    lines = [f"  {counted(number, 'case')}: {state}" for state, number in sorted(states.items())]
+    lines = [f"  {amount(number, 'case')}: {state}" for state, number in sorted(states.items())]
     return [f"{directory} holds {len(rows)} of them:", *lines]
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.lines import Key
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.installations.installation import Installation
 from offbeat.measurement.engines import executors
 from offbeat.measurement.engines.engine_choice import (
@@ -97,7 +97,7 @@ def run_study(
         if store.damaged:
             progress.warn(moved_damage_note(store.damaged, directory))
         if retry:
-            progress.print(f"{counted(store.retry_quarantined(), 'quarantined case')} to try again")
+            progress.print(f"{amount(store.retry_quarantined(), 'quarantined case')} to try again")
         engine = open_engine_of(loaded, directory, installation)
         try:
             with progress:

@@ -23,7 +23,7 @@ import offbeat
 from offbeat.base.atomic_write import write_atomically, write_error
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import TEXT_BYTES, raise_too_large, read_file, size_limit
-from offbeat.base.units import TIME_UNITS, counted
+from offbeat.base.units import TIME_UNITS, amount
 from offbeat.model.pattern.shapes import MAX_DELAY_S, delays
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
@@ -243,7 +243,7 @@ def _delays_of_rank(
         return delays_of_line(path, number, fields, unit_s)
     if partitions > 1:
         raise BadInput(
-            f"{path}:{number}: the line has {counted(len(fields), 'delay')}, but the header"
+            f"{path}:{number}: the line has {amount(len(fields), 'delay')}, but the header"
             f" says partitions = {partitions}; a line has the delays of one rank, one for each partition"
         )
     raise BadInput(
@@ -257,7 +257,7 @@ def _check_partitions(path: Path, columns: int, partitions: int | None) -> None:
         return
     needs = f"the operation has {partitions} partitions" if partitions != 1 else "one delay a rank is needed"
     raise BadInput(
-        f"{path}: the pattern has {counted(columns, 'delay')} for each rank, but {needs}; give another file"
+        f"{path}: the pattern has {amount(columns, 'delay')} for each rank, but {needs}; give another file"
     )
 
 
@@ -271,14 +271,14 @@ def _check_count(path: Path, count: int, header: dict[str, str], p: int | None) 
         )
     if p is not None and p != count:
         raise BadInput(
-            f"{path}: the pattern has {counted(count, 'delay')}, but p = {p} processes need {p};"
+            f"{path}: the pattern has {amount(count, 'delay')}, but p = {p} processes need {p};"
             f" make one with 'offbeat pattern make SHAPE --p {p} --skew TIME' or give another file"
         )
 
 
 def following(count: int, noun: str) -> str:
     """``1 delay follows``, ``2 delays follow``."""
-    return f"{counted(count, noun)} {'follows' if count == 1 else 'follow'}"
+    return f"{amount(count, noun)} {'follows' if count == 1 else 'follow'}"
 
 
 def shape_pattern(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern:

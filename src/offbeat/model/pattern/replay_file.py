@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.pattern import pattern_file
 from offbeat.model.pattern.pattern_file import (
     NamedDelays,
@@ -130,7 +130,7 @@ def _check_lengths(path: Path, numbers: list[int], rows: list[list[float]], head
     for number, row in zip(numbers, rows, strict=True):
         if len(row) != expected:
             raise BadInput(
-                f"{path}:{number}: this call has {counted(len(row), 'delay')}, but {source} {expected}; a"
+                f"{path}:{number}: this call has {amount(len(row), 'delay')}, but {source} {expected}; a"
                 " replay file has one call a line, with a delay for each rank"
             )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from offbeat.base.toml.faults import INVALID, Faults, Tree, valid_items
 from offbeat.base.toml.lines import Key
-from offbeat.base.units import counted, format_bandwidth, format_size
+from offbeat.base.units import amount, format_bandwidth, format_size
 from offbeat.model.platform.schema import LEAST_RATE
 from offbeat.model.platform.topologies import TOPOLOGIES
 
@@ -69,7 +69,7 @@ def _check_memory(tree: Tree, raw: Tree, faults: Faults) -> None:
         )
         faults.add(("memory", "core_bandwidth"), f"{sentence}; write at most the bandwidth of the domain")
     if INVALID not in (domains, cores) and cores % domains:
-        sentence = f"{counted(cores, 'core')} cannot be divided evenly among {domains} domains"
+        sentence = f"{amount(cores, 'core')} cannot be divided evenly among {domains} domains"
         faults.add(("memory", "domains"), f"{sentence}; write a number that divides the cores")
 
 
@@ -142,7 +142,7 @@ def _check_numbers(numbers: Any, length: int, what: str, key: Key, faults: Fault
     if numbers is INVALID or INVALID in numbers:
         return
     if len(numbers) != length:
-        faults.add(key, f"the list has {counted(len(numbers), 'number')}; write {what}: {length} numbers")
+        faults.add(key, f"the list has {amount(len(numbers), 'number')}; write {what}: {length} numbers")
         return
     if str(key[-1]).endswith("bandwidth") and min(numbers) == 0:
         faults.add(key, ZERO)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_bandwidth, format_size, format_time
+from offbeat.base.units import amount, format_bandwidth, format_size, format_time
 from offbeat.model.platform.machine import Platform
 from offbeat.model.platform.message_times import message_paths, message_s
 from offbeat.model.platform.schema import PlatformFile
@@ -32,7 +32,7 @@ def facts(platform: Platform) -> list[tuple[str, str]]:
     listed = [
         ("file", platform.path),
         ("source", file.source or "unknown"),
-        ("machine", f"{counted(file.nodes, 'node')} of {counted(file.cores, 'core')}"),
+        ("machine", f"{amount(file.nodes, 'node')} of {amount(file.cores, 'core')}"),
         ("joined by", topology_text(file)),
         ("ranks", _ranks(file)),
     ]
@@ -95,7 +95,7 @@ def route(platform: Platform, source: int, target: int) -> tuple[float, list[lis
 def memory_text(file: PlatformFile) -> str:
     """The memory domains as a phrase."""
     memory = file.memory
-    domains = f"{counted(memory.domains, 'domain')} of {format_bandwidth(memory.bandwidth)} for each node"
+    domains = f"{amount(memory.domains, 'domain')} of {format_bandwidth(memory.bandwidth)} for each node"
     return f"{domains}, of which one core draws {format_bandwidth(memory.core_bandwidth)}"
 
 
@@ -114,7 +114,7 @@ def _ranks(file: PlatformFile) -> str:
     mapping = {
         "block": "in blocks: a node's cores are filled before the next node's",
         "cyclic": "cyclic: one on each node in turn",
-        "list": f"as listed: {counted(len(ranks.nodes), 'rank')}",
+        "list": f"as listed: {amount(len(ranks.nodes), 'rank')}",
     }[ranks.mapping]
     return mapping + ("; more ranks than cores allowed" if ranks.oversubscribe else "")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from offbeat import _simulator
 from offbeat.base.toml.faults import INVALID, Faults, Tree
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.platform.schema import PlatformFile
 from offbeat.model.platform.topology import Groups, Topology, latency_or_link
 
@@ -23,7 +23,7 @@ def build(platform: PlatformFile) -> _simulator.Topology:
 def description(platform: PlatformFile, speed: str) -> str:
     """The groups, and the cables between them."""
     fly = platform.dragonfly
-    cables = counted(fly.global_cables, "cable")
+    cables = amount(fly.global_cables, "cable")
     groups = f"{fly.groups} groups × {fly.routers} routers × {fly.nodes_per_router} nodes"
     return f"dragonfly at {speed}: {groups}; {cables} between two groups"
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 from offbeat import _simulator
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.faults import Faults
-from offbeat.base.toml.lines import Key, dotted, key_lines, line_of, parse, read_text
+from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
 from offbeat.base.toml.structure import Form, read
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.platform import bundled_platforms, network
 from offbeat.model.platform.checks import check
 from offbeat.model.platform.network import Nodes
@@ -66,7 +66,7 @@ class Platform(Struct, frozen=True, kw_only=True):
             placed = network.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
         most = network.max_ranks_per_node(placed)
         if most > self.file.cores and not ranks.oversubscribe:
-            machine = f"{counted(self.file.nodes, 'node')} × {counted(self.file.cores, 'core')}"
+            machine = f"{amount(self.file.nodes, 'node')} × {amount(self.file.cores, 'core')}"
             ranks_text = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"
             remedy = "take fewer ranks, or allow it with oversubscribe = true in [ranks]"
             raise BadInput(
@@ -104,7 +104,7 @@ class Platform(Struct, frozen=True, kw_only=True):
 
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``cluster.toml:12: link.bandwidth:``."""
-        return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted(key)}:"
+        return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted_name(key)}:"
 
     def _ranks_per_node(self, p: int) -> int:
         """Ranks of a node in a block mapping: its cores, or more where all are taken."""

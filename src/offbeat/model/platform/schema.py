@@ -26,8 +26,8 @@ MOST_SECONDS = 86_400.0
 LEAST_FACTOR = 1e-6
 MOST_FACTOR = 1e6
 
-Rate = Annotated[float, quantity("bytes_per_second", most=MOST_RATE)]
-Seconds = Annotated[float, quantity("seconds", most=MOST_SECONDS)]
+Rate = Annotated[float, quantity("bytes_per_second", maximum=MOST_RATE)]
+Seconds = Annotated[float, quantity("seconds", maximum=MOST_SECONDS)]
 Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Factor = Annotated[float, Meta(ge=LEAST_FACTOR, le=MOST_FACTOR)]

@@ -77,7 +77,7 @@ def template() -> str:
     """The text of the template."""
     sections = {name: topology.examples for name, topology in TOPOLOGIES.items() if topology.check}
     examples = {f"{name}.{key}": value for name, keys in sections.items() for key, value in keys.items()}
-    text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES | examples).text()
+    text = Template(form=FORM, head=HEAD, settings=WRITTEN, examples=EXAMPLES | examples).text()
     for name in sections:  # a section of another topology than the template's: its header is a comment, too
         text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")
     return text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.base.units import counted, enumeration
+from offbeat.base.units import amount, enumeration
 
 KINDS = {
     "absolute-addresses": "absolute addresses (MPI_BOTTOM)",
@@ -195,5 +195,5 @@ def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
     for collective, by_status in counts.items():
         (first, number), *others = ((status.replace("_", " "), by_status[status]) for status in by_status)
         rest = (f"{count} {status}" for status, count in others)
-        lines.append(f"{collective}: " + ", ".join([f"{counted(number, 'test')} {first}", *rest]))
+        lines.append(f"{collective}: " + ", ".join([f"{amount(number, 'test')} {first}", *rest]))
     return lines

@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 
 FUNCTIONS = "functions:"
 MESSAGES = "messages:"
@@ -101,4 +101,4 @@ def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
         for source, target, size, n in rows[:EDGES_SHOWN]
     )
     more = " …" if len(rows) > EDGES_SHOWN else ""
-    return f"{MESSAGES}{digest} {counted(len(messages), 'message')}, {total} B: {listed}{more}".rstrip(": ")
+    return f"{MESSAGES}{digest} {amount(len(messages), 'message')}, {total} B: {listed}{more}".rstrip(": ")

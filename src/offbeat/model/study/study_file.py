@@ -20,7 +20,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import read_file
 from offbeat.base.toml.faults import Faults, Vocabulary, Words, hint
-from offbeat.base.toml.lines import Key, dotted, key_lines, line_of, parse, read_text
+from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
 from offbeat.base.toml.structure import Form, read
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.model.platform.machine import Platform
@@ -68,7 +68,7 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
 
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``."""
-        return f"{self.path}:{self.line(key)}: {dotted(key)}:"
+        return f"{self.path}:{self.line(key)}: {dotted_name(key)}:"
 
     def pattern_paths(self) -> dict[str, Path]:
         """Label of a pattern file or a replay (its name without suffix) → path."""

@@ -50,7 +50,7 @@ EXAMPLES: dict[str, Any] = {
 """Examples for commented keys whose default is empty."""
 
 
-TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
+TEMPLATE = Template(form=FORM, head=HEAD, settings=WRITTEN, examples=EXAMPLES).text()
 """The commented study file that ``offbeat init`` writes."""
 
 

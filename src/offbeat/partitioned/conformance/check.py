@@ -95,7 +95,7 @@ def check(
     ):
         cases = {one.name: one for one in _chosen(runner.cases(), settings.cases)}
         run_steps(kept, dict(cases.items()), runner.run, listener)
-        return Check(head=kept.head, outcomes=[kept.done[name] for name in cases])
+        return Check(head=kept.head, outcomes=[kept.records_by_step[name] for name in cases])
 
 
 def _chosen(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
@@ -109,7 +109,7 @@ def _chosen(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
 class CheckProgress(CampaignProgress):
     """Displays the progress of a check; a context manager."""
 
-    def recorded(self, record: Outcome) -> None:
+    def report_record(self, record: Outcome) -> None:
         """The outcome of a case is on disk."""
         if record.failed:
             self.print(f"{record.case} {record.verdict}: {record.found}")

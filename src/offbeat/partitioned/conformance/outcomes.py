@@ -93,7 +93,7 @@ VERSION = 1
 
 FORMAT = CampaignFormat[Head, Outcome](
     holds="a check of partitioned communication",
-    created_by="'offbeat partitioned check --output'",
+    creation_commands="'offbeat partitioned check --output'",
     head="check.json",
     version_key="conformance_version",
     version=VERSION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.partitioned.conformance.outcomes import FAILURES, Check, Implementation, Outcome
 
 HEADINGS = ("section", "case", "verdict", "found")
@@ -53,7 +53,7 @@ def summary(check: Check) -> str:
     place = " on two nodes" if settings.nodes == 2 else ""
     text = f"{_SUBJECTS[settings.of].format(settings.library)}{place}: "
     if required:
-        parts = [f"{counts['right']} of {counted(len(required), 'case')} right", *others]
+        parts = [f"{counts['right']} of {amount(len(required), 'case')} right", *others]
         text += ", ".join(parts) + ". "
     if qualities:
         good = sum(one.verdict == "yes" for one in qualities)

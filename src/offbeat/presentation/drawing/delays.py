@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.model.pattern.pattern_file import Pattern
 from offbeat.model.pattern.replay_file import Replay, mean_pattern
 from offbeat.presentation.drawing.ranks import maxima_by_group
@@ -46,7 +46,7 @@ def replay_summary(replay: Replay) -> str:
         format_time(float(skew)) for skew in np.quantile(replay.skews_s, (BAND[0], 0.5, BAND[1]))
     )
     return (
-        f"{replay.name}: p = {replay.p}, {counted(replay.calls, 'call')}, median skew {median}"
+        f"{replay.name}: p = {replay.p}, {amount(replay.calls, 'call')}, median skew {median}"
         f" (5% to 95% of the calls: {low} to {high}), mean delay {mean_delay}"
     )
 

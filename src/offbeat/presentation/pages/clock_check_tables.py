@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from offbeat.base.document.grid import Grid, Heading, Key, Row, Square
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.measurement.clock_check.rows import HARMONIZE, CheckedAlgorithms, Machine
 from offbeat.measurement.clock_check.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
 from offbeat.model.study.algorithm import DEFAULT, MEASURED
@@ -196,7 +196,7 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
     ]
     resolution = max((one.resolution_s for one in here), default=0.0)
     broken = sum(one.broken for one in here)
-    comparisons = counted(sum(one.count for one in here), "comparison")
+    comparisons = amount(sum(one.count for one in here), "comparison")
     return Table(
         name="accuracy-bent" if distorted else "accuracy",
         title=f"How wrong a clock is by the age of its sync (and its own bound), {_clocks(distorted)}",

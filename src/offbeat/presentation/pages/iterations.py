@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.presentation.drawing import page
 from offbeat.presentation.drawing.page import Section, Text
 from offbeat.presentation.drawing.pictures import Album
@@ -48,12 +48,12 @@ def write_page(report: Report, path: Path, pictures: Path | None) -> None:
         sections.append(Section(anchor="collectives", title="Collectives", link="Collectives", parts=[drawn]))
     if report.performance is not None:
         sections += _with_pictures(report, album)
-    count = counted(report.table.iterations.count, "iteration")
+    count = amount(report.table.iterations.count, "iteration")
     page.write_page(
         path,
         page.page(
             f"How the iterations of {report.program} run",
-            f"{counted(report.trace.size, 'rank')} · {count}",
+            f"{amount(report.trace.size, 'rank')} · {count}",
             sections,
             source=str(report.trace.directory),
             pictures=pictures,
@@ -93,7 +93,7 @@ def _timelines(report: Report, album: Album) -> list[page.Part]:
     parts: list[page.Part] = [Text(text=explained, kind="muted")]
     for number, timeline in enumerate(report.table.timelines, 1):
         first = timeline.first_row * report.table.iterations.each + 1
-        alt = f"Timeline of the calls of {counted(len(timeline.ranks), 'rank')} from iteration {first} on"
+        alt = f"Timeline of the calls of {amount(len(timeline.ranks), 'rank')} from iteration {first} on"
         parts.append(album.embed(timeline_figure(report, timeline), f"timeline-{number}", alt))
     return parts
 
@@ -137,7 +137,7 @@ def _alike(report: Report, album: Album) -> list[page.Part]:
     if clusters is not None:
         parts.append(
             Text(
-                text=f"{counted(clusters.count, 'cluster')} by k-means: silhouette {clusters.silhouette:.2f}"
+                text=f"{amount(clusters.count, 'cluster')} by k-means: silhouette {clusters.silhouette:.2f}"
                 f" (1: well separated, 0: not at all); {clusters.agreement:.0%} of the pairs of ranks are"
                 " divided as by memory domains."
             )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from offbeat.base.document.tables import Fact, Table
 from offbeat.base.terminal_table import limit_notes
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.model.study.schema import SIMULATING
 from offbeat.presentation.drawing.page import Code, Details, Facts, Lines, Part, ShownGrid, Text, fragment
 from offbeat.presentation.selection.text import headline
@@ -97,7 +97,7 @@ def _numbers(values: Sequence[int]) -> str:
 def results_html(results: Results) -> str:
     """Returns how far the study is, what was measured, and what limits the reliability of the numbers."""
     study = unfinished(results)
-    done = study.sentence if study else f"All {counted(results.cases.height, 'case')} are done."
+    done = study.sentence if study else f"All {amount(results.cases.height, 'case')} are done."
     cases = results.cases.group_by("collective", "p", "bytes", maintain_order=True).agg(
         pl.len().alias("cases"),
         pl.col("algorithm").n_unique(),
@@ -265,7 +265,7 @@ def _shortened(table: Table) -> Table:
     left = len(table.rows) - MOST_ROWS
     if left <= 0:
         return table
-    note = f"{counted(left, 'further row')}: table() has all"
+    note = f"{amount(left, 'further row')}: table() has all"
     return replace(table, rows=table.rows[:MOST_ROWS], notes=[*table.notes, note])
 
 
@@ -274,5 +274,5 @@ def _cautions(sentences: Iterable[str]) -> list[Part]:
 
 
 def _notes(sentences: Iterable[str]) -> list[Part]:
-    shown, _ = limit_notes(sentences, everything=True)
+    shown, _ = limit_notes(sentences, is_complete=True)
     return [Lines(lines=shown, kind="remarks")] if shown else []

@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from offbeat.base.document.tables import Fact
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.presentation.drawing import page
 from offbeat.presentation.drawing.axes import (
     framed_axes,
@@ -52,7 +52,7 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Arrivals | None =
     figure, axes = _framed(
         _HEIGHT,
         "Average process delay (skew)",
-        f"{counted(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
+        f"{amount(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
         f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_name(summary.library)}",
     )
     delays = np.nan_to_num(row.delays_s, nan=0.0)
@@ -130,7 +130,7 @@ def course_figure(row: CallSiteStats, sample: Arrivals) -> Figure:
     squares = np.where(squares < 0, np.nan, squares)
     most_s = float(np.nanquantile(squares, 0.99)) or float(np.nanmax(squares))
     scale_s, unit = time_unit(most_s)
-    shown = f"{len(calls)} of {counted(row.whole, 'call')}" if len(calls) < row.whole else "every call"
+    shown = f"{len(calls)} of {amount(row.whole, 'call')}" if len(calls) < row.whole else "every call"
     figure, axes = _framed(
         _HEIGHT, "Delays over the run, call by call", f"{shown}: {description_of(row)}", right=0.8
     )
@@ -187,7 +187,7 @@ def write_page(
     :class:`BadInput` if a file cannot be written.
     """
     program = Path(summary.program).name or "a program"
-    nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
+    nodes = summary.hosts[0] if len(summary.hosts) == 1 else amount(len(summary.hosts), "node")
     recommendation = [
         Text(text=sentence(summary), kind="verdict"),
         *(Text(text=line) for line in head(summary)),
@@ -206,7 +206,7 @@ def write_page(
         path,
         page.page(
             f"How the ranks of {program} arrive",
-            f"{counted(summary.processes, 'rank')} on {nodes} · {library_name(summary.library)}",
+            f"{amount(summary.processes, 'rank')} on {nodes} · {library_name(summary.library)}",
             sections,
             source=summary.directory,
             pictures=pictures,

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.installations.installation import Installation
 from offbeat.presentation.drawing import page
 from offbeat.presentation.drawing.page import Code, Lines, Part, Section, Text
@@ -55,7 +55,7 @@ def write_report(outcome: Outcome, installation: Installation, path: Path) -> No
         path,
         page.page(
             f"Tuning {program_name(summary)}",
-            f"{counted(summary.processes, 'rank')} · {library_name(summary.library)}",
+            f"{amount(summary.processes, 'rank')} · {library_name(summary.library)}",
             sections,
             source=str(path.parent),
             pictures=None,
@@ -110,7 +110,7 @@ def _time_picture(summary: Summary, album: Album) -> list[Part]:
         " waiting for late ranks"
         for one in shown_uses(use.collectives)
     )
-    figure = time_use_figure(use, f"{program_name(summary)} on {counted(summary.processes, 'rank')}")
+    figure = time_use_figure(use, f"{program_name(summary)} on {amount(summary.processes, 'rank')}")
     return [album.embed(figure, "time", alt)]
 
 

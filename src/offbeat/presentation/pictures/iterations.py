@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.presentation.drawing.axes import (
     framed_axes,
     legend_beside,
@@ -140,7 +140,7 @@ def waiting_figure(report: Report) -> Figure:
 def _map(report: Report, values_s: NDArray[np.float64], title: str, line: str) -> Figure:
     squares, steps = binned(values_s)
     shown = [
-        f"{counted(step, noun)} in a square"
+        f"{amount(step, noun)} in a square"
         for step, noun in zip(steps, ("iteration", "rank"), strict=True)
         if step > 1
     ]
@@ -255,7 +255,7 @@ def _ends(site: str) -> str:
 
 
 def _size(report: Report) -> str:
-    return f"{counted(report.table.p, 'rank')}, {counted(report.table.iterations.count, 'iteration')}"
+    return f"{amount(report.table.p, 'rank')}, {amount(report.table.iterations.count, 'iteration')}"
 
 
 def _of_rows(report: Report) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.presentation.drawing.axes import (
     framed_axes,
     legend_beside,
@@ -46,7 +46,7 @@ def phase_space_figure(report: Report) -> Figure:
     if snippets != [(0, table.rows)]:
         snippets.append((0, table.rows))
     left_out = report.domains.count - len(chosen)
-    more = f"; {counted(left_out, 'further domain')} not shown" if left_out else ""
+    more = f"; {amount(left_out, 'further domain')} not shown" if left_out else ""
     return phase_space_grid(
         "Phase space of the time in MPI",
         f"across: in iteration i, upwards: in iteration i + 1; dark: early, bright: late{more}",
@@ -92,7 +92,7 @@ def components_figure(report: Report) -> Figure:
     groups = domain if clusters is None else clusters.of_rank
     text = "each point is a rank; z-scores of its times in MPI"
     if clusters is not None:
-        text += f"; k-means: {counted(clusters.count, 'cluster')}, silhouette {clusters.silhouette:.2f}"
+        text += f"; k-means: {amount(clusters.count, 'cluster')}, silhouette {clusters.silhouette:.2f}"
     if groups.max() >= len(MARKERS):
         text += "; colours and markers repeat"
     figure = titled_figure(_WIDTH, 4.2, "Principal components of the ranks", text)

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.pattern.pattern_file import Pattern
 from offbeat.model.pattern.replay_file import Replay, mean_pattern
 from offbeat.presentation.drawing.axes import style_axes
@@ -57,7 +57,7 @@ def _replay_panel(axes: Axes, replay: Replay) -> None:
     scale_s, unit = time_unit(top_s)
     draw_delays(axes, average.delays_s / scale_s, (low_s / scale_s, high_s / scale_s))
     marks = ("bar", "line") if replay.p <= FEW else ("line", "band")
-    legend = f"{marks[0]}: mean of {counted(replay.calls, 'call')}, {marks[1]}: 5% to 95%"
+    legend = f"{marks[0]}: mean of {amount(replay.calls, 'call')}, {marks[1]}: 5% to 95%"
     axes.set_xlabel(f"rank ({legend})", fontsize=9)
     _format_axes(axes, average, scale_s, unit, top_s)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.presentation.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.presentation.drawing.iterations import draw_performance, draw_skew
 from offbeat.presentation.drawing.pictures import write_picture
@@ -28,7 +28,7 @@ def figure(run: Iterations, lockstep_s: float, limit_s: float | None) -> Figure:
     Lines show the rates in lockstep and at the limit, if that is known, from the times of an iteration.
     """
     title = f"{run.program.name} on {run.where}"
-    size = f"{counted(run.p, 'rank')}, {counted(run.iterations, 'iteration')}"
+    size = f"{amount(run.p, 'rank')}, {amount(run.iterations, 'iteration')}"
     height = 0.75 + 3 * PANEL
     explained = "lines: 1 / mean time of an iteration; areas: from the first to the third quartile"
     drawn = titled_figure(WIDTH, height, title, f"{size}; {explained}")

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, takewhile
 
-from offbeat.base.units import US_PER_MB, counted, enumeration, format_size
+from offbeat.base.units import US_PER_MB, amount, enumeration, format_size
 from offbeat.partitioned.model import gain_by_delay_rate
 from offbeat.presentation.reproduction.claims import Claim, Observation, all_hold, explained, most_hold
 from offbeat.presentation.reproduction.partitioned_figure import AGGREGATIONS, RMA, aggregated, each_partition
@@ -35,17 +35,17 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
     if one.threads != one.figure.threads:
         lines.append(
             f"The paper has {one.figure.threads} threads; these are {one.threads}, because this node has"
-            f" {counted(one.cores, 'core')} (--threads takes another number)."
+            f" {amount(one.cores, 'core')} (--threads takes another number)."
         )
     if one.shares_cores and one.threads > 1:
         lines.append(
-            f"{counted(one.threads, 'thread')} and the receiver share {counted(one.cores, 'core')}: the times"
+            f"{amount(one.threads, 'thread')} and the receiver share {amount(one.cores, 'core')}: the times"
             " include waiting for a core, so that the scheduler is measured, too."
         )
     if one.nodes == 1:
         lines.append("Both processes are on one node; the paper's are on two nodes with 25 GB/s.")
     if one.figure.has_interfaces:
-        lines.append(f"offbeat has {counted(one.threads, 'lane')}, which its messages use in turn.")
+        lines.append(f"offbeat has {amount(one.threads, 'lane')}, which its messages use in turn.")
         lines.append(
             f"{interfaces_variable} = {one.threads}: the variable's real name; the paper writes"
             " MPIR_CVAR_NUM_VCIS."
@@ -58,7 +58,7 @@ def remarks(results: Measured, interfaces_variable: str) -> list[str]:
         )
     if results.few:
         lines.append(
-            f"{counted(results.few, 'case')} started late too"
+            f"{amount(results.few, 'case')} started late too"
             " often and have fewer repetitions than required: other programs ran, or threads waited for"
             " cores."
         )
@@ -132,7 +132,7 @@ def _fastest(one: str, others: Callable[[Measured], Sequence[str]]) -> Check:
             return None
         best = [min(names, key=lambda name: results.times[name][size].middle_s) for size in sizes]
         count = best.count(one)
-        text = f"{one} at {count} of {counted(len(sizes), 'size')} below {format_size(SMALL_BYTES)}"
+        text = f"{one} at {count} of {amount(len(sizes), 'size')} below {format_size(SMALL_BYTES)}"
         if elsewhere := list(dict.fromkeys(name for name in best if name != one)):
             text += f", elsewhere {enumeration(elsewhere)}"
         return Observation(text, most_hold(is_fastest(results, names, size) for size in sizes))
@@ -165,7 +165,7 @@ def _aggregation_helps(results: Measured) -> Observation | None:
     if not ratios:
         return None
     faster = sum(ratio.middle_s < 1 for ratio in ratios)
-    text = f"faster than a message for each partition in {faster} of {counted(len(ratios), 'case')}"
+    text = f"faster than a message for each partition in {faster} of {amount(len(ratios), 'case')}"
     return Observation(text, most_hold(ratio.is_within(at_most=1.0) for ratio in ratios))
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 from msgspec import Struct
 
-from offbeat.base.units import counted, format_bandwidth, format_size
+from offbeat.base.units import amount, format_bandwidth, format_size
 from offbeat.measurement.results.blocks import block_interval, hodges_lehmann
 from offbeat.measurement.results.read import Results
 from offbeat.presentation.drawing.axes import framed_axes, legend_beside, time_axis, titled_figure
@@ -123,8 +123,8 @@ def figure_of(results: Measured) -> Figure:
         6.0 + right,
         4.6,
         f"Figure {one.figure.number}: {one.figure.title}",
-        f"{results.library}, {counted(one.figure.partitions, 'partition')} by"
-        f" {counted(one.threads, 'thread')} on {counted(one.cores, 'core')}{delays}",
+        f"{results.library}, {amount(one.figure.partitions, 'partition')} by"
+        f" {amount(one.threads, 'thread')} on {amount(one.cores, 'core')}{delays}",
         "median of blocks; shaded: 90% confidence interval",
     )
     axes = framed_axes(figure, 0.95, 0.6, right, 0.85)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from offbeat.base.document.grid import Grid, Square
 from offbeat.base.terminal_table import FittedTable, wrap_text
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.presentation.selection.grids import SKEWS, grids
 from offbeat.selection.choices import wording
@@ -87,7 +87,7 @@ def grid_view(
         names = [column.name for column in grid.columns]
         matrix = matrix.first_that_fit([names.index(name) for name in ranked], width)
         if left := len(names) - len(matrix.columns):
-            parts = [Text(f"{parts[0]} {counted(left, 'more algorithm')}: --notes.")]
+            parts = [Text(f"{parts[0]} {amount(left, 'more algorithm')}: --notes.")]
     for number, block in enumerate(fitted(matrix, "algorithm", width)):
         parts += [Text(), block] if number else [block]
     return parts

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from offbeat.base.terminal_table import FittedTable, wrap_text
-from offbeat.base.units import counted, format_size, listed
+from offbeat.base.units import amount, format_list, format_size
 from offbeat.model.study.collectives import REDUCING, ROOTED
 from offbeat.presentation.selection.details import details
 from offbeat.selection.choices import wording
@@ -89,7 +89,7 @@ def _few_lines(sentences: Sequence[str], width: int) -> list[RenderableType]:
     for number, sentence in enumerate(distinct):
         wrapped = wrap_text(Text(sentence), width)
         if len(lines) + len(wrapped) >= MOST_NOTE_LINES:
-            left = f"{counted(len(distinct) - number, 'more note')} and the meaning of the columns: --notes"
+            left = f"{amount(len(distinct) - number, 'more note')} and the meaning of the columns: --notes"
             return [*lines, Text(left, style="dim")]
         lines += wrapped
     return [*lines, Text("The meaning of the columns: --notes", style="dim")]
@@ -275,5 +275,7 @@ def _notes(selection: Selection) -> list[str]:
     sentences = []
     for sentence, configurations in applies_to.items():
         is_general = len(configurations) == total > 1
-        sentences.append(f"{'every configuration' if is_general else listed(configurations)}: {sentence}")
+        sentences.append(
+            f"{'every configuration' if is_general else format_list(configurations)}: {sentence}"
+        )
     return list(dict.fromkeys([*selection.notes, *sentences]))

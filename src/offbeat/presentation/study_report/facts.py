@@ -10,7 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.base.document.tables import Fact
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.measurement.results.read import Results
 from offbeat.model.study.algorithm import Verdict, in_words, kinds_of
 from offbeat.selection.choices import wording
@@ -181,7 +181,7 @@ def _processes_and_threads(results: Results) -> list[Fact]:
         return []
     most = max(p / max(nodes, 1) for p, nodes in measured.select("p", "nodes").iter_rows())
     state = "oversubscribed" if most > threads else "not oversubscribed"
-    value = f"up to {most:.0f} on {counted(threads, 'hardware thread')}: {state}"
+    value = f"up to {most:.0f} on {amount(threads, 'hardware thread')}: {state}"
     return [Fact(name="processes on a node", value=value)]
 
 

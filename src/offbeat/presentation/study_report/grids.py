@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from offbeat.base.document.grid import Grid, Row, Square
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.presentation.selection import grids as selected
 from offbeat.presentation.study_report import labels
 from offbeat.presentation.study_report.configurations import ConfigurationView
@@ -70,7 +70,7 @@ def _notes(view: ConfigurationView, table: DelayTable) -> dict[tuple[str, str], 
     rows = view.cases.select("pattern", "algorithm", "repetitions", "invalid").iter_rows()
     return {
         (pattern, algorithm): intervals.get((pattern, algorithm), "")
-        + counted(repetitions or 0, "repetition")
+        + amount(repetitions or 0, "repetition")
         + (f", {invalid} invalid" if invalid else "")
         for pattern, algorithm, repetitions, invalid in rows
     }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.read import Results
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.schema import SIMULATING
@@ -34,7 +34,7 @@ def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[Configura
         )
     sentences = [outcome([view.choice for view in selected if view.choice])]
     if missing := len(all_views) - len(selected):
-        sentences.append(f"In {counted(missing, 'further configuration')} nothing can be selected.")
+        sentences.append(f"In {amount(missing, 'further configuration')} nothing can be selected.")
     return " ".join(sentences)
 
 
@@ -116,7 +116,7 @@ def wrong_results(evidence: ReportEvidence) -> Notice | None:
     names = list(dict.fromkeys(f"{verdict.collective} {verdict.algorithm}" for verdict in wrong))
     return _listing(
         names,
-        what=f"{counted(len(names), 'algorithm')} computed a wrong result.",
+        what=f"{amount(len(names), 'algorithm')} computed a wrong result.",
         why="Results are compared with a result computed locally."
         " These algorithms were not measured and are never selected.",
         remedy="Report it to the library’s authors; a newer version of the library may have fixed it.",
@@ -143,7 +143,7 @@ def unproved(evidence: ReportEvidence) -> Notice | None:
     names = rows.select("collective", "algorithm").unique(maintain_order=True).rows()
     return _listing(
         [f"{collective} {algorithm}" for collective, algorithm in names],
-        what=f"{counted(len(names), 'algorithm')} could not be proved to have run.",
+        what=f"{amount(len(names), 'algorithm')} could not be proved to have run.",
         why="The library may have run another algorithm silently. They are shown, and never selected.",
         remedy="‘offbeat doctor’ shows what can be proved with this library, and why not.",
     )
@@ -154,7 +154,7 @@ def disobeyed(evidence: ReportEvidence) -> Notice | None:
     lines = evidence.written.failed if evidence.written else []
     return _listing(
         lines,
-        what=f"The library was not proved to obey its tuning files: {counted(len(lines), 'probe')} failed.",
+        what=f"The library was not proved to obey its tuning files: {amount(len(lines), 'probe')} failed.",
         why="‘offbeat verify’ launched it with the files and observed another algorithm, or none.",
         remedy="The lines name what was observed; ‘Rules’ below lists the expected algorithms.",
     )
@@ -169,7 +169,7 @@ def default_is_better(evidence: ReportEvidence) -> Notice | None:
     ]
     return _listing(
         better,
-        what=f"In {counted(len(better), 'configuration')} the library’s default scores better than the"
+        what=f"In {amount(len(better), 'configuration')} the library’s default scores better than the"
         " selected algorithm.",
         why="The default can use algorithms or parameters that were not measured by name;"
         " or the difference is noise.",
@@ -187,7 +187,7 @@ def uncertain_choices(evidence: ReportEvidence) -> Notice | None:
     ]
     return _listing(
         uncertain,
-        what=f"{counted(len(uncertain), 'choice')} may lose more than the tolerance.",
+        what=f"{amount(len(uncertain), 'choice')} may lose more than the tolerance.",
         why=f"If the study were repeated, the choice would be within the tolerance in fewer than"
         f" {wording.percent(CERTAIN)} of the repetitions: launches differ by as much as algorithms do.",
         remedy="Raise blocks and maximum in [repetitions], or measure on a quieter machine.",
@@ -199,7 +199,7 @@ def left_out(evidence: ReportEvidence) -> Notice | None:
     configurations = [f"{view.title}: {view.left_out}" for view in evidence.views if view.left_out]
     return _listing(
         configurations if evidence.measured.height else [],
-        what=f"For {counted(len(configurations), 'configuration')} nothing could be selected.",
+        what=f"For {amount(len(configurations), 'configuration')} nothing could be selected.",
         why="They are left to the library’s default.",
         remedy="Measure what the reasons name.",
     )
@@ -215,7 +215,7 @@ def caveats(evidence: ReportEvidence) -> Notice | None:
     ]
     return _listing(
         sentences,
-        what=f"{counted(len(sentences), 'caveat')} on single choices.",
+        what=f"{amount(len(sentences), 'caveat')} on single choices.",
         why="They list algorithms that were not compared, ties, and restrictions of the choice.",
     )
 
@@ -226,7 +226,7 @@ def remarks(evidence: ReportEvidence) -> Notice | None:
     sentences = [*evidence.results.notes, *(map(str, warned) if isinstance(warned, list) else [])]
     return _listing(
         sentences,
-        what=f"{counted(len(sentences), 'remark')} on the run and its results.",
+        what=f"{amount(len(sentences), 'remark')} on the run and its results.",
         why="They were issued when processes were launched, or when the results were read.",
     )
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.measurement.results.read import Results, read_study_toml
 from offbeat.model.study.evidence import short
 from offbeat.presentation.drawing.page import (
@@ -236,7 +236,7 @@ def warnings(content: Content) -> Section:
     return Section(
         anchor="warnings",
         title="Warnings",
-        link=counted(len(notices), "warning"),
+        link=amount(len(notices), "warning"),
         parts=notices or [Text(text="None: no limit was exceeded.")],
     )
 
@@ -276,7 +276,7 @@ def _tuning(directory: Path, status: TuningStatus | None) -> list[Part]:
         Lines(lines=status.notes),
         Details(
             title="Rules",
-            remark=f"{counted(len(status.rules.rows), 'rule')}; {others}",
+            remark=f"{amount(len(status.rules.rows), 'rule')}; {others}",
             parts=[status.rules],
             is_open=len(status.rules.rows) <= OPEN_LINES,
         ),

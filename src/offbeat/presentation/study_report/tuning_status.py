@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from offbeat.base.document.tables import Table
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.evidence import short
 from offbeat.presentation.study_report import labels
@@ -121,7 +121,7 @@ def _rule_row(rule: Rule) -> list[str]:
 
 
 def _proof_row(proof: Proof) -> list[str]:
-    also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
+    also = f"; indistinguishable from {amount(len(proof.also), 'algorithm')}" if proof.also else ""
     return [
         proof.case.collective,
         str(proof.case.p),

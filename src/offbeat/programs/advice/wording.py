@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.programs.advice.assess import LEAST_GAIN, Assessment, helps, restores
 from offbeat.programs.advice.assess_trace import TraceAssessment
 from offbeat.programs.advice.gains import Gain, Interval
@@ -64,7 +64,7 @@ def of_trace(assessment: TraceAssessment) -> list[str]:
         f"{format_time(case.assessment.iteration_s)} if {case.assumption}" for case in assessment.cases
     ]
     found = [
-        f"{assessment.read} of {counted(assessment.total, 'iteration')} were read: one takes"
+        f"{assessment.read} of {amount(assessment.total, 'iteration')} were read: one takes"
         f" {format_time(assessment.measured_s)}; simulated, {', '.join(simulated)}."
     ]
     if any(not case.fits(assessment.measured_s) for case in assessment.cases):

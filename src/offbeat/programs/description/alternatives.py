@@ -10,7 +10,7 @@ from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.schema import PhaseSection, ProgramFile
 from offbeat.programs.simulation.simulate import phase_times_s
 from offbeat.programs.simulation.steps import simulated_call
-from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, algorithms, named
+from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, algorithms, get_algorithm
 
 MOST_MESSAGES = 3_000_000
 """Algorithms with more messages in a call are left out: a simulation would take minutes."""
@@ -63,6 +63,6 @@ def messages_of_iteration(program: Program, platform: Platform) -> float:
         if phase.kind == "exchange":
             total += len(messages(phase, p).bytes) / phase.every
         elif phase.kind == "collective":
-            algorithm = named(phase.collective, phase.family, phase.algorithm)
+            algorithm = get_algorithm(phase.collective, phase.family, phase.algorithm)
             total += (messages_of_call(phase, algorithm, p, platform) or 0) / phase.every
     return total

@@ -10,9 +10,9 @@ from typing import Any
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.faults import INVALID, Faults, Tree, hint, valid_items
 from offbeat.base.toml.lines import Key
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.study.collectives import ROOTED
-from offbeat.simulation.calls.catalogue import named
+from offbeat.simulation.calls.catalogue import get_algorithm
 
 KEYS_OF_KIND = {
     "work": ("memory", "flops", "time", "weights"),
@@ -107,7 +107,7 @@ def _check_exchange(phase: Tree, written: Tree, key: Key, faults: Faults) -> Non
     dimensions = (len(grid) or MAX_DIMENSIONS) if neighbours in ("grid", "box") else 1
     if len(sizes) not in {1, dimensions}:
         several = f", or {dimensions}: one for each dimension" if dimensions > 1 else ""
-        faults.add((*key, "bytes"), f"the list has {counted(len(sizes), 'size')}; write one{several}")
+        faults.add((*key, "bytes"), f"the list has {amount(len(sizes), 'size')}; write one{several}")
 
 
 def _check_listed(messages: Any, sizes: Any, key: Key, faults: Faults) -> None:
@@ -116,7 +116,7 @@ def _check_listed(messages: Any, sizes: Any, key: Key, faults: Faults) -> None:
     for index, message in valid_items(messages):
         place = (*key, "messages", index)
         if len(message) != 3:
-            faults.add(place, f"the list has {counted(len(message), 'number')}; write [from, to, bytes]")
+            faults.add(place, f"the list has {amount(len(message), 'number')}; write [from, to, bytes]")
         elif INVALID not in message and message[0] == message[1]:
             faults.add(place, f"rank {message[0]} sends nothing to itself; take this message out")
     if sizes:
@@ -137,7 +137,7 @@ def _check_collective(phase: Tree, written: Tree, key: Key, faults: Faults) -> N
         faults.add((*key, "collective"), "this key is missing: which collective, such as 'allreduce'")
     if collective and family is not INVALID and algorithm is not INVALID:
         try:
-            named(collective, family, algorithm)
+            get_algorithm(collective, family, algorithm)
         except BadInput as error:
             faults.add((*key, "algorithm"), str(error))
     if collective and "root" in written and collective not in ROOTED:
@@ -153,7 +153,7 @@ def _check_collective(phase: Tree, written: Tree, key: Key, faults: Faults) -> N
     if sizes is INVALID or not collective or collective == "barrier":
         return
     if len(sizes) != 1:
-        faults.add((*key, "bytes"), f"the list has {counted(len(sizes), 'size')}; a collective has one size")
+        faults.add((*key, "bytes"), f"the list has {amount(len(sizes), 'size')}; a collective has one size")
 
 
 def _check_noise(noise: Tree, names: list[str], iterations: Any, key: Key, faults: Faults) -> None:
@@ -169,4 +169,4 @@ def _check_noise(noise: Tree, names: list[str], iterations: Any, key: Key, fault
     if INVALID not in (first, last) and 0 < last < first:
         faults.add((*key, "last"), f"iteration {last} is before the first one, {first}")
     if INVALID not in (first, iterations) and first > iterations:
-        faults.add((*key, "first"), f"the program has only {counted(iterations, 'iteration')}")
+        faults.add((*key, "first"), f"the program has only {amount(iterations, 'iteration')}")

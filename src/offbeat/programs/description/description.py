@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.programs.description.neighbours import grid_sides, messages
 from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.schema import NoiseSection, PhaseSection
@@ -106,5 +106,5 @@ def _ranks(noise: NoiseSection) -> str:
 def facts(program: Program) -> list[tuple[str, str]]:
     """The properties of the whole program: (name, text)."""
     file = program.file
-    size = f"{counted(file.ranks, 'rank')}, {counted(file.iterations, 'iteration')}, seed {file.seed}"
+    size = f"{amount(file.ranks, 'rank')}, {amount(file.iterations, 'iteration')}, seed {file.seed}"
     return [("file", program.path), ("source", file.source or "unknown"), ("size", size)]

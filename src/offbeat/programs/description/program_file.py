@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.bundled_files import Presets
 from offbeat.base.toml.faults import Faults, Words
-from offbeat.base.toml.lines import Key, dotted, key_lines, line_of, parse, read_text
+from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
 from offbeat.base.toml.structure import Form, read
 from offbeat.model.platform.machine import MAX_RANKS
 from offbeat.model.study.collectives import COLLECTIVES
@@ -51,7 +51,7 @@ class Program(Struct, frozen=True, kw_only=True):
 
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``program.toml:12: phase[1].grid:``."""
-        return f"{self.path}:{self.line(key)}: {dotted(key)}:"
+        return f"{self.path}:{self.line(key)}: {dotted_name(key)}:"
 
     def resized(self, *, ranks: int = 0, iterations: int = 0, seed: int | None = None) -> Program:
         """The program with other numbers of ranks and iterations (0: those of the file), or another seed.

@@ -26,7 +26,7 @@ MAX_FLOPS = 1e21
 
 Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
-Seconds = Annotated[float, quantity("seconds", most=MAX_SECONDS)]
+Seconds = Annotated[float, quantity("seconds", maximum=MAX_SECONDS)]
 Flops = Annotated[float, Meta(ge=0, le=MAX_FLOPS)]
 Weight = Annotated[float, Meta(ge=0, le=MAX_WEIGHT)]
 

@@ -54,7 +54,7 @@ bytes = ["1 MB"]
 
 def template() -> str:
     """The text of the template."""
-    text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
+    text = Template(form=FORM, head=HEAD, settings=WRITTEN, examples=EXAMPLES).text()
     noise = text.index("\n\n", text.index("[[phase]]"))
     return text[:noise] + "\n" + EXCHANGE.rstrip() + text[noise:]
 

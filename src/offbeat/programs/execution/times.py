@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from offbeat.base.atomic_write import write_atomically
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, map_file, read_file
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.programs.description.program_file import Program, loads
 from offbeat.programs.simulation.iterations import Iterations, numbered
 from offbeat.programs.simulation.lockstep import Lockstep, measured_lockstep
@@ -76,13 +76,13 @@ class Measured(Iterations, kw_only=True, eq=False):
 
     def basis(self) -> list[str]:
         """Where the ranks ran, the accuracy of their common clock, and the notes of the run."""
-        domains = counted(int(self.domain.max()) + 1, "memory domain")
+        domains = amount(int(self.domain.max()) + 1, "memory domain")
         clock = (
             "one clock"
             if not self.bound_s
             else f"clocks that differ by less than {format_time(self.bound_s)}"
         )
-        lines = [f"Measured on {counted(len(self.hosts), 'node')} in {domains}, with {clock}."]
+        lines = [f"Measured on {amount(len(self.hosts), 'node')} in {domains}, with {clock}."]
         if self.iterations < self.facts.iterations:
             lines.append(
                 f"The run ended early: {self.iterations} of {self.facts.iterations} iterations are complete."

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.write import toml_text
-from offbeat.base.units import counted, enumeration
+from offbeat.base.units import amount, enumeration
 from offbeat.model.platform.machine import Platform
 from offbeat.model.study.collectives import PROPERTIES, ROOTED
 from offbeat.model.study.communicators import CommunicatorLayout, layout_of_all
@@ -137,7 +137,7 @@ def _complete(trace: Trace, iterations: Iterations) -> Iterations:
     if len(iterations.ranks) < trace.size:
         raise BadInput(
             f"{trace.directory}: the trace has the files of {len(iterations.ranks)} of"
-            f" {counted(trace.size, 'rank')}; a program needs all of them"
+            f" {amount(trace.size, 'rank')}; a program needs all of them"
         )
     complete, places = iterations.complete()
     if len(places) < trace.size:
@@ -254,7 +254,7 @@ class _Builder:
         rows = np.stack([place[sent.sent], place[sent.received], sent.bytes, sent.issued_by], axis=1)
         is_own = rows[:, 0] == rows[:, 1]
         if is_own.any():
-            self.notes.append(f"{counted(int(is_own.sum()), 'message')} of ranks to themselves: left out")
+            self.notes.append(f"{amount(int(is_own.sum()), 'message')} of ranks to themselves: left out")
         return rows[~is_own]
 
     def _exchange(self, phase: TracedPhase, rows: NDArray[np.int64]) -> PhaseSection:
@@ -295,7 +295,7 @@ class _Builder:
         name = collective_name(call.name)
         communicator = self._communicator(number)
         if layout is None and (communicator.size != self._p or communicator.is_inter):
-            return f"{call.name} on communicators of {counted(communicator.size, 'rank')}"
+            return f"{call.name} on communicators of {amount(communicator.size, 'rank')}"
         if name not in PROPERTIES:
             return call.name
         family: Family = "openmpi" if "Open MPI" in self._trace.headers[0].library else "mpich"

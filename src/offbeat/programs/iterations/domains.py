@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.programs.simulation.iterations import numbered
 from offbeat.trace.files.trace_folder import Trace
 
@@ -55,7 +55,7 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
         host = hosts.setdefault(rank, hosts.get(rank - 1, ""))
         keys.append((host, seen.get(host, 0) // size))
         seen[host] = seen.get(host, 0) + 1
-    return _numbered([keys[rank] for rank in ranks.tolist()], f"{counted(size, 'rank')} of a node")
+    return _numbered([keys[rank] for rank in ranks.tolist()], f"{amount(size, 'rank')} of a node")
 
 
 def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.programs.iterations.rank_calls import MARK, RankCalls, rank_calls, site_and_function
 from offbeat.programs.iterations.repetition import Anchor, anchors
 from offbeat.trace.files.trace_folder import Progress, Trace, spans
@@ -343,5 +343,5 @@ def _fill(trace: Trace, found: Iterations, scans: list[_Scan]) -> None:
         ranks = found.ranks[found.counts == count].tolist()
         noun, verb = ("rank", "has") if len(ranks) == 1 else ("ranks", "have")
         found.notes.append(
-            f"{noun} {spans(ranks)} {verb} {counted(count, 'iteration')}, the others {most_have}"
+            f"{noun} {spans(ranks)} {verb} {amount(count, 'iteration')}, the others {most_have}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.programs.iterations.domains import Domains, domains_of
 from offbeat.programs.iterations.idle_waves import IdleWave, idle_waves
 from offbeat.programs.iterations.iteration_calls import read_calls
@@ -138,7 +138,7 @@ def _notes(trace: Trace, read: IterationTable, table: IterationTable) -> list[st
         )
     left = read.p - table.p
     if left and read.rows:
-        notes.append(f"{counted(left, 'rank')} with another number of iterations: not in the analysis")
+        notes.append(f"{amount(left, 'rank')} with another number of iterations: not in the analysis")
     if read.threads > 1:
         notes.append(
             f"up to {read.threads} threads of a rank call MPI concurrently: their times are added up"
@@ -149,5 +149,5 @@ def _notes(trace: Trace, read: IterationTable, table: IterationTable) -> list[st
             " the trace: counted as natural communication"
         )
     if read.counts.invalid:
-        notes.append(f"{counted(read.counts.invalid, 'invalid record')}: ignored")
+        notes.append(f"{amount(read.counts.invalid, 'invalid record')}: ignored")
     return [*notes, *trace.notes, *read.message_counts.notes()]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.programs.iterations.performance import Performance
 from offbeat.programs.iterations.report import Report
 from offbeat.programs.iterations.step_effect import Estimate
@@ -28,15 +28,15 @@ LEAST_PERCENT = 0.5
 def head(report: Report) -> list[str]:
     """Lines about the run and its iterations."""
     trace, table = report.trace, report.table
-    nodes = trace.hosts[0] if len(trace.hosts) == 1 else counted(len(trace.hosts), "node")
+    nodes = trace.hosts[0] if len(trace.hosts) == 1 else amount(len(trace.hosts), "node")
     traced = "" if len(trace.files) == trace.size else f", {len(trace.files)} of them traced"
     processes = "1 process" if trace.size == 1 else f"{trace.size} processes"
     library = library_name(trace.headers[0].library)
     lines = [f"{report.program}: {processes} on {nodes}{traced}; {library}"]
     if table.rows:
         iterations = table.iterations
-        lines.append(f"{counted(iterations.count, 'iteration')}; each begins with {iterations.begun_by}")
-        domains = counted(report.domains.count, "memory domain")
+        lines.append(f"{amount(iterations.count, 'iteration')}; each begins with {iterations.begun_by}")
+        domains = amount(report.domains.count, "memory domain")
         lines.append(f"{domains}: {_source(report)}")
     return lines
 
@@ -107,7 +107,7 @@ def _compared(faster: Estimate) -> str:
 
 def _waves(report: Report) -> str:
     speeds = [one.speed for one in report.waves if np.isfinite(one.speed)]
-    text = f"{counted(len(report.waves), 'idle wave')}"
+    text = f"{amount(len(report.waves), 'idle wave')}"
     if not speeds:
         return f"{text}: they reach all ranks at once."
     speed = float(np.median(speeds))

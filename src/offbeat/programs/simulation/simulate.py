@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat import _simulator
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.platform.description import shared_messages_text
 from offbeat.model.platform.machine import Platform
 from offbeat.programs.description.program_file import Program
@@ -84,7 +84,7 @@ class Simulated(Iterations, kw_only=True, eq=False):
         """The assumptions of the model on memory."""
         if not self.platform.file.memory.bandwidth:
             return ["Model: no memory domains; messages inside a node do not contend."]
-        domains = counted(int(self.domain.max()) + 1, "memory domain")
+        domains = amount(int(self.domain.max()) + 1, "memory domain")
         return [f"Model: {domains}; {shared_messages_text(self.platform.file)}."]
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from offbeat import __version__
 from offbeat.base.atomic_write import write_error
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, rounded_size
+from offbeat.base.units import amount, rounded_size
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.programs.simulation.simulate import Log, Progress, Run, Simulated
 from offbeat.programs.simulation.traced_calls import (
@@ -88,7 +88,7 @@ def plan(run: Run, directory: Path, iterations: tuple[int, int] | None = None) -
         per_iteration = _size_bytes(run, 0, count) / count
         fitting = max(int(MOST_BYTES / per_iteration), 1)
         raise BadInput(
-            f"the trace of {counted(count, 'iteration')} takes {rounded_size(size)}, and without"
+            f"the trace of {amount(count, 'iteration')} takes {rounded_size(size)}, and without"
             f" --trace-iterations it may take {rounded_size(MOST_BYTES)}: give for example"
             f" --trace-iterations 1-{fitting}, or --trace-iterations 1-{count} for all of them"
         )

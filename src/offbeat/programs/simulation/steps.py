@@ -20,7 +20,7 @@ from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.schema import PhaseSection
 from offbeat.programs.simulation.step_layout import step_layout
 from offbeat.simulation.calls.call_exits import SimulatedCall, has_local_work
-from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, named
+from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, get_algorithm
 
 DOUBLE_BYTES = 8
 
@@ -186,7 +186,7 @@ def _collective(
     phase: PhaseSection, platform: Platform, node_of_rank: NDArray[np.int32]
 ) -> tuple[_simulator.Schedule, int]:
     """The schedule of a collective, and the bytes of its elements."""
-    call = simulated_call(phase, named(phase.collective, phase.family, phase.algorithm), node_of_rank)
+    call = simulated_call(phase, get_algorithm(phase.collective, phase.family, phase.algorithm), node_of_rank)
     if reason := call.refusal(psutil.virtual_memory().total / 2):
         raise BadInput(reason)
     return call.schedule(local_work=has_local_work(platform.file)), call.element_bytes

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from offbeat.base.units import enumeration, format_time, listed
+from offbeat.base.units import enumeration, format_list, format_time
 from offbeat.measurement.results.statistics import CallValues
 from offbeat.selection.choices.certainty import CaseRepetitions, Certainty
 from offbeat.selection.choices.delay_table import NO_DELAY, RESOLUTION_S, DelayTable
@@ -79,7 +79,7 @@ def tie_caveats(algorithm: str, certainty: Certainty | None) -> list[str]:
     if certainty is None or not certainty.ties:
         return []
     return [
-        f"{algorithm} ties with {listed(certainty.ties)}: its lead is below the noise floor of"
+        f"{algorithm} ties with {format_list(certainty.ties)}: its lead is below the noise floor of"
         f" {certainty.noise_floor:.1%}."
     ]
 
@@ -156,7 +156,7 @@ def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
     named = [f"{table.algorithms[j]} ±{half[j]:.0%}" for j in widest]
     return [
         f"the confidence interval of the mean over the calls of {table.patterns[row]} is wider than the"
-        f" requested ±{share_label(requested)} for {listed(named)}; smaller differences are not"
+        f" requested ±{share_label(requested)} for {format_list(named)}; smaller differences are not"
         " significant. Fix: raise repetitions.blocks and maximum, or measure on a quieter machine."
     ]
 
@@ -171,7 +171,7 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions
         for share, name, call, time_s in sorted(outliers, reverse=True)
     ]
     return [
-        f"single calls of {table.patterns[row]} dominate the mean of {listed(named)}: they"
+        f"single calls of {table.patterns[row]} dominate the mean of {format_list(named)}: they"
         " take ten times as long as others, and the repetitions do not show that they always do: other work"
         " on the machine may be the cause. All calls are included in the mean. Fix: raise"
         " repetitions.time_cap, or measure on a quieter machine."

@@ -20,7 +20,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, enumeration, format_size
+from offbeat.base.units import amount, enumeration, format_size
 from offbeat.measurement.results.blocks import RESOLUTION_S
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.model.pattern.shapes import SHAPES
@@ -70,7 +70,7 @@ class Configuration(OnCommunicators, frozen=True):
         """The parts of a partitioned message: ``32 partitions, 4 threads``; empty for a collective."""
         if self.collective != PARTITIONED_SEND:
             return ""
-        return f"{counted(self.partitions, 'partition')}, {counted(self.threads, 'thread')}"
+        return f"{amount(self.partitions, 'partition')}, {amount(self.threads, 'thread')}"
 
     @property
     def placement(self) -> str:

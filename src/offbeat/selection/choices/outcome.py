@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.selection.choices import wording
 from offbeat.selection.choices.choose import Choice
 
@@ -20,7 +20,7 @@ def outcome(choices: Sequence[Choice]) -> str:
         if choice.cost_of_no_delay_winner is not None
     ]
     differing = [(share, choice) for share, choice in compared if share > NEGLIGIBLE_SHARE]
-    configurations = counted(len(compared), "configuration")
+    configurations = amount(len(compared), "configuration")
     if not compared:
         return "No configuration has a no_delay measurement to compare the choices with."
     if not differing:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 from msgspec import Struct
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.measurement.results.read import Results
 from offbeat.selection.choices import wording
@@ -60,7 +60,7 @@ class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for 
 
     def count_of(self, rows: pl.DataFrame) -> str:
         """The number of rows among the measured cases: ``3 of 84 cases``."""
-        return f"{rows.height} of {counted(self.measured.height, 'case')}"
+        return f"{rows.height} of {amount(self.measured.height, 'case')}"
 
 
 EvidenceT = TypeVar("EvidenceT", bound=Evidence)
@@ -97,7 +97,7 @@ def oversubscribed(evidence: Evidence) -> Notice | None:
     if not rows.height:
         return None
     return Notice(
-        what=f"Up to {_largest(rows['p']):.0f} processes shared {counted(threads, 'hardware thread')}:"
+        what=f"Up to {_largest(rows['p']):.0f} processes shared {amount(threads, 'hardware thread')}:"
         f" the machine was oversubscribed in {evidence.count_of(rows)}.",
         why="Processes waited for a core as well as for each other, so the times depend on the operating"
         " system's scheduling as much as on the algorithm. Use them for a first look, not for tuning.",
@@ -116,7 +116,7 @@ def busy(evidence: Evidence) -> Notice | None:
         return None
     return Notice(
         what=f"The machine was busy when the study began: a load of {load:.1f} on"
-        f" {counted(threads, 'hardware thread')}.",
+        f" {amount(threads, 'hardware thread')}.",
         why="Other work takes cores, caches and memory bandwidth from the measured processes.",
         remedy="Measure on a machine without other work.",
     )
@@ -208,12 +208,12 @@ def quarantined(evidence: Evidence) -> Notice | None:
         return None
     reasons = rows.group_by("collective", "algorithm", "reason", maintain_order=True).len()
     return Notice(
-        what=f"{rows.height} of {counted(cases.height, 'case')} were quarantined.",
+        what=f"{rows.height} of {amount(cases.height, 'case')} were quarantined.",
         why="They crashed, hung or aborted the job; the study continued without them.",
         remedy="Leave the algorithm out ([[collective]] algorithms);"
         " if it is only slow, raise hang_after in [repetitions] and run the study again with --retry.",
         details=[
-            f"{collective} {algorithm}, {counted(number, 'case')}: {reason or 'no reason recorded'}"
+            f"{collective} {algorithm}, {amount(number, 'case')}: {reason or 'no reason recorded'}"
             for collective, algorithm, reason, number in reasons.iter_rows()
         ],
     )

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
-from offbeat.base.units import counted, listed
+from offbeat.base.units import amount, format_list
 from offbeat.measurement.results.layout import UNFINISHED_CASE
 from offbeat.measurement.results.read import Results
 from offbeat.model.study.algorithm import Verdict, WrongCall, in_words, kinds_of
@@ -38,7 +38,7 @@ class Unfinished(Struct, frozen=True, kw_only=True):
         """The progress in a sentence."""
         partial, not_begun = len(self.not_measured) - len(self.not_begun), len(self.not_begun)
         configurations = [
-            f"{counted(number, 'configuration')} {'is' if number == 1 else 'are'} {state}"
+            f"{amount(number, 'configuration')} {'is' if number == 1 else 'are'} {state}"
             for number, state in ((partial, "partial"), (not_begun, "not started"))
             if number
         ]
@@ -70,10 +70,10 @@ def partial_caveat(not_measured: list[tuple[str, str]]) -> list[str]:
     """A caveat on a choice in a partial configuration; none for a complete one."""
     if not not_measured:
         return []
-    cases = listed([f"{algorithm} under {pattern}" for algorithm, pattern in not_measured])
+    cases = format_list([f"{algorithm} under {pattern}" for algorithm, pattern in not_measured])
     are = "is" if len(not_measured) == 1 else "are"
     return [
-        f"partial: {counted(len(not_measured), 'case')} {are} not completely measured yet ({cases}); the"
+        f"partial: {amount(len(not_measured), 'case')} {are} not completely measured yet ({cases}); the"
         " choice may change."
     ]
 
@@ -161,7 +161,7 @@ def indistinguishable_notes(results: Results, *, are_included: bool) -> list[str
         else f"they are not chosen unless {INCLUDE_INDISTINGUISHABLE} is given"
     )
     return [
-        f"{collective}: {counted(len(algorithms), 'algorithm')} ({', '.join(algorithms)}) ran without an"
+        f"{collective}: {amount(len(algorithms), 'algorithm')} ({', '.join(algorithms)}) ran without an"
         f" error, but cannot be distinguished from another algorithm; {consequence}."
         for collective, algorithms in names.items()
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from offbeat.base.errors import BadInput, RunFailed
-from offbeat.base.units import counted, enumeration
+from offbeat.base.units import amount, enumeration
 from offbeat.libraries.families.inherited_settings import inherited_settings
 from offbeat.libraries.families.libraries import LIBRARIES, title_of
 from offbeat.libraries.installations import find
@@ -104,7 +104,7 @@ def _refuse_partitioned(results: Results) -> None:
     count = int((results.cases["collective"] == PARTITIONED_SEND).sum())
     if count:
         raise BadInput(
-            f"the results hold {counted(count, 'case')} of {PARTITIONED_SEND}, and tuning files are for"
+            f"the results hold {amount(count, 'case')} of {PARTITIONED_SEND}, and tuning files are for"
             " collectives only; 'offbeat select' shows the best approach of each message"
         )
 

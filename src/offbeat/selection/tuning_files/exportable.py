@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from offbeat.base.errors import RunFailed
-from offbeat.base.units import counted, listed
+from offbeat.base.units import amount, format_list
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.case import CONFIGURATION, columns_of
 from offbeat.selection.choices.choose import Choice, Selection
@@ -64,6 +64,6 @@ def _omitted(choices: Sequence[Choice]) -> str:
         return "Configurations that are not started are left to the library."
     are = "is" if len(configurations) == 1 else "are"
     return (
-        f"{counted(len(configurations), 'partial configuration')} {are} left to the library"
-        f" ({listed(configurations)}); --partial exports them too."
+        f"{amount(len(configurations), 'partial configuration')} {are} left to the library"
+        f" ({format_list(configurations)}); --partial exports them too."
     )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from offbeat.base.atomic_write import write_atomically
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, file_name, read_file
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.installations.installation import Installation
 from offbeat.selection.tuning_files.tuning_plan import Rule
 
@@ -144,7 +144,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
         """What the files hold: ``6 rules for reduce, alltoall, written for Open MPI 4.1.4``."""
         rules = self.tuning.rules
         collectives = ", ".join(dict.fromkeys(rule.collective for rule in rules))
-        return f"{counted(len(rules), 'rule')} for {collectives}, written for {self.library}"
+        return f"{amount(len(rules), 'rule')} for {collectives}, written for {self.library}"
 
     def changed_files(self) -> list[Path]:
         """The files that differ from the exported ones, in the order in which they were written.

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import enumeration, format_size, listed
+from offbeat.base.units import enumeration, format_list, format_size
 from offbeat.libraries.families.libraries import LIBRARIES, title_of, titles
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.model.study.collectives import COLLECTIVES
@@ -133,7 +133,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
         """The origin of the choices: ``measurements with Open MPI 5.0.11``."""
         if self.simulator:
             return f"simulations ({self.simulator})"
-        of = f" of {listed(self.sources)}" if self.sources else ""
+        of = f" of {format_list(self.sources)}" if self.sources else ""
         return f"measurements with {self.library}{of}"
 
     @property

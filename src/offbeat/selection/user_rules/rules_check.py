@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, read_file
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.libraries.families.inherited_settings import InheritedSetting, inherited_settings
 from offbeat.libraries.installations.installation import Installation
 from offbeat.model.study.algorithm import Algorithm
@@ -112,7 +112,7 @@ def _check_trees(path: Path, content: bytes, installation: Installation) -> Rule
     check = check_trees(content, read(installation.library))
     return RulesCheck(
         path=str(path),
-        fault=f"programs abort with {counted(len(check.wrong), 'fault')} of the file" if check.wrong else "",
+        fault=f"programs abort with {amount(len(check.wrong), 'fault')} of the file" if check.wrong else "",
         wrong=check.wrong,
         forces=check.forces,
         unreached=check.unreached,

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.engines.launches import Launches, LaunchSpec
 from offbeat.measurement.legal_calls.algorithm_checks import (
     DRAWS,
@@ -92,7 +92,7 @@ def try_with_and_without(
         for collective in dict.fromkeys(rule.collective for rule in own):
             calls = _calls(collective, p, tuning.rules)
             number += len(calls)
-            report(f"trying {counted(len(calls), 'legal call')} of {collective} on p={p}")
+            report(f"trying {amount(len(calls), 'legal call')} of {collective} on p={p}")
             library_alone, tuned = (
                 Setup(
                     LaunchSpec(
@@ -143,13 +143,13 @@ def summary_lines(tried: TriedCalls) -> list[str]:
     broken = tried.broken
     faulty = [one for one in tried.calls if one.without != RIGHT]
     verb = "is" if tried.tried == 1 else "are"
-    right = f"none of {counted(tried.tried, 'legal call')} (seed {tried.seed}) {verb} broken by the files"
+    right = f"none of {amount(tried.tried, 'legal call')} (seed {tried.seed}) {verb} broken by the files"
     lines = [] if broken else [f"{right[0].upper()}{right[1:]}."]
     lines += [f"Broken by the files: {one.call}: {one.with_files}." for one in broken[:SHOWN]]
     lines += [f"{len(broken) - SHOWN} more are broken; {LEGAL_CALLS} names them."] if broken[SHOWN:] else []
     if faulty:
         lines.append(
-            f"{tried.library} itself gets {counted(len(faulty), 'kind')} of legal calls wrong without the"
+            f"{tried.library} itself gets {amount(len(faulty), 'kind')} of legal calls wrong without the"
             f" files: {faulty[0].call}: {faulty[0].without}. {LEGAL_CALLS} has all."
         )
     return lines

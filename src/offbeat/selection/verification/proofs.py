@@ -12,7 +12,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, read_file
 from offbeat.base.terminal_table import FittedTable
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.evidence import short
 from offbeat.selection.tuning_files.manifest import write_file
@@ -89,7 +89,7 @@ def _observed(proof: Proof) -> str:
     """What ran, or why it is unknown, without the collective's name, which has its own column."""
     if proof.why:
         return proof.why
-    also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
+    also = f"; indistinguishable from {amount(len(proof.also), 'algorithm')}" if proof.also else ""
     prefix = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
     return prefix.sub("", short(proof.evidence), count=1) + also
 
@@ -106,13 +106,13 @@ def summary(proofs: Proofs) -> str:
         for proofs_of_rule in rules.values()
     )
     outside = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
-    sentence = f"{proofs.library}: {verified} of {counted(len(rules), 'rule')} verified"
+    sentence = f"{proofs.library}: {verified} of {amount(len(rules), 'rule')} verified"
     if indistinguishable:
         sentence += f", {indistinguishable} indistinguishable"
     if outside:
         sentence += (
             f"; outside the tuned sizes the library's default runs in {outside.count(OBEYED)} of"
-            f" {counted(len(outside), 'configuration')}"
+            f" {amount(len(outside), 'configuration')}"
         )
     return f"{sentence}."
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.base.errors import RunFailed
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.read import Results
 from offbeat.measurement.runs.run_progress import RunProgress
 from offbeat.selection.tuning_files.manifest import Manifest, read_manifest
@@ -56,7 +56,7 @@ class Verification(Struct, frozen=True, kw_only=True):
         if self.tried.broken:
             first = self.tried.broken[0]
             return (
-                f"the tuning files in {self.folder} break {counted(len(self.tried.broken), 'legal call')}"
+                f"the tuning files in {self.folder} break {amount(len(self.tried.broken), 'legal call')}"
                 f" that {self.tried.library} computes correctly without them: {first.call}:"
                 f" {first.with_files}. 'offbeat export' omits algorithms that are known to be wrong"
             )

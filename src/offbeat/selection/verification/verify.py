@@ -10,7 +10,7 @@ from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import listed
+from offbeat.base.units import format_list
 from offbeat.libraries.families.libraries import library_of
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.find import choose
@@ -90,7 +90,7 @@ def _check_measured(tuning: TuningFiles, results: Results, folder: Path) -> None
     )
     if missing:
         raise BadInput(
-            f"the tuning files in {folder} also have rules for {listed(list(missing))}, which"
+            f"the tuning files in {folder} also have rules for {format_list(list(missing))}, which"
             f" {results.directory} has not measured; give the result directories of all studies that they"
             " were written from, as for 'offbeat export'"
         )

@@ -21,16 +21,20 @@ from offbeat.simulation.algorithms.inspected import (
     Finding,
     InspectedAlgorithm,
 )
-from offbeat.simulation.algorithms.lookup import COLLECTIVES, find_algorithm, listed
+from offbeat.simulation.algorithms.lookup import COLLECTIVES, find_algorithm, list_algorithms
 
 
 def select_algorithms(names: Sequence[str], family: str, collective: str) -> list[InspectedAlgorithm]:
     """The named algorithms, each once; a collective stands for all of its algorithms, no name for all."""
-    selected: list[InspectedAlgorithm] = [] if names else list(listed("", family))
+    selection: list[InspectedAlgorithm] = [] if names else list(list_algorithms("", family))
     for name in names:
-        named = listed(name, family) if name in COLLECTIVES else [find_algorithm(name, family, collective)]
-        selected += [one for one in named if one not in selected]
-    return selected
+        matches = (
+            list_algorithms(name, family)
+            if name in COLLECTIVES
+            else [find_algorithm(name, family, collective)]
+        )
+        selection += [one for one in matches if one not in selection]
+    return selection
 
 
 def check_with_progress(
@@ -38,25 +42,25 @@ def check_with_progress(
     *,
     family: str,
     collective: str,
-    every: bool,
+    is_exhaustive: bool,
     ps: Sequence[int],
     jobs: int,
     console: Console,
 ) -> list[Outcome]:
     """Check algorithms, with a progress bar on the console if it is a terminal."""
-    plan = exhaustive if every else quick
+    plan = exhaustive if is_exhaustive else quick
     tasks = [task for one in select_algorithms(names, family, collective) for task in plan(one, ps)]
-    done, total = 0, sum(task.calls for task in tasks)
+    done_calls, total = 0, sum(task.calls for task in tasks)
     with ProgressBar("checking", console, counts=False) as bar:
-        bar.restart(done, total)
+        bar.restart(done_calls, total)
 
         def advance(task: CheckTask) -> None:
-            nonlocal done
-            done += task.calls
+            nonlocal done_calls
+            done_calls += task.calls
             p = f"p = {task.batch.p}".ljust(8)
-            bar.update(activity=p, done=done, detail=f"{done:,} of {total:,} calls")
+            bar.update(activity=p, done_count=done_calls, detail=f"{done_calls:,} of {total:,} calls")
 
-        return sweep(tasks, jobs=jobs, on_done=advance)
+        return sweep(tasks, jobs=jobs, report_task=advance)
 
 
 LARGE_P = 500
@@ -93,11 +97,11 @@ class ReportedCall(Struct, frozen=True, kw_only=True):
 
 
 def sweep(
-    tasks: Iterable[CheckTask], *, jobs: int = 0, on_done: Callable[[CheckTask], None] = lambda task: None
+    tasks: Iterable[CheckTask], *, jobs: int = 0, report_task: Callable[[CheckTask], None] = lambda task: None
 ) -> list[Outcome]:
     """Check all tasks, ``jobs`` at a time (0: one for each core); outcomes in the order of the tasks.
 
-    ``on_done`` is called in this thread when a task is done. Raises :class:`RunFailed` for a call that is
+    ``report_task`` is called in this thread when a task is done. Raises :class:`RunFailed` for a call that is
     too large to check.
     """
     outcomes: dict[str, Outcome] = {}
@@ -121,12 +125,12 @@ def sweep(
                 raise RunFailed(f"{task.algorithm.title} at p = {task.batch.p}: {error}") from None
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        running = {pool.submit(check, task): task for task in task_list}
+        tasks_by_future = {pool.submit(check, task): task for task in task_list}
         try:
-            for future in as_completed(running):
-                task = running[future]
+            for future in as_completed(tasks_by_future):
+                task = tasks_by_future[future]
                 _add(outcomes[_identity(task.algorithm)], task, future.result())
-                on_done(task)
+                report_task(task)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -146,10 +150,10 @@ def _add(outcome: Outcome, task: CheckTask, result: BatchResult) -> None:
     outcome.commutative_only += result.commutative_only
     outcome.p = sorted({*outcome.p, task.batch.p})
     parameters = task.algorithm.parameters
-    for reported, new in ((outcome.refusals, result.refusals), (outcome.findings, result.findings)):
-        reported.extend(ReportedCall(parameters=parameters, call=call) for call in new)
-        reported.sort(key=lambda entry: (entry.call.p, entry.call.count, entry.call.root))
-        del reported[MAX_FINDINGS:]
+    for reports, new in ((outcome.refusals, result.refusals), (outcome.findings, result.findings)):
+        reports.extend(ReportedCall(parameters=parameters, call=call) for call in new)
+        reports.sort(key=lambda entry: (entry.call.p, entry.call.count, entry.call.root))
+        del reports[MAX_FINDINGS:]
 
 
 def wrong(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -56,7 +56,7 @@ def quick(algorithm: InspectedAlgorithm, ps: Iterable[int] = ()) -> Iterator[Che
         roots = () if p <= 8 else SAMPLE_ROOTS
         yield _task(algorithm, p, roots=roots, counts=counts(p, algorithm.collective))
         if p in (7, 12, 24):
-            yield from _placed(algorithm, p)
+            yield from _placement_tasks(algorithm, p)
     if not ps:
         for variant in variants(algorithm):
             for p in (3, 8, 13):
@@ -67,8 +67,8 @@ def exhaustive(algorithm: InspectedAlgorithm, ps: Iterable[int] = ()) -> Iterato
     """p from 1 to 70 with every root and count, other placements and parameters, and p up to 1,100."""
     for p in ps or range(1, 71):
         yield _task(algorithm, p, counts=counts(p, algorithm.collective))
-        yield from _placed(algorithm, p)
-    for variant in variants(algorithm, combined=30):
+        yield from _placement_tasks(algorithm, p)
+    for variant in variants(algorithm, combination_count=30):
         for p in ps or (*range(1, 34), 48, 63, 64, 65, 70):
             yield _task(variant, p, roots=SAMPLE_ROOTS, counts=_sample_counts(algorithm))
     if not ps:
@@ -129,7 +129,7 @@ def _task(
     return CheckTask(algorithm=algorithm, batch=batch)
 
 
-def _placed(algorithm: InspectedAlgorithm, p: int) -> Iterator[CheckTask]:
+def _placement_tasks(algorithm: InspectedAlgorithm, p: int) -> Iterator[CheckTask]:
     for ranks_per_node, by_node in PLACEMENTS:
         if ranks_per_node < p:
             yield _task(
@@ -146,8 +146,8 @@ def _sample_counts(algorithm: InspectedAlgorithm) -> tuple[int, ...]:
     return (0,) if algorithm.collective == "barrier" else (1, 17, 100)
 
 
-def variants(algorithm: InspectedAlgorithm, combined: int = 0) -> Iterator[InspectedAlgorithm]:
-    """The algorithm with other parameter values: each alone, then ``combined`` combinations of all."""
+def variants(algorithm: InspectedAlgorithm, combination_count: int = 0) -> Iterator[InspectedAlgorithm]:
+    """Yields the algorithm with other parameter values: each alone, then ``combination_count`` of all."""
     if not isinstance(algorithm, CatalogueAlgorithm) or algorithm.explicit:
         return
     defaults = algorithm.parameters
@@ -155,11 +155,11 @@ def variants(algorithm: InspectedAlgorithm, combined: int = 0) -> Iterator[Inspe
         name: SIZE_PARAMETERS.get(name) or tuple(smallest + step for step in (0, 1, 2, 3, 7))
         for name, smallest in algorithm.smallest.items()
     }
-    selected = [{name: value} for name in values for value in values[name]]
+    value_sets = [{name: value} for name in values for value in values[name]]
     if len(values) > 1:
         combinations = list(product(*(of_one[:3] for of_one in values.values())))
-        step = max(1, len(combinations) // combined) if combined else len(combinations)
-        selected += [dict(zip(values, combination, strict=True)) for combination in combinations[1::step]]
-    for values_set in selected:
+        step = max(1, len(combinations) // combination_count) if combination_count else len(combinations)
+        value_sets += [dict(zip(values, combination, strict=True)) for combination in combinations[1::step]]
+    for values_set in value_sets:
         if values_set.items() - defaults.items():
             yield replace(algorithm, parameters=defaults | values_set, explicit=tuple(values_set))

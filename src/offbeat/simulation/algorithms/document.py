@@ -96,16 +96,16 @@ def catalogue_document(entries: Sequence[CatalogueAlgorithm]) -> CatalogueDocume
     )
 
 
-def call_document(shown: ShownCall) -> CallDocument:
+def call_document(shown_call: ShownCall) -> CallDocument:
     """The call, its messages and, if there are any, its arrivals and exits."""
-    exits = shown.exits
+    exits = shown_call.exits
     return CallDocument(
-        algorithm=shown.algorithm.title,
-        collective=shown.algorithm.collective,
-        parameters=shown.algorithm.parameters,
-        call=shown.call,
-        rounds=shown.messages.rounds,
-        messages=shown.messages.messages,
+        algorithm=shown_call.algorithm.title,
+        collective=shown_call.algorithm.collective,
+        parameters=shown_call.algorithm.parameters,
+        call=shown_call.call,
+        rounds=shown_call.messages.rounds,
+        messages=shown_call.messages.messages,
         exits=None
         if exits is None
         else CallExits(

@@ -77,12 +77,12 @@ def simulate_exits(
     )
 
 
-def summary(simulated: SimulatedExits) -> str:
+def summary(result: SimulatedExits) -> str:
     """One line with pattern, skew, platform, last and total delay."""
-    skew = format_time(float(simulated.arrivals_s.max()))
+    skew = format_time(float(result.arrivals_s.max()))
     return (
-        f"{simulated.pattern} with a skew of {skew} on the platform {simulated.platform}: last delay"
-        f" {format_time(simulated.last_delay_s)}, total delay {format_time(simulated.total_delay_s)}"
+        f"{result.pattern} with a skew of {skew} on the platform {result.platform}: last delay"
+        f" {format_time(result.last_delay_s)}, total delay {format_time(result.total_delay_s)}"
     )
 
 
@@ -90,29 +90,29 @@ MAX_RANKS = 64
 """The most ranks that are shown."""
 
 
-def bars(simulated: SimulatedExits, *, width: int = 80, unicode: bool = True) -> list[str]:
+def bars(result: SimulatedExits, *, width: int = 80, unicode: bool = True) -> list[str]:
     """A line for each rank: its arrival, its exit, and a bar between both on a common scale.
 
     With more than MAX_RANKS ranks only those that leave first and last are shown; the heading says so.
     """
-    end_s = float(simulated.exits_s.max())
+    end_s = float(result.exits_s.max())
     heading = f"{'rank':>5}  {'arrives':>10}  {'leaves':>10}  "
     available = max(width - len(heading) - 1, 10)
-    lines = [summary(simulated), "", heading.rstrip()]
-    ranks: Sequence[int] = range(len(simulated.exits_s))
+    lines = [summary(result), "", heading.rstrip()]
+    ranks: Sequence[int] = range(len(result.exits_s))
     if len(ranks) > MAX_RANKS:
-        order = np.argsort(simulated.exits_s, kind="stable").tolist()
+        order = np.argsort(result.exits_s, kind="stable").tolist()
         half = MAX_RANKS // 4
         lines[-1] += f"   (the {half} that leave first and the {half} that leave last)"
         ranks = order[:half] + order[-half:]
     for rank in ranks:
-        arrives_s, leaves_s = float(simulated.arrivals_s[rank]), float(simulated.exits_s[rank])
-        bar = _bar(arrives_s / end_s, leaves_s / end_s, available, unicode) if end_s > 0 else ""
+        arrives_s, leaves_s = float(result.arrivals_s[rank]), float(result.exits_s[rank])
+        bar = _draw_bar(arrives_s / end_s, leaves_s / end_s, available, unicode) if end_s > 0 else ""
         lines.append(f"{rank:>5}  {format_time(arrives_s):>10}  {format_time(leaves_s):>10}  {bar}".rstrip())
     return lines if unicode else [line.replace("µ", "u") for line in lines]
 
 
-def _bar(start: float, end: float, width: int, unicode: bool) -> str:
+def _draw_bar(start: float, end: float, width: int, unicode: bool) -> str:
     first, last = round(start * (width - 1)), round(end * (width - 1))
-    filled, point = ("━", "╸") if unicode else ("=", "|")
-    return " " * first + (filled * (last - first + 1) if last > first else point)
+    dash, point = ("━", "╸") if unicode else ("=", "|")
+    return " " * first + (dash * (last - first + 1) if last > first else point)

@@ -18,7 +18,7 @@ COLLECTIVES = tuple(dict.fromkeys(collective for collective, _ in catalogue.cata
 """The collectives that the simulator has algorithms for."""
 
 
-def listed(collective: str = "", family: str = "") -> list[CatalogueAlgorithm]:
+def list_algorithms(collective: str = "", family: str = "") -> list[CatalogueAlgorithm]:
     """The simulator's algorithms with their defaults, of one collective and one family if they are given.
 
     Raises :class:`BadInput` for an unknown name.
@@ -45,33 +45,35 @@ def find_algorithm(text: str, family: str = "", collective: str = "") -> Inspect
     own_function = split_file_and_function(text)
     if own_function:
         return _python_algorithm(*own_function, collective)
-    stated, slash, name = text.partition("/")
+    stated_collective, slash, name = text.partition("/")
     if not slash:
         raise BadInput(
             f"{text!r} names no algorithm; write COLLECTIVE/NAME, such as 'reduce/binomial', or"
             " FILE.py:FUNCTION for one of yours"
         )
-    if collective not in ("", stated):
-        raise BadInput(f"{text!r} is an algorithm for {stated}, but the collective {collective} is requested")
-    entries = listed(stated, family)
+    if collective not in ("", stated_collective):
+        raise BadInput(
+            f"{text!r} is an algorithm for {stated_collective}, but the collective {collective} is requested"
+        )
+    entries = list_algorithms(stated_collective, family)
     for candidate in FAMILIES:
-        algorithm = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
+        algorithm = catalogue.find(stated_collective, candidate, name) if family in ("", candidate) else None
         if algorithm is not None:
-            return _inspected(algorithm)
+            return _inspect(algorithm)
     likely = [entry.family for entry in entries if entry.name == split_name(name)[0]]
     if family or likely:
-        return _inspected(catalogue.named(stated, family or likely[0], name))
+        return _inspect(catalogue.get_algorithm(stated_collective, family or likely[0], name))
     names = list(dict.fromkeys(entry.name for entry in entries))
-    raise BadInput(f"{name!r} is not an algorithm for {stated}{hint(name, names)}")
+    raise BadInput(f"{name!r} is not an algorithm for {stated_collective}{hint(name, names)}")
 
 
-def _inspected(known: catalogue.SimulatedAlgorithm) -> CatalogueAlgorithm:
-    for name, smallest in known.smallest.items():
-        if known.parameters[name] < smallest:
+def _inspect(algorithm: catalogue.SimulatedAlgorithm) -> CatalogueAlgorithm:
+    for name, smallest in algorithm.smallest.items():
+        if algorithm.parameters[name] < smallest:
             raise BadInput(
-                f"{known.name}: {name} is {known.parameters[name]}; it must be at least {smallest}"
+                f"{algorithm.name}: {name} is {algorithm.parameters[name]}; it must be at least {smallest}"
             )
-    return CatalogueAlgorithm(**structs.asdict(known))
+    return CatalogueAlgorithm(**structs.asdict(algorithm))
 
 
 def _python_algorithm(path: Path, name: str, collective: str) -> PythonAlgorithm:

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from offbeat.base.units import counted, format_size
+from offbeat.base.units import amount, format_size
 from offbeat.simulation.algorithms.messages import CallMessages, Message
 
 MAX_BLOCKS = 24
@@ -56,7 +56,7 @@ def draw_messages(call: CallMessages, *, width: int = 80, unicode: bool = True) 
         first = blocks[MAX_BLOCKS][1][0].round
         count = sum(message.round >= first for message in call.messages)
         lines.append(
-            f"{'...':>{len(_HEADING)}}  {counted(count, 'message')} in rounds {first} to {call.rounds}"
+            f"{'...':>{len(_HEADING)}}  {amount(count, 'message')} in rounds {first} to {call.rounds}"
         )
     return lines
 
@@ -66,11 +66,11 @@ def _blocks(call: CallMessages) -> list[tuple[str, list[Message]]]:
     blocks: list[tuple[str, list[Message]]] = []
     by_round = groupby(call.messages, key=lambda message: message.round)
 
-    def exchanged(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
+    def endpoints_and_size(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
         return [(message.source, message.target, message.bytes) for message in entry[1]]
 
     rounds = [(number, list(messages_of_round)) for number, messages_of_round in by_round]
-    for _, alike in groupby(rounds, key=exchanged):
+    for _, alike in groupby(rounds, key=endpoints_and_size):
         numbers = list(alike)
         first, last = numbers[0][0], numbers[-1][0]
         blocks.append((str(first) if first == last else f"{first}-{last}", numbers[0][1]))
@@ -82,9 +82,9 @@ def heading(call: CallMessages) -> str:
     root = "" if call.root is None else f", root {call.root}"
     size = f", {format_size(call.bytes)}" if call.bytes else ""
     total = sum(message.bytes for message in call.messages)
-    carried = f" of {format_size(total)} in all" if total else ""
-    many = f"{counted(len(call.messages), 'message')}{carried} in {counted(call.rounds, 'round')}"
-    return f"{call.title}, p = {call.p}{root}{size}: {many}"
+    volume = f" of {format_size(total)} in all" if total else ""
+    extent = f"{amount(len(call.messages), 'message')}{volume} in {amount(call.rounds, 'round')}"
+    return f"{call.title}, p = {call.p}{root}{size}: {extent}"
 
 
 def describe_round(messages: Sequence[Message], p: int) -> str:
@@ -93,19 +93,19 @@ def describe_round(messages: Sequence[Message], p: int) -> str:
     size = _sizes(sizes)
     apart = {abs(message.source - message.target) for message in messages}
     steps = Counter((message.target - message.source) % p for message in messages)
-    every = [step for step, count in sorted(steps.items()) if count >= p]
-    if len(every) == len(steps) and len(every) == p - 1 > 3:
+    common_steps = [step for step, count in sorted(steps.items()) if count >= p]
+    if len(common_steps) == len(steps) and len(common_steps) == p - 1 > 3:
         distances = ": every rank to every other"
     elif len(apart) == 1 and len(messages) > 4:
         distances = f": between ranks {apart.pop()} apart"
-    elif len(every) == len(steps) and len(every) <= 4:
-        distances = ": every rank to " + ", ".join(f"rank + {step}" for step in every)
+    elif len(common_steps) == len(steps) and len(common_steps) <= 4:
+        distances = ": every rank to " + ", ".join(f"rank + {step}" for step in common_steps)
     else:
-        distances = _between(messages)
-    return f"{counted(len(messages), 'message')}{size}{distances}"
+        distances = _name_ranks(messages)
+    return f"{amount(len(messages), 'message')}{size}{distances}"
 
 
-def _between(messages: Sequence[Message]) -> str:
+def _name_ranks(messages: Sequence[Message]) -> str:
     sources = {message.source for message in messages}
     targets = {message.target for message in messages}
     if len(messages) <= 4:
@@ -179,15 +179,15 @@ def _round(number: str, lanes: Sequence[Sequence[Arrow]], p: int, column: int, u
     for index, lane in enumerate(lanes):
         label = number if index == 0 else ""
         size = format_size(lane[0].bytes) if lane[0].bytes and (index == 0 or len(sizes) > 1) else ""
-        each = " each" if size and len(lane) + (len(lanes) if len(sizes) == 1 else 1) > 2 else ""
+        suffix = " each" if size and len(lane) + (len(lanes) if len(sizes) == 1 else 1) > 2 else ""
         cells = _line(lane, p, column, unicode)
-        text = f"{label:>{len(_HEADING)}}  {cells:<{p * column}}  {size}{each}"
+        text = f"{label:>{len(_HEADING)}}  {cells:<{p * column}}  {size}{suffix}"
         lines.append(text.rstrip())
     return lines
 
 
 def _line(lane: Sequence[Arrow], p: int, column: int, unicode: bool) -> str:
-    bar, start, to_left, to_right, itself, idle = "─●◀▶↻·" if unicode else "-o<>@."
+    bar, start, to_left, to_right, to_self, idle = "─●◀▶↻·" if unicode else "-o<>@."
     cells = [" "] * (p * column)
     for rank in range(p):
         cells[rank * column] = idle
@@ -197,5 +197,5 @@ def _line(lane: Sequence[Arrow], p: int, column: int, unicode: bool) -> str:
         cells[last] = to_right if arrow.head_right else start
         cells[first] = to_left if arrow.head_left else start
         if arrow.left == arrow.right:
-            cells[first] = itself
+            cells[first] = to_self
     return "".join(cells).rstrip()

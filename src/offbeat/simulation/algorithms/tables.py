@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from offbeat.base.terminal_table import FittedTable
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.simulation.algorithms.check import MAX_FINDINGS, Outcome, ReportedCall, wrong
 from offbeat.simulation.algorithms.inspected import CatalogueAlgorithm
 
@@ -26,7 +26,7 @@ def catalogue_table(entries: Sequence[CatalogueAlgorithm]) -> FittedTable:
     return table
 
 
-PROVED = (
+PROOF_NOTE = (
     "Proved of each call, on symbols in place of data: every element of every output holds each contribution"
     " exactly once (in rank order where 'order' says so); every message is received, at its full length; no"
     " rank waits for ever, even where a send waits for its receive; and no data is touched while a message"
@@ -52,21 +52,21 @@ def outcomes_table(outcomes: Sequence[Outcome]) -> RenderableType:
             Text(f"{outcome.title}{_describe_call(entry)}: {entry.call.sentence}")
             for entry in outcome.findings[:3]
         ]
-    return Group(*parts, Text(summary(outcomes)), Text(PROVED))
+    return Group(*parts, Text(summary(outcomes)), Text(PROOF_NOTE))
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """One line that summarises all outcomes."""
-    proved = sum(outcome.proved + outcome.commutative_only for outcome in outcomes)
-    refused = sum(outcome.refused for outcome in outcomes)
+    proved_count = sum(outcome.proved + outcome.commutative_only for outcome in outcomes)
+    refused_count = sum(outcome.refused for outcome in outcomes)
     wrong_count = len(wrong(outcomes))
     where = _numbers(sorted({p for outcome in outcomes for p in outcome.p}))
-    text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} at p = {where} are right"
-    if refused:
-        text += f", {refused:,} were refused by the algorithms themselves"
+    text = f"{proved_count:,} calls of {amount(len(outcomes), 'algorithm')} at p = {where} are right"
+    if refused_count:
+        text += f", {refused_count:,} were refused by the algorithms themselves"
     if wrong_count:
         text += (
-            f"; {counted(wrong_count, 'algorithm')} {'is' if wrong_count == 1 else 'are'} wrong in some call"
+            f"; {amount(wrong_count, 'algorithm')} {'is' if wrong_count == 1 else 'are'} wrong in some call"
         )
     return f"{text}."
 
@@ -89,7 +89,7 @@ def _describe_call(entry: ReportedCall) -> str:
     values = "".join(f", {name} = {value}" for name, value in entry.parameters.items())
     root = f", root {call.root}" if call.root else ""
     order = "" if call.commutative else ", not commutative"
-    return f" at p = {call.p}{root}, {counted(call.count, 'element')}{order}{values}"
+    return f" at p = {call.p}{root}, {amount(call.count, 'element')}{order}{values}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -25,7 +25,7 @@ from offbeat.model.platform.schema import PlatformFile
 from offbeat.model.study.algorithm import Algorithm, split_file_and_function
 from offbeat.model.study.collectives import REDUCING, ROOTED
 from offbeat.model.study.communicators import CommunicatorLayout
-from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, catalogue, named
+from offbeat.simulation.calls.catalogue import SimulatedAlgorithm, catalogue, get_algorithm
 from offbeat.simulation.calls.schedule_cache import LruCache, MemoryBudget
 from offbeat.simulation.calls.user_function import FunctionOfFile, RankFunction, load_function, with_messages
 
@@ -57,7 +57,7 @@ class Job(Struct, frozen=True, kw_only=True):
     function: FunctionOfFile | None = None
 
 
-class Simulated(Struct, frozen=True, kw_only=True):
+class SimulationResult(Struct, frozen=True, kw_only=True):
     """``exits_s`` is (patterns × p), on the clock of the arrivals.
 
     ``evaluations`` says how each pattern was evaluated: ``longest_path`` where no link is shared, else
@@ -69,7 +69,7 @@ class Simulated(Struct, frozen=True, kw_only=True):
     messages: int
 
 
-def run_job(job: Job) -> Simulated:
+def run_job(job: Job) -> SimulationResult:
     """Simulate every pattern of a job.
 
     Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
@@ -78,17 +78,19 @@ def run_job(job: Job) -> Simulated:
     """
     if job.function is not None:
         return _evaluate(job, _schedule_of_file(job, job.function), job.element_bytes)
-    algorithm = named(job.collective, job.family, job.algorithm)
-    built = _schedule(job, algorithm)
-    return _evaluate(job, built, job.bytes if algorithm.scales else job.element_bytes)
+    algorithm = get_algorithm(job.collective, job.family, job.algorithm)
+    schedule = _cached_schedule(job, algorithm)
+    return _evaluate(job, schedule, job.bytes if algorithm.scales else job.element_bytes)
 
 
-def _evaluate(job: Job, built: _simulator.Schedule, bytes_per_element: int) -> Simulated:
+def _evaluate(job: Job, schedule: _simulator.Schedule, bytes_per_element: int) -> SimulationResult:
     network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
-    with _memory.reserved(built.messages * BYTES_PER_MESSAGE):
-        exits, evaluations = _simulator.evaluate(built, network, arrivals, float(bytes_per_element))
-    return Simulated(exits_s=exits, evaluations=evaluations, messages=built.messages * len(arrivals))
+    with _memory.reserve(schedule.messages * BYTES_PER_MESSAGE):
+        exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(bytes_per_element))
+    return SimulationResult(
+        exits_s=exits, evaluations=evaluations, messages=schedule.messages * len(arrivals)
+    )
 
 
 class OwnProof(Struct, frozen=True, kw_only=True):
@@ -108,8 +110,8 @@ def prove_function(job: Job) -> OwnProof:
     assert job.function is not None
     try:
         programs = _programs(job, job.function.load())
-    except ValueError as refused:
-        return OwnProof(refusal=str(refused))
+    except ValueError as refusal:
+        return OwnProof(refusal=str(refusal))
     wrong = programs.check()
     has_order = wrong or job.collective not in REDUCING or not programs.check(ordered=True)
     return OwnProof(wrong=wrong, commutative_only=not has_order)
@@ -126,7 +128,7 @@ def refusal(job: Job, memory_bytes: float = math.inf) -> str:
 def call_of(job: Job) -> SimulatedCall:
     """The call of a job. Raises :class:`BadInput` for an unknown algorithm."""
     return SimulatedCall(
-        algorithm=named(job.collective, job.family, job.algorithm),
+        algorithm=get_algorithm(job.collective, job.family, job.algorithm),
         layout=job.layout,
         root=job.root,
         elements=job.bytes // job.element_bytes,
@@ -251,8 +253,8 @@ def simulate(
         layout=layout,
     )
     try:
-        simulated = run_job(job) if own_function is None else _run_function(job, own_function.write)
-        return simulated.exits_s.reshape(times.shape)
+        result = run_job(job) if own_function is None else _run_function(job, own_function.write)
+        return result.exits_s.reshape(times.shape)
     except (ValueError, RuntimeError) as error:
         raise BadInput(f"{collective}/{name} at p = {p} and {bytes} B: {error}") from None
 
@@ -274,22 +276,22 @@ class _OwnFunction(Struct, frozen=True, kw_only=True):
 
 def _own_function(algorithm: Algorithm | RankFunction | str, collective: str) -> _OwnFunction | None:
     """The algorithm if the user wrote it; None if it is one of the simulator's."""
-    place = split_file_and_function(algorithm) if isinstance(algorithm, str) else None
-    if isinstance(algorithm, Algorithm) or (isinstance(algorithm, str) and place is None):
+    file_and_function = split_file_and_function(algorithm) if isinstance(algorithm, str) else None
+    if isinstance(algorithm, Algorithm) or (isinstance(algorithm, str) and file_and_function is None):
         return None
     name = algorithm if isinstance(algorithm, str) else algorithm.__name__
     collectives = sorted({known for known, _ in catalogue()})
     if collective not in collectives:
         remedy = f"write collective=..., one of {', '.join(collectives)}"
         raise BadInput(f"{name}: {collective!r} is no collective that can be simulated; {remedy}")
-    if place is not None:
-        return _OwnFunction(call=(collective, name), write=load_function(*place))
+    if file_and_function is not None:
+        return _OwnFunction(call=(collective, name), write=load_function(*file_and_function))
     assert callable(algorithm)
     path = Path(inspect.getsourcefile(algorithm) or name)
     return _OwnFunction(call=(collective, name), write=with_messages(algorithm, path))
 
 
-def _run_function(job: Job, function: RankFunction) -> Simulated:
+def _run_function(job: Job, function: RankFunction) -> SimulationResult:
     """As :func:`run_job`, for an algorithm that the user wrote."""
     return _evaluate(job, _schedule_of_function(job, function), job.element_bytes)
 
@@ -303,8 +305,8 @@ def _programs(job: Job, function: RankFunction) -> _simulator.Programs:
         return _simulator.Programs(
             job.collective, function, job.layout.p, job.root, elements, job.element_bytes, nodes
         )
-    except NotImplementedError as refused:
-        raise ValueError(str(refused) or "the algorithm refuses the call") from None
+    except NotImplementedError as refusal:
+        raise ValueError(str(refusal) or "the algorithm refuses the call") from None
 
 
 def _schedule_of_function(job: Job, function: RankFunction) -> _simulator.Schedule:
@@ -323,37 +325,39 @@ def _schedule_of_file(job: Job, function: FunctionOfFile) -> _simulator.Schedule
 def _split(algorithm: Algorithm | RankFunction | str, collective: str) -> tuple[str, str]:
     if isinstance(algorithm, Algorithm):
         return algorithm.collective, algorithm.name
-    stated, slash, name = str(algorithm).partition("/")
+    stated_collective, slash, name = str(algorithm).partition("/")
     if not slash:
         raise BadInput(f"{algorithm!r} names no collective; write it like 'reduce/binomial'")
-    if collective not in ("", stated):
-        raise BadInput(f"{algorithm!r} is an algorithm for {stated}, but collective={collective!r}")
-    return stated, name
+    if collective not in ("", stated_collective):
+        raise BadInput(
+            f"{algorithm!r} is an algorithm for {stated_collective}, but collective={collective!r}"
+        )
+    return stated_collective, name
 
 
 @functools.lru_cache(maxsize=CACHED_NETWORKS)
 def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
-    placed = np.frombuffer(node_of_rank, dtype=np.int32)
+    nodes = np.frombuffer(node_of_rank, dtype=np.int32)
     file = decode_json(platform, PlatformFile)
-    return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
+    return Platform(file=file, path=file.name, text="").network(len(nodes), node_of_rank=nodes)
 
 
 _schedules = LruCache()
 _memory = MemoryBudget(psutil.virtual_memory().total / 2)
 
 
-def _schedule(job: Job, known: SimulatedAlgorithm) -> _simulator.Schedule:
+def _cached_schedule(job: Job, algorithm: SimulatedAlgorithm) -> _simulator.Schedule:
     """The schedule of a job; if the algorithm scales, that of one element, which serves every size."""
-    count = 1 if known.scales else job.bytes // job.element_bytes
-    element_bytes = 1 if known.scales else job.element_bytes
+    count = 1 if algorithm.scales else job.bytes // job.element_bytes
+    element_bytes = 1 if algorithm.scales else job.element_bytes
     local_work = has_local_work(job.platform)
     nodes = job.node_of_rank.tobytes()
-    call = (known.collective, known.family, known.name, *known.parameters.items())
+    call = (algorithm.collective, algorithm.family, algorithm.name, *algorithm.parameters.items())
     key = (*call, job.layout, job.root, count, element_bytes, nodes, local_work)
 
     def build() -> _simulator.Schedule:
         return SimulatedCall(
-            algorithm=known,
+            algorithm=algorithm,
             layout=job.layout,
             root=job.root,
             elements=count,

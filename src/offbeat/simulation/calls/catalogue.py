@@ -73,18 +73,20 @@ def find(collective: str, family: str, name: str) -> SimulatedAlgorithm | None:
     return structs.replace(algorithm, parameters=algorithm.parameters | values, explicit=tuple(values))
 
 
-def named(collective: str, family: str, name: str) -> SimulatedAlgorithm:
+def get_algorithm(collective: str, family: str, name: str) -> SimulatedAlgorithm:
     """As :func:`find`, but raises :class:`BadInput` with the nearest names if there is none."""
-    if known := find(collective, family, name):
-        return known
+    if algorithm := find(collective, family, name):
+        return algorithm
     names = [known.name for known in algorithms(collective, family)]
     if not names:
         available = ", ".join(f"{collective} of {family}" for collective, family in catalogue())
         raise BadInput(f"the simulator has no algorithms for {collective} of {family}; it has {available}")
     base_name = split_name(name)[0]
     if base_name in names:
-        accepted = ", ".join(catalogue()[collective, family][base_name].parameters) or "none"
-        raise BadInput(f"{name!r}: {base_name} takes whole numbers for its parameters; they are: {accepted}")
+        parameter_names = ", ".join(catalogue()[collective, family][base_name].parameters) or "none"
+        raise BadInput(
+            f"{name!r}: {base_name} takes whole numbers for its parameters; they are: {parameter_names}"
+        )
     raise BadInput(f"the simulator has no {name!r} for {collective} of {family}{hint(name, names)}")
 
 
@@ -102,7 +104,7 @@ def keeps_order(collective: str, family: str, name: str, element_bytes: int) -> 
     """
     if collective not in REDUCING:
         return True
-    identity = named(collective, family, name).identity
+    identity = get_algorithm(collective, family, name).identity
     outcome = _simulator.check_range(
         *identity, list(PROCESSES), [0], list(COUNTS), element_bytes, 0, False, [False]
     )

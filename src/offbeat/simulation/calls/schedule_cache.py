@@ -70,19 +70,19 @@ class MemoryBudget:
     def __init__(self, limit_bytes: float) -> None:
         self._available = limit_bytes
         self._reservations = 0
-        self._changed = threading.Condition()
+        self._change = threading.Condition()
 
     @contextmanager
-    def reserved(self, size_bytes: float) -> Iterator[None]:
+    def reserve(self, size_bytes: float) -> Iterator[None]:
         """Reserve this many bytes while the block runs."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._reservations == 0 or size_bytes <= self._available)
+        with self._change:
+            self._change.wait_for(lambda: self._reservations == 0 or size_bytes <= self._available)
             self._reservations += 1
             self._available -= size_bytes
         try:
             yield
         finally:
-            with self._changed:
+            with self._change:
                 self._reservations -= 1
                 self._available += size_bytes
-                self._changed.notify_all()
+                self._change.notify_all()

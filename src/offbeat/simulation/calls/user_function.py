@@ -23,7 +23,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.base.reading import read_file
 from offbeat.base.toml.faults import hint
-from offbeat.simulation.calls.watchdog import LimitExceeded, limited
+from offbeat.simulation.calls.watchdog import LimitExceeded, limit_resources
 
 RankFunction = Callable[[Any], object]
 
@@ -40,7 +40,7 @@ class FunctionOfFile(Struct, frozen=True, kw_only=True):
         :class:`RunFailed` if the file has changed."""
         if digest_of(self.path) != self.digest:
             raise RunFailed(f"{self.path} has changed since the study began; put the old file back")
-        return _loaded(self)
+        return _load_function(self)
 
 
 def function_of_file(path: Path, name: str) -> FunctionOfFile:
@@ -54,7 +54,7 @@ def digest_of(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _loaded(function: FunctionOfFile) -> RankFunction:
+def _load_function(function: FunctionOfFile) -> RankFunction:
     return load_function(function.path, function.name)
 
 
@@ -99,7 +99,7 @@ def _load(path: Path) -> ModuleType:
 def _user_errors(path: Path, where: str = "") -> Iterator[None]:
     """Turn exceptions of the user's code into messages with the line of the user's file."""
     try:
-        with limited():
+        with limit_resources():
             yield
     except NotImplementedError:
         raise

@@ -36,39 +36,39 @@ class LimitExceeded(BaseException):  # a function's own "except Exception" must 
 class _Watchdog:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[int, tuple[float, int]] = {}
+        self._starts: dict[int, tuple[float, int]] = {}
         self._thread: threading.Thread | None = None
         self._process = psutil.Process()
         self._max_seconds, self._max_bytes = _limits()
 
     def begin(self) -> None:
         with self._lock:
-            self._running[threading.get_ident()] = (time.monotonic(), 0)
+            self._starts[threading.get_ident()] = (time.monotonic(), 0)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, daemon=True)
                 self._thread.start()
 
     def end(self) -> None:
         with self._lock:
-            self._running.pop(threading.get_ident(), None)
+            self._starts.pop(threading.get_ident(), None)
 
     def _watch(self) -> None:
         while True:
             time.sleep(_INTERVAL_S)
             memory = self._process.memory_info().rss
             with self._lock:
-                if not self._running:
+                if not self._starts:
                     self._thread = None
                     return
-                for thread, (began_s, initial) in self._running.items():
-                    self._running[thread] = (began_s, initial or memory)
+                for thread, (began_s, initial) in self._starts.items():
+                    self._starts[thread] = (began_s, initial or memory)
                     if self._exceeds(time.monotonic() - began_s, memory - (initial or memory)):
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(
                             ctypes.c_ulong(thread), ctypes.py_object(LimitExceeded)
                         )
 
-    def _exceeds(self, seconds: float, grown: int) -> bool:
-        return seconds > self._max_seconds or grown > self._max_bytes
+    def _exceeds(self, seconds: float, growth_bytes: int) -> bool:
+        return seconds > self._max_seconds or growth_bytes > self._max_bytes
 
     @property
     def message(self) -> str:
@@ -97,7 +97,7 @@ _watchdogs: list[_Watchdog] = []
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limit_resources() -> Iterator[None]:
     """Raise :class:`LimitExceeded` in the block once it exceeds a limit."""
     if not _watchdogs:
         _watchdogs.append(_Watchdog())
@@ -105,7 +105,7 @@ def limited() -> Iterator[None]:
     watchdog.begin()
     try:
         yield
-    except LimitExceeded as stopped:
-        raise LimitExceeded(watchdog.message).with_traceback(stopped.__traceback__) from None
+    except LimitExceeded as limit_error:
+        raise LimitExceeded(watchdog.message).with_traceback(limit_error.__traceback__) from None
     finally:
         watchdog.end()

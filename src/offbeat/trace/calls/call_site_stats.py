@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.model.study.communicators import CommunicatorLayout, layout_of_all
 from offbeat.trace.calls.call_aggregates import (
     BINS,
@@ -343,7 +343,7 @@ def mixed_note(row: CallSiteStats) -> str:
     """The note on the mean pattern of a row that :func:`is_mixed`."""
     skew_s = float(np.nanmax(row.delays_s) - np.nanmin(row.delays_s))
     return (
-        f"the mean pattern explains {row.stability:.0%} of the arrivals in {counted(row.whole, 'call')}: its"
+        f"the mean pattern explains {row.stability:.0%} of the arrivals in {amount(row.whole, 'call')}: its"
         f" skew is {format_time(skew_s)}, the mean skew of a call {format_time(row.skew.mean_s)};"
         " --what clusters finds the typical patterns, --what calls writes every call"
     )

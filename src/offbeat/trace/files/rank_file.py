@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import map_file, read_part
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.trace.files import format as form
 from offbeat.trace.files.decode import decoded
 from offbeat.trace.files.format import Definitions, read_page, resolve_collectives
@@ -195,7 +195,7 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
         problem = "is empty: its process ended during MPI_Init" if is_empty else "is not an offbeat trace"
         raise BadInput(f"{path} {problem}")
     if len(mapped) < form.HEADER.itemsize:
-        raise BadInput(f"{path} is truncated within its header, after {counted(len(mapped), 'byte')}")
+        raise BadInput(f"{path} is truncated within its header, after {amount(len(mapped), 'byte')}")
     whole = mapped[: form.HEADER.itemsize].view(form.HEADER)
     raw = whole[0]
     if not 1 <= raw["version"] <= form.VERSION:
@@ -245,22 +245,22 @@ def _faults(
     if (header.state != form.RUNNING or header.version >= form.CHECKED_SINCE) and pages.used < header.pages:
         missing = header.pages - pages.used
         faults.append(
-            f"{counted(missing, 'page')} of {header.pages} {'is' if missing == 1 else 'are'} missing or never"
+            f"{amount(missing, 'page')} of {header.pages} {'is' if missing == 1 else 'are'} missing or never"
             " written"
         )
     if pages.damaged:
         places = ", ".join(str(number * form.PAGE_BYTES) for number in pages.damaged[:_MOST_NAMED])
         more = ", ..." if len(pages.damaged) > _MOST_NAMED else ""
         faults.append(
-            f"{counted(len(pages.damaged), 'damaged page')} of {path.name} left out, at byte {places}{more}"
+            f"{amount(len(pages.damaged), 'damaged page')} of {path.name} left out, at byte {places}{more}"
         )
     if pages.cut:
         faults.append("the process was killed while it recorded a call, which is left out")
     if definitions.invalid:
-        faults.append(f"{counted(definitions.invalid, 'unreadable definition')}")
+        faults.append(f"{amount(definitions.invalid, 'unreadable definition')}")
     if header.lost and not any("found no room" in note for note in definitions.notes):
         reason = "OFFBEAT_TRACE_BYTES was reached"
         if header.lost_because > 0:
             reason = _LOSS_REASONS.get(header.lost_because, os.strerror(header.lost_because))
-        faults.append(f"{counted(header.lost, 'record')} could not be written: {reason}")
+        faults.append(f"{amount(header.lost, 'record')} could not be written: {reason}")
     return faults

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.trace.files.rank_file import RankFile
 from offbeat.trace.files.trace_folder import Trace
 
@@ -46,7 +46,7 @@ class RecordedTime(Struct):
         """A note where a part of the run was not recorded; ``ranks`` is the number of traced ranks."""
         if self.recorded_s >= self.run_s * (1 - _LEAST_UNRECORDED):
             return []
-        full = f", as the files of {counted(self.cut, 'rank')} were full" if self.cut else ""
+        full = f", as the files of {amount(self.cut, 'rank')} were full" if self.cut else ""
         mean_s, recorded_s = self.run_s / ranks, self.recorded_s / ranks
         return [
             f"{format_time(recorded_s)} of the run time of {format_time(mean_s)} were recorded"

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from offbeat.base.errors import BadInput
 from offbeat.base.progress_bar import ProgressBar
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.trace.calls.call_sites import AddressResolver, CallSites
 from offbeat.trace.calls.communicators import Communicators
 from offbeat.trace.files import format as form
@@ -117,7 +117,7 @@ def open_trace(directory: Path) -> Trace:
         except BadInput as error:
             faults.append(str(error))
     if not files:
-        more = f" (and {counted(len(faults) - 1, 'file')} more)" if len(faults) > 1 else ""
+        more = f" (and {amount(len(faults) - 1, 'file')} more)" if len(faults) > 1 else ""
         raise BadInput(f"no file of the trace {directory} can be read: {faults[0]}{more}")
     files, others = _of_one_run(files)
     notes = [*faults, *others, *_spawned(Path(directory)), *_missing(files), *_damages(files)]
@@ -129,7 +129,7 @@ def _spawned(directory: Path) -> list[str]:
     folders = [path.parent for path in sorted(directory.glob(f"{SPAWNED}*/*{SUFFIX}"))]
     ranks = {folder: folders.count(folder) for folder in folders}
     return [
-        f"{counted(count, 'rank')} that MPI_Comm_spawn started: a trace of its own, {folder}"
+        f"{amount(count, 'rank')} that MPI_Comm_spawn started: a trace of its own, {folder}"
         for folder, count in ranks.items()
     ]
 
@@ -160,7 +160,7 @@ def _of_one_run(files: list[RankFile]) -> tuple[list[RankFile], list[str]]:
     by_rank = runs[run]
     others = [file for file in files if (file.header.run, file.header.size) != run]
     repeated = sorted({f.header.rank for f in files if f not in others and by_rank[f.header.rank] is not f})
-    notes = [f"{counted(len(others), 'file')} of another run in the folder: ignored"] if others else []
+    notes = [f"{amount(len(others), 'file')} of another run in the folder: ignored"] if others else []
     if repeated:
         notes.append(f"{_ranks_text(repeated)}: there is more than one file; the first by name is read")
     return [by_rank[rank] for rank in sorted(by_rank)], notes
@@ -227,7 +227,7 @@ class ReadProgress(ProgressBar):
 
     def show_records(self, done: int, most: int) -> None:
         """Show the share of the trace that was read; ``most`` is an upper limit of the number of records."""
-        self.update(done=done, total=max(most, 1))
+        self.update(done_count=done, total=max(most, 1))
         self.print_periodically(f"{self._doing}: {done / max(most, 1):.0%}")
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.trace.calls.key_matching import match
 from offbeat.trace.calls.lane_windows import LaneReader, part_records, windows
 from offbeat.trace.files import format as form
@@ -76,15 +76,15 @@ class MessageCounts(Struct):
         """Returns notes on messages that were ignored or found no partner."""
         notes = []
         if self.invalid:
-            notes.append(f"{counted(self.invalid, 'invalid record')} of point-to-point calls: ignored")
+            notes.append(f"{amount(self.invalid, 'invalid record')} of point-to-point calls: ignored")
         if self.unresolved:
             notes.append(
-                f"{counted(self.unresolved, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a status,"
+                f"{amount(self.unresolved, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a status,"
                 " or behind one: its sender is unknown"
             )
         if self.not_traced:
             notes.append(
-                f"{counted(self.not_traced, 'message')} from or to ranks without a file: waiting for them is"
+                f"{amount(self.not_traced, 'message')} from or to ranks without a file: waiting for them is"
                 " unknown"
             )
         if self.without_partner:

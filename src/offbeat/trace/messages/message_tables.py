@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_time, rounded_size
+from offbeat.base.units import amount, format_time, rounded_size
 from offbeat.trace.messages.message_stats import MessageStats
 from offbeat.trace.summary import Summary
 
@@ -39,7 +39,7 @@ def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> 
     if rest:
         rest_s = sum(row.spent_s for row in rest)
         notes.append(
-            f"{counted(len(rest), 'further row')} with {format_time(rest_s)} together, summed over ranks; all"
+            f"{amount(len(rest), 'further row')} with {format_time(rest_s)} together, summed over ranks; all"
             " with --rows 0"
         )
     headings = [

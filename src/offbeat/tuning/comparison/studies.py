@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.measurement.results.read import Results
 from offbeat.selection.choices.certainty import control, samples_of
 from offbeat.selection.choices.choose import choose
@@ -125,7 +125,7 @@ def _own_notes(results: Results) -> list[str]:
     notes = [f"{results.directory}: {note}" for note in results.notes]
     if failed or missing > 0:
         notes.append(
-            f"{results.directory}: of {counted(planned, 'case')}, {max(missing, 0)} are missing and {failed}"
+            f"{results.directory}: of {amount(planned, 'case')}, {max(missing, 0)} are missing and {failed}"
             " were not measured as required"
         )
     return notes
@@ -179,12 +179,12 @@ def _notes(old: int, new: int, common: int, other_skew: int, widening: float) ->
     notes = []
     if old > common or new > common:
         notes.append(
-            f"{counted(old - common, 'case')} of the study before and {counted(new - common, 'case')} of the"
+            f"{amount(old - common, 'case')} of the study before and {amount(new - common, 'case')} of the"
             " one after have no counterpart"
         )
     if other_skew:
         notes.append(
-            f"{counted(other_skew, 'case')} measured with other skews, which follow from the run times of the"
+            f"{amount(other_skew, 'case')} measured with other skews, which follow from the run times of the"
             " study, not compared: the skews differ by more than half of the delay; the policy 'fixed' of"
             " [skew] avoids that"
         )

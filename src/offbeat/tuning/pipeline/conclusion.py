@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.measurement.results.statistics import geometric_mean
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.tuning.pipeline.program_choices import ExpectedGain, expected_share
@@ -65,7 +65,7 @@ def conclude(times_s: Mapping[str, Sequence[float]], selected: Selected) -> Conc
     if not faster:
         each = "; ".join(_not_faster(name, one) for name, one in compared.items())
         return nothing(
-            f"in {counted(rounds, 'round')} of the trial, no choice is significantly faster than"
+            f"in {amount(rounds, 'round')} of the trial, no choice is significantly faster than"
             f" {_REFERENCES[reference]} ({each}).",
             selected,
         )
@@ -81,7 +81,7 @@ def conclude(times_s: Mapping[str, Sequence[float]], selected: Selected) -> Conc
             f"{gain:.1%} faster{' without your settings' if best == DEFAULT else ''}:"
             f" {format_time(geometric_mean(times_s[best]), 4)} instead of"
             f" {format_time(geometric_mean(times_s[reference]), 4)} (95% interval {low:.1%} to {high:.1%};"
-            f" {one.won} of {counted(rounds, 'round')}; {chance_words(one.chance)})."
+            f" {one.won} of {amount(rounds, 'round')}; {chance_words(one.chance)})."
         ),
     )
 
@@ -108,7 +108,7 @@ def unmeasured_note(left: Sequence[SelectedCalls], total: int) -> str:
     if not left:
         return ""
     return (
-        f"The budget did not suffice for {len(left)} of {counted(total, 'kind')} of calls,"
+        f"The budget did not suffice for {len(left)} of {amount(total, 'kind')} of calls,"
         f" {sum(one.share for one in left):.1%} of the run time: the same command continues with them."
     )
 
@@ -143,7 +143,7 @@ def selected_sentence(selected: Selected) -> str:
     )
     if not selected.calls:
         return changeable
-    return f"{changeable}; {counted(len(selected.calls), 'kind')} of calls cover {selected.covered:.0%} of it"
+    return f"{changeable}; {amount(len(selected.calls), 'kind')} of calls cover {selected.covered:.0%} of it"
 
 
 def selected_lines(selected: Selected) -> list[str]:
@@ -188,6 +188,6 @@ def why_no_choice(
             f" {'; '.join(one.sentence for one in better)}."
         )
     return (
-        f"for {counted(len(gains), 'kind')} of calls, no algorithm of the library is significantly faster"
+        f"for {amount(len(gains), 'kind')} of calls, no algorithm of the library is significantly faster"
         " than its own decisions under the program's own arrivals."
     )

@@ -61,7 +61,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 FORMAT = CampaignFormat[TuneSettings, Stage](
     holds="a tuned program",
-    created_by="'offbeat tune'",
+    creation_commands="'offbeat tune'",
     head=SETTINGS,
     version_key="schema_version",
     version=SCHEMA_VERSION,
@@ -87,4 +87,4 @@ class TuneDirectory(CampaignDirectory[TuneSettings, Stage]):
 
     def stage(self, name: str, choice: str = "", rules: tuple[str, ...] = ()) -> Stage | None:
         """The record of a finished stage; None if it is not finished."""
-        return self.done.get((name, choice, *rules))
+        return self.records_by_step.get((name, choice, *rules))

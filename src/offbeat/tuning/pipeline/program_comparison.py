@@ -14,7 +14,7 @@ from math import inf
 from msgspec import structs
 
 from offbeat.base.errors import RunFailed
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.measurement.results.read import Results
 from offbeat.measurement.results.statistics import geometric_mean
 from offbeat.model.study.algorithm import DEFAULT
@@ -147,7 +147,7 @@ class InProgram:
             return [inf] * len(names)
         self._is_compared = True
         tuning.listener.begin(
-            "compare", f"{calls.name}: {counted(len(others) + 1, 'algorithm')} in the program itself"
+            "compare", f"{calls.name}: {amount(len(others) + 1, 'algorithm')} in the program itself"
         )
         try:
             first_s = self._means_s([by_name[name] for name in (kept[0], *others)], 1)

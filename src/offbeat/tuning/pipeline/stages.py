@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from offbeat.base.campaign.directory import OtherSettings
 from offbeat.base.errors import BadInput, RunFailed
-from offbeat.base.units import counted, enumeration, format_time
+from offbeat.base.units import amount, enumeration, format_time
 from offbeat.libraries.families.inherited_settings import overridden, taken_out
 from offbeat.libraries.launch.launch_words import is_launcher, process_count
 from offbeat.libraries.launch.plain_command import plain_command
@@ -306,7 +306,7 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> t
         kept_text = format_time(_reserved_s(tuning))
         tuning.listener.say(
             f"measuring ends here, because verification and the trial need {kept_text}:"
-            f" {count - 1} of {counted(total, 'kind')} of calls are measured"
+            f" {count - 1} of {amount(total, 'kind')} of calls are measured"
         )
         return count - 1, 0
     return total, 0
@@ -341,7 +341,7 @@ def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
     except OtherSettings as error:
         raise BadInput(
             f"{results} was measured with another study than the one that this version of offbeat writes for"
-            f" the program ({'; '.join(error.changed)}); continue with the version that began it, or begin"
+            f" the program ({'; '.join(error.changes)}); continue with the version that began it, or begin"
             " again in another directory with --output"
         ) from error
     return not outcome.stopped
@@ -398,5 +398,5 @@ def _why_not_obeyed(results: Results, folder: Path) -> str:
         why = failed_rules(verification.proofs) or [summary_of(verification.proofs)]
         return f"{folder.name} is not used: {' '.join(why)}"
     if broken := verification.tried.broken:
-        return f"{folder.name} is not used: it breaks {counted(len(broken), 'legal call')}"
+        return f"{folder.name} is not used: it breaks {amount(len(broken), 'legal call')}"
     return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, is_mixed
 from offbeat.trace.recommendation import NO_OPERATION, reason_not_tunable
 from offbeat.trace.summary import Summary
@@ -168,7 +168,7 @@ def _changes(row: CallSiteStats, run_s: float, outside: float) -> Iterator[Help]
         yield Help(
             what=f"join calls of {description_of(row)}",
             share=share * (1 - 1 / row.calls),
-            why=f"{counted(row.calls, 'small call')} of {format_time(row.last_delay.mean_s)} each after the"
+            why=f"{amount(row.calls, 'small call')} of {format_time(row.last_delay.mean_s)} each after the"
             " last arrival: a joined call takes hardly longer than a single one",
         )
     elif row.kind == "blocking" and min(share, outside) >= LEAST_OVERLAP:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from msgspec import Struct, structs
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.libraries.families.libraries import recognised
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.model.study.schema import EXTENTS
@@ -102,7 +102,7 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     for one in _heaviest(ranked, share * tunable_s, run_s, sizeless) if enough else []:
         why_not, selected = _selected(trace, one, run_s)
         if selected is None:
-            number = counted(round(sum(row.run_calls for row in one.calls.rows)), "call")
+            number = amount(round(sum(row.run_calls for row in one.calls.rows)), "call")
             notes.append(f"not measured: {number} of {one.calls.name}, because {why_not}")
             continue
         covered_s += one.calls.changeable_s

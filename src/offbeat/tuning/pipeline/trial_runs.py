@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.tuning.pipeline import directory
 from offbeat.tuning.pipeline.context import Tuning
 from offbeat.tuning.trial import trial
@@ -19,7 +19,7 @@ def tried(tuning: Tuning, choices: Sequence[TrialChoice]) -> dict[str, list[floa
     """The run times of each choice in seconds, one per round."""
     rounds = rounds_within(tuning.left_s(), len(choices) * tuning.run_s)
     why = "" if rounds == MOST_ROUNDS else f": as many as the budget allows, at least {FEWEST_ROUNDS}"
-    tuning.listener.begin("try", f"{counted(len(choices), 'choice')} in turn, {rounds} rounds{why}")
+    tuning.listener.begin("try", f"{amount(len(choices), 'choice')} in turn, {rounds} rounds{why}")
     return run_in_turn(tuning, choices, rounds, directory.TRIAL, "try")
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from offbeat.base.errors import BadInput, SignalExit
-from offbeat.base.progress_bar import printing_to
+from offbeat.base.progress_bar import redirect_lines
 from offbeat.base.units import parse_time
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.launch_words import process_count
@@ -121,7 +121,7 @@ def tune_program(
             with (output / LOG).open("a", encoding="utf-8") as file:
                 log = Console(file=file, highlight=False, soft_wrap=True)
                 listener.keep_log(log)
-                with printing_to(log):
+                with redirect_lines(log):
                     tuning = Tuning(opened, requested.command, requested.program, listener, deadline_s)
                     outcome = tune(tuning)
         except SignalExit as interruption:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.tuning_files.manifest import TuningFiles
 from offbeat.selection.tuning_files.tuning_plan import Rule
@@ -55,7 +55,7 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
         """``affects 50 of 70 calls, 87.0% of the time in collectives: ...``, or that it affects none."""
         if not self.acted:
             return (
-                f"affects none of the {counted(self.all_calls, 'collective call')} of the trace: it cannot"
+                f"affects none of the {amount(self.all_calls, 'collective call')} of the trace: it cannot"
                 " change the run time of this program"
             )
         ranked = sorted(self.acted, key=lambda one: -one.spent_s)
@@ -65,7 +65,7 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
         )
         more = f"; and {len(ranked) - MOST_NAMED} more" if len(ranked) > MOST_NAMED else ""
         return (
-            f"affects {self.number} of {counted(self.all_calls, 'collective call')},"
+            f"affects {self.number} of {amount(self.all_calls, 'collective call')},"
             f" {self.share:.1%} of the time in collectives: {named}{more}"
         )
 

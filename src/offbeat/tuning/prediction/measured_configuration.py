@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted, format_size, format_time
+from offbeat.base.units import amount, format_size, format_time
 from offbeat.libraries.families.libraries import title_of
 from offbeat.libraries.installations.probe import UnknownLibrary, read_library_version
 from offbeat.measurement.results.statistics import geometric_interval, geometric_mean
@@ -259,7 +259,7 @@ def conditions(
         if table.patterns[row] == NO_DELAY
     ]
     if len(shapes) > len(conditions):
-        conditions.append(Condition(name="average", pattern=counted(len(shapes), "pattern"), rows=shapes))
+        conditions.append(Condition(name="average", pattern=amount(len(shapes), "pattern"), rows=shapes))
     notes: list[str] = []
     for kind in ("scenario", "replay"):
         rows = [row for row, row_kind in enumerate(table.kinds) if row_kind == kind]

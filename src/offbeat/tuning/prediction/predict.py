@@ -8,7 +8,7 @@ from itertools import compress
 from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.selection.choices.choose import Choice
 from offbeat.selection.choices.delay_table import RECORDED
 from offbeat.selection.tuning_files.export import measured_library
@@ -80,7 +80,7 @@ def covered_parts(
     if heavy and light:
         share = sum(calls.total_s for calls in light) / run.run_s
         notes.append(
-            f"{counted(len(light), 'row')} of calls whose operation takes less than {LEAST_WEIGHT:.1%} of the"
+            f"{amount(len(light), 'row')} of calls whose operation takes less than {LEAST_WEIGHT:.1%} of the"
             f" run each ({share:.2%} together) excluded: their recorded times are used"
         )
         run = structs.replace(run, calls=heavy)

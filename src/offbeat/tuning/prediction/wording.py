@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, format_time
+from offbeat.base.units import amount, format_time
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.delay_table import NO_DELAY
 from offbeat.selection.choices.wording import NOTHING, common_unit, cost
@@ -37,13 +37,13 @@ def head(prediction: Prediction) -> list[str]:
         f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes with"
         f" {library_name(run.library)}",
         f"recorded: {format_time(run.run_s, 4)}, of these {format_time(run.computing_s, 4)} without the"
-        f" operation of {number} of {counted(run.all_calls, 'collective call')}"
+        f" operation of {number} of {amount(run.all_calls, 'collective call')}"
         f" ({spent / run.spent_s if run.spent_s > 0 else 0.0:.1%} of the time in collectives):",
     ]
     for part in prediction.parts:
         calls, cell = part.calls, part.table.configuration
         lines.append(
-            f"  {calls.description}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
+            f"  {calls.description}: {amount(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
             f" ({calls.total_s / run.run_s:.1%}); measured as {cell} ({cell.library})"
         )
     return lines

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.base.campaign import durable
-from offbeat.base.campaign.directory import DirectoryFormat, make_directory, read_head
+from offbeat.base.campaign.directory import DirectoryFormat, decode_head, make_directory
 from offbeat.base.campaign.lock import LOCK, locked_while_opening
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import RESULT_BYTES, file_name, read_file
@@ -33,7 +33,7 @@ IGNORED = ".gitignore"
 
 FORMAT = DirectoryFormat(
     holds="a knowledge base of offbeat",
-    created_by="'offbeat site add'",
+    creation_commands="'offbeat site add'",
     head="site.json",
     version_key="site_version",
     version=1,
@@ -70,7 +70,7 @@ class Site(Struct, frozen=True, kw_only=True):
 
 def read_site(directory: Path) -> Site:
     """Read a knowledge base; raises :class:`BadInput` if it is none, or is damaged (with file and line)."""
-    read_head(directory, FORMAT)
+    decode_head(directory, FORMAT)
     try:
         paths = sorted(directory.glob(f"*/*{SUFFIX}"))
         entries = [_read(path) for path in paths]
@@ -100,13 +100,15 @@ def changing(directory: Path, *, create: bool = False) -> Iterator[Site]:
     ``create`` makes a new one. Raises :class:`BadInput` for a directory that holds anything else, and
     :class:`RunFailed` if another command is changing it.
     """
-    has_head = make_directory(directory, FORMAT) if create else bool(read_head(directory, FORMAT))
+    has_head = make_directory(directory, FORMAT) if create else bool(decode_head(directory, FORMAT))
     with locked_while_opening(directory) as lock:
         if not has_head and not (directory / FORMAT.head).exists():
             head = msgspec.json.encode({FORMAT.version_key: FORMAT.version})
             durable.write_durably(directory / FORMAT.head, head + b"\n")
         if create and not (directory / IGNORED).exists():
-            durable.write_durably(directory / IGNORED, f"{LOCK}\nlogs/\n*{durable.UNFINISHED}\n".encode())
+            durable.write_durably(
+                directory / IGNORED, f"{LOCK}\nlogs/\n*{durable.TEMPORARY_SUFFIX}\n".encode()
+            )
         yield read_site(directory)
     lock.release()
 

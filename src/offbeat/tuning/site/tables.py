@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from offbeat.base.terminal_table import FittedTable
-from offbeat.base.units import counted
+from offbeat.base.units import amount
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.case import configuration_key
 from offbeat.selection.tuning_files.tuning_plan import TuningPlan
@@ -163,8 +163,8 @@ def conflict_summary(merged: Merged) -> str:
     if not conflicts and not several:
         return "No calls were measured by several entries."
     if not conflicts:
-        return f"No conflicts: entries agree in {counted(several, 'configuration')} that several measured."
+        return f"No conflicts: entries agree in {amount(several, 'configuration')} that several measured."
     return (
-        f"{counted(conflicts, 'conflict')}. What is used has the smallest time, as the mean of the entries by"
+        f"{amount(conflicts, 'conflict')}. What is used has the smallest time, as the mean of the entries by"
         " weight, of the algorithms that are slower than the library's default for no entry."
     )

@@ -16,7 +16,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.base.reading import decode_json, read_file
 from offbeat.base.toml.faults import unknown
-from offbeat.base.units import counted, format_time, ordinal, parse_time
+from offbeat.base.units import amount, format_time, ordinal, parse_time
 from offbeat.trace.recording import range_fault
 from offbeat.trace.wrapped_functions import MARK, wrapped_functions
 from offbeat.tuning.trial.trial import REPORTS
@@ -69,7 +69,7 @@ class DelayPlan(Struct, frozen=True, kw_only=True):
     def _described_ranks(self) -> str:
         random = _RANDOM.fullmatch(self.ranks)
         if random:
-            return f"{counted(int(random[1]), 'random rank')} (seed {self.seed})"
+            return f"{amount(int(random[1]), 'random rank')} (seed {self.seed})"
         if self.ranks == "each-domain":
             return f"a random rank of each memory domain (seed {self.seed})"
         return "all ranks" if self.ranks == "all" else f"the ranks {self.ranks}"
@@ -193,7 +193,7 @@ class DelayVariant(Variant, frozen=True, kw_only=True):
         }
 
     def _why_no_delays(self, calls: int, occasions: int) -> str:
-        what = f"no process was delayed: no rank made more than {counted(calls, 'call')} of"
+        what = f"no process was delayed: no rank made more than {amount(calls, 'call')} of"
         what += f" {self.plan.counted_calls}"
         if not occasions:
             first = -(-self.plan.first // self.every) * self.every
@@ -247,6 +247,6 @@ def _check_calls(plan: DelayPlan, report: _Report) -> None:
     if any(calls for calls, *_ in report.ranks):
         return
     called = sorted(report.functions.items(), key=lambda one: (-one[1], one[0]))
-    names = ", ".join(f"{name} ({counted(calls, 'call')})" for name, calls in called[:MOST_NAMED])
+    names = ", ".join(f"{name} ({amount(calls, 'call')})" for name, calls in called[:MOST_NAMED])
     instead = f"it calls {names}; name one of them with --call" if names else "it calls no other function"
     raise RunFailed(f"the program never calls {plan.counted_calls}; {instead}")

@@ -104,7 +104,7 @@ def _format(
 ) -> CampaignFormat[Settings, Run]:
     return CampaignFormat[Settings, Run](
         holds=holds,
-        created_by=f"'{command}'",
+        creation_commands=f"'{command}'",
         head=head,
         version_key="schema_version",
         version=SCHEMA_VERSION,
@@ -361,7 +361,7 @@ def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
 
 def complete_runs(journal: Journal, names: Sequence[str]) -> dict[str, list[Run]]:
     """The successful runs of each variant in the rounds in which all variants have one."""
-    good = {(run.round, run.choice): run for run in journal.done.values()}
+    good = {(run.round, run.choice): run for run in journal.records_by_step.values()}
     rounds = sorted({number for number, _ in good})
     complete = [number for number in rounds if all((number, name) in good for name in names)]
     return {name: [good[number, name] for number in complete] for name in names}
@@ -379,7 +379,7 @@ class TrialProgress(CampaignProgress):
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(console, "do", unit="runs", activity="running")
 
-    def recorded(self, record: Run) -> None:
+    def report_record(self, record: Run) -> None:
         """Print a finished run."""
         time = "failed" if record.time_s is None else format_time(record.time_s, 4)
         self.print(f"round {record.round + 1}: {record.choice} {time}")

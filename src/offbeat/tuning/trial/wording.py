@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from offbeat.base.document.tables import Table
-from offbeat.base.units import counted, enumeration, format_time
+from offbeat.base.units import amount, enumeration, format_time
 from offbeat.measurement.results.statistics import geometric_mean
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.wording import NOTHING, cost
@@ -146,7 +146,7 @@ def _comparison(one: Comparison, rounds: int) -> str:
         return said
     return (
         f"{said} (95% interval {_change(one.low)} to {_change(one.high)}; slower in {one.won} of"
-        f" {counted(rounds, 'round')}; {chance_words(one.chance)})"
+        f" {amount(rounds, 'round')}; {chance_words(one.chance)})"
     )
 
 
