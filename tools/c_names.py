@@ -15,6 +15,7 @@ _TOKEN = re.compile(
     r"""
       (?P<text> //[^\n]* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+' )
     | (?P<include> ^[ \t]*\#[ \t]*include[^\n]* )
+    | (?P<attribute> __attribute__\s*\(\((?: [^()] | \( (?: [^()] | \([^()]*\) )* \) )*\)\) )
     | (?P<number> \.?\d (?: [eEpP][+-] | [\w.'] )* )
     | (?P<use> (?: \. | -> | :: ) \s* [A-Za-z_]\w* )
     | (?P<name> [A-Za-z_]\w* )
@@ -22,7 +23,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 
-_KEYWORDS = frozenset({"for", "this", "signed", "unsigned", "using"})
+_KEYWORDS = frozenset({"for", "this", "signed", "unsigned", "using", "defined"})
+_POSIX = frozenset({"WIFSIGNALED"})
 
 
 def names_in_c(text: str) -> Iterator[tuple[int, str]]:
@@ -30,7 +32,7 @@ def names_in_c(text: str) -> Iterator[tuple[int, str]]:
     line = 1
     end = 0
     for match in _TOKEN.finditer(text):
-        if match["name"] and match["name"] not in _KEYWORDS:
+        if match["name"] and match["name"] not in _KEYWORDS | _POSIX:
             line += text.count("\n", end, match.start())
             end = match.start()
             yield line, match["name"]

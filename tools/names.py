@@ -61,7 +61,7 @@ LANGUAGES = (
         patterns=tuple(
             f"{folder}/*.{ending}"
             for folder in ("native", "simulator")
-            for ending in ("c", "h", "cpp", "hpp")
+            for ending in ("c", "h", "cpp", "hpp", "def")
         ),
         names=names_in_c,
     ),

@@ -22,17 +22,17 @@ static unsigned char expected_byte(int iteration, int index) {
 
 /* The partitions of a thread, in descending order in every second iteration. */
 static void *compute(void *argument) {
-    work *own = argument;
-    const offbeat_message *message = own->message;
-    for (int i = 0; i < message->partitions && own->status == MPI_SUCCESS; i++) {
-        int partition = own->iteration % 2 ? message->partitions - 1 - i : i;
-        if (offbeat_thread_of_partition(message, partition) != own->thread)
+    work *thread_work = argument;
+    const offbeat_message *message = thread_work->message;
+    for (int i = 0; i < message->partitions && thread_work->status == MPI_SUCCESS; i++) {
+        int partition = thread_work->iteration % 2 ? message->partitions - 1 - i : i;
+        if (offbeat_thread_of_partition(message, partition) != thread_work->thread)
             continue;
         for (int byte = 0; byte < message->partition_bytes; byte++) {
             int index = partition * message->partition_bytes + byte;
-            message->data[index] = expected_byte(own->iteration, index);
+            message->data[index] = expected_byte(thread_work->iteration, index);
         }
-        own->status = offbeat_transfer_ready(own->transfer, partition);
+        thread_work->status = offbeat_transfer_ready(thread_work->transfer, partition);
     }
     return NULL;
 }

@@ -67,26 +67,27 @@ static int first_error(int status, int next) {
 
 /* Whatever opening has created, also if it failed half-way. */
 int offbeat_transfer_close(offbeat_transfer **transfer) {
-    offbeat_transfer *closing = *transfer;
-    int status = closing->approach->close ? closing->approach->close(closing) : MPI_SUCCESS;
-    for (int i = 0; i < closing->request_count; i++)
-        if (closing->requests[i] != MPI_REQUEST_NULL)
-            status = first_error(status, MPI_Request_free(&closing->requests[i]));
-    for (int i = 0; i < closing->window_count; i++)
-        if (closing->windows[i] != MPI_WIN_NULL)
-            status = first_error(status, MPI_Win_free(&closing->windows[i]));
-    for (int i = 0; closing->lanes && i < closing->message.threads; i++)
-        if (closing->lanes[i] != MPI_COMM_NULL)
-            status = first_error(status, MPI_Comm_free(&closing->lanes[i]));
-    if (closing->peers != MPI_GROUP_NULL)
-        status = first_error(status, MPI_Group_free(&closing->peers));
-    if (closing->comm != MPI_COMM_NULL)
-        status = first_error(status, MPI_Comm_free(&closing->comm));
-    free(closing->requests);
-    free(closing->statuses);
-    free(closing->windows);
-    free(closing->lanes);
-    free(closing);
+    offbeat_transfer *closed_transfer = *transfer;
+    int status =
+        closed_transfer->approach->close ? closed_transfer->approach->close(closed_transfer) : MPI_SUCCESS;
+    for (int i = 0; i < closed_transfer->request_count; i++)
+        if (closed_transfer->requests[i] != MPI_REQUEST_NULL)
+            status = first_error(status, MPI_Request_free(&closed_transfer->requests[i]));
+    for (int i = 0; i < closed_transfer->window_count; i++)
+        if (closed_transfer->windows[i] != MPI_WIN_NULL)
+            status = first_error(status, MPI_Win_free(&closed_transfer->windows[i]));
+    for (int i = 0; closed_transfer->lanes && i < closed_transfer->message.threads; i++)
+        if (closed_transfer->lanes[i] != MPI_COMM_NULL)
+            status = first_error(status, MPI_Comm_free(&closed_transfer->lanes[i]));
+    if (closed_transfer->peers != MPI_GROUP_NULL)
+        status = first_error(status, MPI_Group_free(&closed_transfer->peers));
+    if (closed_transfer->comm != MPI_COMM_NULL)
+        status = first_error(status, MPI_Comm_free(&closed_transfer->comm));
+    free(closed_transfer->requests);
+    free(closed_transfer->statuses);
+    free(closed_transfer->windows);
+    free(closed_transfer->lanes);
+    free(closed_transfer);
     *transfer = NULL;
     return status;
 }

@@ -106,10 +106,10 @@ const offbeat_approach offbeat_approach_passive_many = {
 /* --- active synchronisation --- */
 
 static int open_active(offbeat_transfer *transfer, int count) {
-    MPI_Group both;
-    OFFBEAT_TRY(MPI_Comm_group(transfer->comm, &both));
-    int status = MPI_Group_incl(both, 1, &transfer->peer, &transfer->peers);
-    OFFBEAT_TRY(MPI_Group_free(&both));
+    MPI_Group pair_group;
+    OFFBEAT_TRY(MPI_Comm_group(transfer->comm, &pair_group));
+    int status = MPI_Group_incl(pair_group, 1, &transfer->peer, &transfer->peers);
+    OFFBEAT_TRY(MPI_Group_free(&pair_group));
     OFFBEAT_TRY(status);
     return open_windows(transfer, count);
 }

@@ -133,19 +133,19 @@ static void append(accuracy_check *check, comparison result) {
     check->comparisons[check->count++] = result;
 }
 
-/* The rank of the `index`-th checked process of `checked`; they are evenly spread, and the last rank is the
- * last. */
-static int checked_rank(const offbeat_session *session, int index, int checked) {
-    return (int)((int64_t)(index + 1) * (session->p - 1) / checked);
+/* The rank of the `index`-th checked process of `checked_count`; they are evenly spread, and the last rank is
+ * the last. */
+static int checked_rank(const offbeat_session *session, int index, int checked_count) {
+    return (int)((int64_t)(index + 1) * (session->p - 1) / checked_count);
 }
 
 /* Compares the clock of some processes with rank 0's, one process after the other. */
 static void check_clock(const offbeat_session *session, accuracy_check *check, int method, int round,
                         int64_t planned_ns) {
     const offbeat_clock *clock = check->clocks[method];
-    int checked = session->p - 1 < MAX_CHECKED_PROCESSES ? session->p - 1 : MAX_CHECKED_PROCESSES;
-    for (int index = 0; index < checked; index++) {
-        int rank = checked_rank(session, index, checked);
+    int checked_count = session->p - 1 < MAX_CHECKED_PROCESSES ? session->p - 1 : MAX_CHECKED_PROCESSES;
+    for (int index = 0; index < checked_count; index++) {
+        int rank = checked_rank(session, index, checked_count);
         if (session->rank == 0)
             send_readings(session, clock, rank);
         if (session->rank != rank)
@@ -218,9 +218,9 @@ static void answer_comparisons(offbeat_session *session, const accuracy_check *c
     offbeat_answer_flag(answer, "physical", check->is_physical);
     for (int i = 0; i < COLUMNS; i++) {
         for (size_t j = 0; j < check->count; j++) {
-            const comparison *one = &check->comparisons[j];
-            const int64_t values[COLUMNS] = {one->method, one->round,   one->planned_ns, one->age_ns,
-                                             one->low_ns, one->high_ns, one->bound_ns};
+            const comparison *row = &check->comparisons[j];
+            const int64_t values[COLUMNS] = {row->method, row->round,   row->planned_ns, row->age_ns,
+                                             row->low_ns, row->high_ns, row->bound_ns};
             column[j] = values[i];
         }
         offbeat_answer_gathered(session, names[i], column, check->count);

@@ -68,9 +68,9 @@ static const char *create_calls(offbeat_session *session, const offbeat_command 
         request.root = (int)offbeat_command_number(command, "root") % (i ? size : INT_MAX);
         why = offbeat_drawn_call_create(&request, &calls[i]);
     }
-    int64_t failed = why != NULL;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    return !failed ? NULL : why ? why : "another process could not prepare the call";
+    int64_t has_failed = why != NULL;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    return !has_failed ? NULL : why ? why : "another process could not prepare the call";
 }
 
 void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command) {
@@ -88,7 +88,7 @@ void offbeat_call_drawn(offbeat_session *session, const offbeat_command *command
             calls[i] ? offbeat_drawn_call_check(calls[i]) : (offbeat_drawn_outcome){0};
         wrong[0] += (int64_t)outcome.elements;
         wrong[1] += (int64_t)outcome.guards;
-        wrong[2] += outcome.misplaced;
+        wrong[2] += outcome.wrong_types;
     }
     for (int i = 0; i < CALLS; i++)
         offbeat_drawn_call_free(&calls[i]);

@@ -16,11 +16,11 @@
 static int set_variable(offbeat_session *session, char *setting, const char **why) {
     char *value = strchr(setting, '=');
     *value++ = '\0';
-    int64_t failed = offbeat_variable_set(setting, value, why) != 0;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed && !*why)
+    int64_t has_failed = offbeat_variable_set(setting, value, why) != 0;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed && !*why)
         *why = "another process could not set the variable";
-    return failed ? -1 : 0;
+    return has_failed ? -1 : 0;
 }
 
 /*
@@ -29,30 +29,30 @@ static int set_variable(offbeat_session *session, char *setting, const char **wh
  */
 void offbeat_force(offbeat_session *session, const offbeat_command *command) {
     const char *why = NULL;
-    int64_t failed = offbeat_variables_reset() != 0;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed)
+    int64_t has_failed = offbeat_variables_reset() != 0;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed)
         why = "the initial value of a variable could not be restored";
-    for (int i = 0; i < command->count && !failed; i++)
-        failed = set_variable(session, command->arguments[i], &why);
+    for (int i = 0; i < command->count && !has_failed; i++)
+        has_failed = set_variable(session, command->arguments[i], &why);
     if (offbeat_mpi.needs_new_communicator)
         offbeat_session_renew_comms(session);
-    if (failed)
+    if (has_failed)
         offbeat_answer_failure(&session->answer, why);
     else
         offbeat_answer_end(offbeat_session_answer(session));
 }
 
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command) {
-    if (!session->answer.out)
+    if (!session->answer.stream)
         return;
     char *list = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&list, &length);
-    if (!out)
+    FILE *stream = open_memstream(&list, &length);
+    if (!stream)
         offbeat_fatal("no memory for the list of variables");
-    int count = offbeat_variables_list(offbeat_command_text(command, "regex"), out);
-    if (fclose(out) != 0 || count < 0) {
+    int count = offbeat_variables_list(offbeat_command_text(command, "regex"), stream);
+    if (fclose(stream) != 0 || count < 0) {
         offbeat_answer_failure(&session->answer,
                                "regex is not an extended regular expression, or the answer is too long");
     } else {
@@ -74,12 +74,12 @@ static void describe_place(char *text, size_t capacity) {
     char host[256] = "";
     cpu_set_t cores;
     gethostname(host, sizeof host - 1);
-    int used = snprintf(text, capacity, "%s", host);
+    int length = snprintf(text, capacity, "%s", host);
     if (sched_getaffinity(0, sizeof cores, &cores) != 0)
         return;
-    for (int core = 0, is_first = 1; core < CPU_SETSIZE && used + 16 < (int)capacity; core++)
+    for (int core = 0, is_first = 1; core < CPU_SETSIZE && length + 16 < (int)capacity; core++)
         if (CPU_ISSET(core, &cores)) {
-            used += snprintf(text + used, capacity - (size_t)used, "%c%d", is_first ? ' ' : ',', core);
+            length += snprintf(text + length, capacity - (size_t)length, "%c%d", is_first ? ' ' : ',', core);
             is_first = 0;
         }
 }
@@ -95,9 +95,9 @@ void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
         worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
     }
     offbeat_p2p_reduce(worst, 3, OFFBEAT_MAX, session->control_comm);
-    char place[4096], library[MPI_MAX_LIBRARY_VERSION_STRING];
+    char location[4096], library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
-    describe_place(place, sizeof place);
+    describe_place(location, sizeof location);
     MPI_Get_library_version(library, &length);
     offbeat_answer *answer = offbeat_session_answer(session);
     offbeat_answer_number(answer, "protocol", OFFBEAT_PROTOCOL_VERSION);
@@ -111,12 +111,12 @@ void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
     offbeat_answer_number(answer, "overshoot_ns", worst[0]);
     offbeat_answer_flag(answer, "switches", offbeat_mpi.switches_at_run_time);
     const int64_t domain = offbeat_work_domain();
-    FILE *out = offbeat_answer_key_of(answer, "places", OFFBEAT_TEXTS);
-    if (out)
-        fputc('[', out);
-    offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control_comm);
-    if (out)
-        fputc(']', out);
+    FILE *stream = offbeat_answer_key_of(answer, "places", OFFBEAT_TEXTS);
+    if (stream)
+        fputc('[', stream);
+    offbeat_p2p_gather(location, strlen(location) + 1, write_place, stream, session->control_comm);
+    if (stream)
+        fputc(']', stream);
     offbeat_answer_gathered(session, "domains", &domain, 1);
     offbeat_answer_end(answer);
 }

@@ -162,12 +162,13 @@ typedef struct delayed_call {
 } delayed_call;
 
 static int repeat_call(offbeat_session *session, void *state, int64_t call, offbeat_sample *sample) {
-    const delayed_call *delayed = state;
-    int64_t delay_ns = delayed->sequence.calls ? delayed->sequence.delays_ns[call] : delayed->delay_ns;
+    const delayed_call *call_state = state;
+    int64_t delay_ns =
+        call_state->sequence.calls ? call_state->sequence.delays_ns[call] : call_state->delay_ns;
     offbeat_start start;
     offbeat_session_start(session, delay_ns, &start);
     int64_t arrival = offbeat_clock_local_ns(session->clock);
-    int error = offbeat_call_run(delayed->call);
+    int error = offbeat_call_run(call_state->call);
     int64_t exit = offbeat_clock_local_ns(session->clock);
     *sample = (offbeat_sample){
         .arrival = offbeat_clock_global_ns(session->clock, arrival) - start.deadline_ns,
@@ -180,24 +181,24 @@ static int repeat_call(offbeat_session *session, void *state, int64_t call, offb
 
 /* Collective. @return 0, or -1 on all processes after answering with the error */
 static int read_delays(offbeat_session *session, const offbeat_command *command, const offbeat_layout *layout,
-                       delayed_call *delayed) {
+                       delayed_call *call_state) {
     int member = offbeat_layout_member(layout, session->rank);
-    delayed->delay_ns = offbeat_command_list_item(command, "delays", member);
+    call_state->delay_ns = offbeat_command_list_item(command, "delays", member);
     const char *path = offbeat_command_text(command, "sequence");
-    return path ? read_sequence(session, layout, path, &delayed->sequence) : 0;
+    return path ? read_sequence(session, layout, path, &call_state->sequence) : 0;
 }
 
-static void measure_call(offbeat_session *session, const offbeat_command *command, delayed_call *delayed) {
+static void measure_call(offbeat_session *session, const offbeat_command *command, delayed_call *call_state) {
     int64_t warmups = offbeat_command_number(command, "warmups");
     for (int64_t i = 0; i < warmups; i++)
-        offbeat_call_run(delayed->call);
+        offbeat_call_run(call_state->call);
     offbeat_operation operation = {
-        .state = delayed,
+        .state = call_state,
         .repeat = repeat_call,
         .partitions = 1,
-        .failed = "the collective returned an error while it was measured",
-        .calls = delayed->sequence.calls,
-        .first_call = delayed->sequence.calls ? offbeat_command_number(command, "call") : 0,
+        .failure_answer = "the collective returned an error while it was measured",
+        .calls = call_state->sequence.calls,
+        .first_call = call_state->sequence.calls ? offbeat_command_number(command, "call") : 0,
     };
     offbeat_answer *answer = offbeat_measure_repeatedly(session, command, &operation);
     if (answer)
@@ -206,12 +207,12 @@ static void measure_call(offbeat_session *session, const offbeat_command *comman
 
 void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
     offbeat_layout layout;
-    delayed_call delayed = {.call = offbeat_call_in_layout(session, command, &layout)};
-    if (!delayed.call)
+    delayed_call call_state = {.call = offbeat_call_in_layout(session, command, &layout)};
+    if (!call_state.call)
         return;
-    if (read_delays(session, command, &layout, &delayed) == 0) {
-        measure_call(session, command, &delayed);
-        free(delayed.sequence.delays_ns);
+    if (read_delays(session, command, &layout, &call_state) == 0) {
+        measure_call(session, command, &call_state);
+        free(call_state.sequence.delays_ns);
     }
-    offbeat_call_free(&delayed.call);
+    offbeat_call_free(&call_state.call);
 }

@@ -10,7 +10,7 @@
 
 enum { BYTES = 200003 };
 
-static unsigned char message[BYTES + 1], other[BYTES + 1];
+static unsigned char message[BYTES + 1], other_message[BYTES + 1];
 
 static int64_t wrong(int64_t repetition) {
     return offbeat_partition_data_wrong(message, repetition, BYTES);
@@ -46,11 +46,11 @@ static void other_data_are_wrong(void) {
         offbeat_partition_data_fill(message, repetition - 1, 0, BYTES);
         test_assert(wrong(repetition) > least, "Data of repetition %lld are not new.", (long long)repetition);
     }
-    offbeat_partition_data_fill(other, 1, 0, BYTES);
+    offbeat_partition_data_fill(other_message, 1, 0, BYTES);
     for (size_t k = 0; k < sizeof distances / sizeof *distances; k++) {
         const size_t distance = (size_t)distances[k];
-        memcpy(message, other + distance, BYTES - distance);
-        memcpy(message + BYTES - distance, other, distance);
+        memcpy(message, other_message + distance, BYTES - distance);
+        memcpy(message + BYTES - distance, other_message, distance);
         test_assert(wrong(1) > least, "Data that are displaced by %zu bytes are not noticed.", distance);
     }
 }

@@ -25,14 +25,14 @@ struct offbeat_partition_threads {
     const int64_t *delays_ns;
     int64_t longest_ns; /* of the delays */
     member *members;
-    pthread_barrier_t begin, filled;
+    pthread_barrier_t begin_barrier, fill_barrier;
     int64_t repetition; /* to fill; written before the barrier "begin" */
     int should_end;
     /* Written before "released": */
     int64_t deadline_ns, end_ns; /* the deadline, and the planned time of the longest delay; local clock */
     int64_t released_ns;
     int64_t *lateness_ns;
-    atomic_int released, done;
+    atomic_int is_released, done_count;
 };
 
 static int64_t now_ns(const offbeat_partition_threads *team) {
@@ -62,10 +62,10 @@ static void mark_partitions(const member *self) {
     int64_t possible_ns = team->released_ns;
     for (int i = 0; i < self->count; i++) {
         int partition = self->order[i];
-        int64_t now, planned = planned_ns(team, team->delays_ns[partition]);
-        if (possible_ns < planned)
-            possible_ns = planned;
-        while ((now = now_ns(team)) < planned)
+        int64_t now, planned_time_ns = planned_ns(team, team->delays_ns[partition]);
+        if (possible_ns < planned_time_ns)
+            possible_ns = planned_time_ns;
+        while ((now = now_ns(team)) < planned_time_ns)
             sched_yield();
         team->lateness_ns[partition] = now - possible_ns;
         int status = offbeat_transfer_ready(team->transfer, partition);
@@ -79,15 +79,15 @@ static void *serve(void *argument) {
     member *self = argument;
     offbeat_partition_threads *team = self->team;
     for (;;) {
-        pthread_barrier_wait(&team->begin);
+        pthread_barrier_wait(&team->begin_barrier);
         if (team->should_end)
             return NULL;
         fill(self);
-        pthread_barrier_wait(&team->filled);
-        while (!atomic_load_explicit(&team->released, memory_order_acquire))
+        pthread_barrier_wait(&team->fill_barrier);
+        while (!atomic_load_explicit(&team->is_released, memory_order_acquire))
             sched_yield();
         mark_partitions(self);
-        atomic_fetch_add_explicit(&team->done, 1, memory_order_release);
+        atomic_fetch_add_explicit(&team->done_count, 1, memory_order_release);
     }
 }
 
@@ -96,11 +96,11 @@ static void *serve(void *argument) {
 static const int64_t *compared_delays_ns;
 
 static int compare_delays(const void *first, const void *second) {
-    int one = *(const int *)first, other = *(const int *)second;
-    int64_t one_ns = compared_delays_ns[one], other_ns = compared_delays_ns[other];
-    if (one_ns != other_ns)
-        return one_ns < other_ns ? -1 : 1;
-    return one < other ? -1 : one > other;
+    int left = *(const int *)first, right = *(const int *)second;
+    int64_t left_ns = compared_delays_ns[left], right_ns = compared_delays_ns[right];
+    if (left_ns != right_ns)
+        return left_ns < right_ns ? -1 : 1;
+    return left < right ? -1 : left > right;
 }
 
 static void assign_partitions(offbeat_partition_threads *team) {
@@ -138,8 +138,8 @@ offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *tr
     team->delays_ns = delays_ns;
     team->members = members;
     assign_partitions(team);
-    pthread_barrier_init(&team->begin, NULL, (unsigned)message->threads);
-    pthread_barrier_init(&team->filled, NULL, (unsigned)message->threads);
+    pthread_barrier_init(&team->begin_barrier, NULL, (unsigned)message->threads);
+    pthread_barrier_init(&team->fill_barrier, NULL, (unsigned)message->threads);
     for (int i = 0; i < message->threads; i++) {
         members[i].team = team;
         if (i > 0 && pthread_create(&members[i].thread, NULL, serve, &members[i]) != 0)
@@ -150,11 +150,11 @@ offbeat_partition_threads *offbeat_partition_threads_create(offbeat_transfer *tr
 
 void offbeat_partition_threads_fill(offbeat_partition_threads *team, int64_t repetition) {
     team->repetition = repetition;
-    atomic_store_explicit(&team->released, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->done, 0, memory_order_relaxed);
-    pthread_barrier_wait(&team->begin);
+    atomic_store_explicit(&team->is_released, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->done_count, 0, memory_order_relaxed);
+    pthread_barrier_wait(&team->begin_barrier);
     fill(&team->members[0]);
-    pthread_barrier_wait(&team->filled);
+    pthread_barrier_wait(&team->fill_barrier);
 }
 
 void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t deadline_ns,
@@ -163,21 +163,21 @@ void offbeat_partition_threads_run(offbeat_partition_threads *team, int64_t dead
     team->end_ns = offbeat_clock_to_local_ns(team->clock, deadline_ns + team->longest_ns);
     team->lateness_ns = lateness_ns;
     team->released_ns = now_ns(team);
-    atomic_store_explicit(&team->released, 1, memory_order_release);
+    atomic_store_explicit(&team->is_released, 1, memory_order_release);
     mark_partitions(&team->members[0]);
-    while (atomic_load_explicit(&team->done, memory_order_acquire) < team->message->threads - 1)
+    while (atomic_load_explicit(&team->done_count, memory_order_acquire) < team->message->threads - 1)
         sched_yield();
 }
 
 void offbeat_partition_threads_free(offbeat_partition_threads *team) {
     team->should_end = 1;
-    pthread_barrier_wait(&team->begin);
+    pthread_barrier_wait(&team->begin_barrier);
     for (int i = 1; i < team->message->threads; i++)
         pthread_join(team->members[i].thread, NULL);
     for (int i = 0; i < team->message->threads; i++)
         free(team->members[i].order);
-    pthread_barrier_destroy(&team->begin);
-    pthread_barrier_destroy(&team->filled);
+    pthread_barrier_destroy(&team->begin_barrier);
+    pthread_barrier_destroy(&team->fill_barrier);
     free(team->members);
     free(team);
 }

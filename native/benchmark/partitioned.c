@@ -71,9 +71,9 @@ static void read_message(const offbeat_session *session, const offbeat_command *
 /* Collective. @return 0, or -1 on both processes after answering with the error */
 static int open_transfer(offbeat_session *session, const offbeat_command *command, partitioned_send *send) {
     const offbeat_approach *approach = offbeat_approach_find(offbeat_command_text(command, "approach"));
-    int64_t failed = offbeat_transfer_open(approach, &send->message, &send->transfer) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed) {
+    int64_t has_failed = offbeat_transfer_open(approach, &send->message, &send->transfer) != MPI_SUCCESS;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed) {
         offbeat_answer_failure(&session->answer,
                                "the library returned an error when the transfer was prepared");
         return -1;
@@ -139,7 +139,7 @@ static void measure_send(offbeat_session *session, const offbeat_command *comman
         .state = send,
         .repeat = repeat_send,
         .partitions = send->message.partitions,
-        .failed = "the partitioned send returned an error while it was measured",
+        .failure_answer = "the partitioned send returned an error while it was measured",
     };
     offbeat_answer *answer = offbeat_measure_repeatedly(session, command, &operation);
     offbeat_p2p_reduce(&send->wrong_bytes, 1, OFFBEAT_SUM, session->control_comm);

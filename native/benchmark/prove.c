@@ -27,7 +27,7 @@ static const char *prepare_legal_call(offbeat_session *session, const offbeat_co
     *call = NULL;
     if (why)
         return why;
-    int64_t failed = 0;
+    int64_t has_failed = 0;
     if (comm != MPI_COMM_NULL) {
         offbeat_request request = offbeat_session_request(command, comm);
         offbeat_variant variant = {
@@ -35,10 +35,10 @@ static const char *prepare_legal_call(offbeat_session *session, const offbeat_co
             .null_ignored = (int)offbeat_command_number(command, "null_ignored"),
             .counts = offbeat_counts_find(offbeat_command_text(command, "counts")),
         };
-        failed = offbeat_call_create_variant(&request, &variant, call, &why) != MPI_SUCCESS;
+        has_failed = offbeat_call_create_variant(&request, &variant, call, &why) != MPI_SUCCESS;
     }
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (!failed)
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (!has_failed)
         return NULL;
     offbeat_call_free(call);
     return why ? why : "another process could not prepare the call";
@@ -94,8 +94,8 @@ void offbeat_answer_bits(offbeat_session *session, const offbeat_command *comman
 }
 
 static int contains_name(const char *names, const char *name, size_t length) {
-    for (const char *at = strstr(names, name); at; at = strstr(at + 1, name))
-        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+    for (const char *cursor = strstr(names, name); cursor; cursor = strstr(cursor + 1, name))
+        if ((cursor == names || cursor[-1] == ' ') && (cursor[length] == ' ' || !cursor[length]))
             return 1;
     return 0;
 }
@@ -105,42 +105,43 @@ static int contains_name(const char *names, const char *name, size_t length) {
 static void merge_names(int rank, const void *data, size_t bytes, void *context) {
     (void)rank;
     (void)bytes;
-    name_list *all = context;
+    name_list *list = context;
     char *copy = strdup(data), *strtok_state = NULL;
     for (char *name = copy ? strtok_r(copy, " ", &strtok_state) : NULL; name;
          name = strtok_r(NULL, " ", &strtok_state)) {
-        size_t length = strlen(name), used = strlen(all->text);
-        if (!contains_name(all->text, name, length) && used + length + 2 < sizeof all->text)
-            snprintf(all->text + used, sizeof all->text - used, "%s%s", used ? " " : "", name);
+        size_t length = strlen(name), text_length = strlen(list->text);
+        if (!contains_name(list->text, name, length) && text_length + length + 2 < sizeof list->text)
+            snprintf(list->text + text_length, sizeof list->text - text_length, "%s%s",
+                     text_length ? " " : "", name);
     }
     free(copy);
 }
 
 /** Where facts on the first communicator of a layout are written; the others do the same. */
 typedef struct layout_output {
-    FILE *out;
+    FILE *stream;
     const offbeat_layout *layout;
 } layout_output;
 
 static void write_messages(int rank, const void *data, size_t bytes, void *context) {
     const offbeat_message *messages = data;
     const layout_output *output = context;
-    if (!output->out || offbeat_layout_communicator(output->layout, rank) != 0)
+    if (!output->stream || offbeat_layout_communicator(output->layout, rank) != 0)
         return;
     for (size_t i = 0; i < bytes / sizeof *messages; i++)
-        fprintf(output->out, ",[%d,%d,%lld]", offbeat_layout_member(output->layout, rank),
+        fprintf(output->stream, ",[%d,%d,%lld]", offbeat_layout_member(output->layout, rank),
                 offbeat_layout_member(output->layout, messages[i].destination), (long long)messages[i].bytes);
 }
 
 static void write_message_list(offbeat_session *session, const offbeat_layout *layout, int count,
                                const offbeat_message *messages) {
     layout_output output = {offbeat_answer_key_of(&session->answer, "messages", OFFBEAT_ROWS), layout};
-    if (output.out)
-        fputs("[null", output.out);
+    if (output.stream)
+        fputs("[null", output.stream);
     offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, &output,
                        session->control_comm);
-    if (output.out)
-        fputc(']', output.out);
+    if (output.stream)
+        fputc(']', output.stream);
 }
 
 void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
@@ -193,8 +194,8 @@ static int64_t sufficient_delay(offbeat_session *session, offbeat_call *call, in
 static void write_late_rank(int rank, const void *is_late, size_t bytes, void *context) {
     (void)bytes;
     const layout_output *output = context;
-    if (output->out && *(const int64_t *)is_late && offbeat_layout_communicator(output->layout, rank) == 0)
-        fprintf(output->out, ",%d", offbeat_layout_member(output->layout, rank));
+    if (output->stream && *(const int64_t *)is_late && offbeat_layout_communicator(output->layout, rank) == 0)
+        fprintf(output->stream, ",%d", offbeat_layout_member(output->layout, rank));
 }
 
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command) {
@@ -207,21 +208,21 @@ void offbeat_fingerprint(offbeat_session *session, const offbeat_command *comman
     int member = offbeat_layout_member(&layout, session->rank);
     offbeat_call_run(call);
     int64_t delay_ns = sufficient_delay(session, call, offbeat_command_number(command, "delay_ns"));
-    FILE *out = offbeat_answer_key_of(offbeat_session_answer(session), "late", OFFBEAT_ROWS);
-    layout_output output = {out, &layout};
-    if (out)
-        fputs("[null", out);
-    for (int delayed = 0; delayed < layout.size; delayed += step) {
-        int64_t exit_ns = exit_after_deadline(session, call, member == delayed ? delay_ns : 0);
+    FILE *stream = offbeat_answer_key_of(offbeat_session_answer(session), "late", OFFBEAT_ROWS);
+    layout_output output = {stream, &layout};
+    if (stream)
+        fputs("[null", stream);
+    for (int delayed_member = 0; delayed_member < layout.size; delayed_member += step) {
+        int64_t exit_ns = exit_after_deadline(session, call, member == delayed_member ? delay_ns : 0);
         int64_t is_late = exit_ns > delay_ns / 10 * 7;
-        if (out)
-            fprintf(out, ",[%d", delayed);
+        if (stream)
+            fprintf(stream, ",[%d", delayed_member);
         offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, &output, session->control_comm);
-        if (out)
-            fputc(']', out);
+        if (stream)
+            fputc(']', stream);
     }
-    if (out)
-        fputc(']', out);
+    if (stream)
+        fputc(']', stream);
     offbeat_answer_end(&session->answer);
     offbeat_call_free(&call);
 }

@@ -10,14 +10,14 @@ typedef struct record {
     offbeat_sample *samples; /* per repetition: one for each partition */
     size_t partitions;
     int64_t *is_valid, valid;
-    size_t tried, capacity;
+    size_t trials, capacity;
     int64_t start_ns;
-    int failed; /* on rank 0: on any process; elsewhere: on this process */
+    int has_failed; /* on rank 0: on any process; elsewhere: on this process */
 } record;
 
 typedef struct limits {
     int64_t repetitions, attempts, duration_ns, tolerance_ns;
-    int64_t unrecorded; /* discarded first repetitions, which take longer after other work */
+    int64_t unrecorded_count; /* discarded first repetitions, which take longer after other work */
 } limits;
 
 /* The tolerance in ns, or in error bounds of the worst clock at its last synchronisation; the larger of the
@@ -38,7 +38,7 @@ static limits read_limits(const offbeat_session *session, const offbeat_command 
         .attempts = offbeat_command_number(command, "attempts"),
         .duration_ns = offbeat_command_number_or(command, "duration_ns", INT64_MAX),
         .tolerance_ns = read_tolerance(session, command),
-        .unrecorded = offbeat_command_number(command, "unrecorded"),
+        .unrecorded_count = offbeat_command_number(command, "unrecorded"),
     };
 }
 
@@ -64,9 +64,9 @@ static int should_continue(offbeat_session *session, const limits *limit, const 
     int64_t decision[2] = {0};
     if (session->rank == 0) {
         int64_t elapsed_ns = offbeat_clock_local_ns(session->clock) - repetitions->start_ns;
-        decision[0] = !repetitions->failed && repetitions->valid < limit->repetitions &&
-                      (int64_t)repetitions->tried < limit->attempts &&
-                      (repetitions->tried == 0 || elapsed_ns < limit->duration_ns);
+        decision[0] = !repetitions->has_failed && repetitions->valid < limit->repetitions &&
+                      (int64_t)repetitions->trials < limit->attempts &&
+                      (repetitions->trials == 0 || elapsed_ns < limit->duration_ns);
         decision[1] = call_after(operation, repetitions->valid);
     }
     offbeat_p2p_broadcast(decision, sizeof decision, session->control_comm);
@@ -77,7 +77,7 @@ static int should_continue(offbeat_session *session, const limits *limit, const 
 /* Allocates memory for one more repetition. The number of attempts may be too large to allocate in advance.
  * @return the samples of the next repetition */
 static offbeat_sample *reserve(record *repetitions) {
-    if (repetitions->tried == repetitions->capacity) {
+    if (repetitions->trials == repetitions->capacity) {
         size_t capacity = repetitions->capacity ? 2 * repetitions->capacity : 256;
         size_t bytes = capacity * repetitions->partitions * sizeof *repetitions->samples;
         offbeat_sample *samples = realloc(repetitions->samples, bytes);
@@ -89,17 +89,17 @@ static offbeat_sample *reserve(record *repetitions) {
         repetitions->is_valid = is_valid;
         repetitions->capacity = capacity;
     }
-    return repetitions->samples + repetitions->tried * repetitions->partitions;
+    return repetitions->samples + repetitions->trials * repetitions->partitions;
 }
 
 static void add_repetition(offbeat_session *session, const offbeat_operation *operation, int64_t call,
                            int64_t tolerance_ns, record *repetitions) {
     offbeat_sample *samples = reserve(repetitions);
-    int failed = operation->repeat(session, operation->state, call, samples);
-    int64_t worst[2] = {exceeds_tolerance(samples, repetitions->partitions, tolerance_ns), failed};
+    int has_failed = operation->repeat(session, operation->state, call, samples);
+    int64_t worst[2] = {exceeds_tolerance(samples, repetitions->partitions, tolerance_ns), has_failed};
     offbeat_p2p_reduce(worst, 2, OFFBEAT_MAX, session->control_comm);
-    repetitions->failed = session->rank == 0 ? worst[1] != 0 : failed;
-    repetitions->is_valid[repetitions->tried++] = !worst[0];
+    repetitions->has_failed = session->rank == 0 ? worst[1] != 0 : has_failed;
+    repetitions->is_valid[repetitions->trials++] = !worst[0];
     repetitions->valid += !worst[0];
 }
 
@@ -118,22 +118,23 @@ static int save_samples(offbeat_session *session, const record *repetitions) {
     FILE *file = NULL;
     if (session->rank == 0 && session->samples)
         file = fopen(session->samples, "wb");
-    size_t count = repetitions->tried * repetitions->partitions;
+    size_t count = repetitions->trials * repetitions->partitions;
     offbeat_p2p_gather(repetitions->samples, count * sizeof *repetitions->samples, write_samples, file,
                        session->control_comm);
     if (session->rank != 0)
         return 0;
     if (!file)
         return -1;
-    size_t written = fwrite(repetitions->is_valid, sizeof *repetitions->is_valid, repetitions->tried, file);
-    int failed = ferror(file) || written != repetitions->tried;
-    return fclose(file) == 0 && !failed ? 0 : -1;
+    size_t written_count =
+        fwrite(repetitions->is_valid, sizeof *repetitions->is_valid, repetitions->trials, file);
+    int has_failed = ferror(file) || written_count != repetitions->trials;
+    return fclose(file) == 0 && !has_failed ? 0 : -1;
 }
 
 static offbeat_answer *answer_counts(offbeat_session *session, const offbeat_operation *operation,
                                      const record *repetitions) {
     offbeat_answer *answer = offbeat_session_answer(session);
-    offbeat_answer_number(answer, "tried", (int64_t)repetitions->tried);
+    offbeat_answer_number(answer, "tried", (int64_t)repetitions->trials);
     offbeat_answer_number(answer, "valid", repetitions->valid);
     if (operation->calls) {
         offbeat_answer_number(answer, "calls", operation->calls);
@@ -146,17 +147,17 @@ offbeat_answer *offbeat_measure_repeatedly(offbeat_session *session, const offbe
                                            const offbeat_operation *operation) {
     limits limit = read_limits(session, command);
     record repetitions = {.partitions = (size_t)operation->partitions};
-    offbeat_sample *discarded = reserve(&repetitions);
-    for (int64_t i = 0; i < limit.unrecorded; i++)
-        operation->repeat(session, operation->state, operation->first_call, discarded);
+    offbeat_sample *discarded_sample = reserve(&repetitions);
+    for (int64_t i = 0; i < limit.unrecorded_count; i++)
+        operation->repeat(session, operation->state, operation->first_call, discarded_sample);
     repetitions.start_ns = offbeat_clock_local_ns(session->clock);
     int64_t call;
     while (should_continue(session, &limit, operation, &repetitions, &call))
         add_repetition(session, operation, call, limit.tolerance_ns, &repetitions);
     int save_status = save_samples(session, &repetitions);
     offbeat_answer *answer = NULL;
-    if (repetitions.failed)
-        offbeat_answer_failure(&session->answer, operation->failed);
+    if (repetitions.has_failed)
+        offbeat_answer_failure(&session->answer, operation->failure_answer);
     else if (save_status != 0)
         offbeat_answer_failure(&session->answer, "the sample file could not be written");
     else

@@ -26,10 +26,10 @@ typedef struct offbeat_operation {
      * @param call of the sequence; 0 without a sequence
      * @return whether it failed on this process */
     int (*repeat)(offbeat_session *session, void *state, int64_t call, offbeat_sample *samples);
-    int partitions;     /**< samples of a process in a repetition */
-    const char *failed; /**< the answer if a repetition failed */
-    int64_t calls;      /**< of the sequence; 0: every repetition has the same delays */
-    int64_t first_call; /**< of the sequence, from 0 */
+    int partitions;             /**< samples of a process in a repetition */
+    const char *failure_answer; /**< the answer if a repetition failed */
+    int64_t calls;              /**< of the sequence; 0: every repetition has the same delays */
+    int64_t first_call;         /**< of the sequence, from 0 */
 } offbeat_operation;
 
 /**

@@ -15,7 +15,7 @@ static void create_test_comm(offbeat_session *session) {
 void offbeat_session_open(offbeat_session *session, FILE *answers) {
     MPI_Comm_rank(MPI_COMM_WORLD, &session->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &session->p);
-    session->answer.out = session->rank == 0 ? answers : NULL;
+    session->answer.stream = session->rank == 0 ? answers : NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &session->control_comm);
     create_test_comm(session);
     int error = offbeat_clock_create(session->control_comm, &session->clock);

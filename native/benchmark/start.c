@@ -76,11 +76,11 @@ static int run_start(offbeat_session *session, int is_harmonized, offbeat_call *
     int64_t exit_ns = offbeat_clock_local_ns(session->clock);
     if (i < 0)
         return error;
-    offbeat_instant at = offbeat_clock_at(session->clock, left_ns);
+    offbeat_instant instant = offbeat_clock_at(session->clock, left_ns);
     int64_t **columns = record->columns;
-    record->own_left[i] = columns[FIRST_LEFT][i] = columns[LAST_LEFT][i] = at.global_ns;
-    columns[FIRST_LEFT_MIN][i] = columns[LAST_LEFT_MIN][i] = at.global_ns - at.bound_ns;
-    columns[FIRST_LEFT_MAX][i] = columns[LAST_LEFT_MAX][i] = at.global_ns + at.bound_ns;
+    record->own_left[i] = columns[FIRST_LEFT][i] = columns[LAST_LEFT][i] = instant.global_ns;
+    columns[FIRST_LEFT_MIN][i] = columns[LAST_LEFT_MIN][i] = instant.global_ns - instant.bound_ns;
+    columns[FIRST_LEFT_MAX][i] = columns[LAST_LEFT_MAX][i] = instant.global_ns + instant.bound_ns;
     columns[DURATION][i] = columns[LONGEST_DURATION][i] = exit_ns - left_ns;
     columns[LAST_EXIT][i] = offbeat_clock_global_ns(session->clock, exit_ns);
     columns[VERDICT][i] = start.verdict;
@@ -92,11 +92,11 @@ static void combine(const offbeat_session *session, start_record *record) {
         offbeat_p2p_allreduce(record->columns[i], record->repetitions, reductions[i], session->control_comm);
 }
 
-/* Replaces column `from` by `from` - `to`, or 0 where that is negative. */
-static void subtract(start_record *record, enum column from, enum column to) {
+/* Replaces column `minuend` by `minuend` - `subtrahend`, or 0 where that is negative. */
+static void subtract(start_record *record, enum column minuend, enum column subtrahend) {
     for (int i = 0; i < record->repetitions; i++) {
-        int64_t difference = record->columns[from][i] - record->columns[to][i];
-        record->columns[from][i] = difference > 0 ? difference : 0;
+        int64_t difference = record->columns[minuend][i] - record->columns[subtrahend][i];
+        record->columns[minuend][i] = difference > 0 ? difference : 0;
     }
 }
 
@@ -157,11 +157,11 @@ void offbeat_start_by(offbeat_session *session, const offbeat_command *command) 
     /* Harmonised starts keep the clock synchronised; barriers do not. */
     if (offbeat_clock_sync(session->clock) != MPI_SUCCESS)
         offbeat_fatal("an MPI error while the clocks were synchronised before the starts");
-    int64_t failed = 0;
+    int64_t has_failed = 0;
     for (int i = -(int)offbeat_command_number(command, "warmups"); i < record.repetitions; i++)
-        failed |= run_start(session, is_harmonized, call, &record, i) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed)
+        has_failed |= run_start(session, is_harmonized, call, &record, i) != MPI_SUCCESS;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed)
         offbeat_answer_failure(&session->answer, "the barrier or the collective returned an error");
     else
         answer_starts(session, &record);

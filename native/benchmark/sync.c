@@ -35,15 +35,15 @@ static sync_results new_results(int64_t repetitions) {
  * elsewhere. */
 static MPI_Comm first_processes(const offbeat_session *session, int processes) {
     MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Group all, first;
+    MPI_Group world_group, first;
     int range[1][3] = {{0, processes - 1, 1}};
-    MPI_Comm_group(session->control_comm, &all);
-    MPI_Group_range_incl(all, 1, range, &first);
+    MPI_Comm_group(session->control_comm, &world_group);
+    MPI_Group_range_incl(world_group, 1, range, &first);
     if (session->rank < processes &&
         MPI_Comm_create_group(session->control_comm, first, 0, &comm) != MPI_SUCCESS)
         offbeat_fatal("the communicator of a synchronisation could not be created");
     MPI_Group_free(&first);
-    MPI_Group_free(&all);
+    MPI_Group_free(&world_group);
     return comm;
 }
 
@@ -82,14 +82,14 @@ static int create_clock(offbeat_session *session, const offbeat_command *command
                         offbeat_clock **clock) {
     offbeat_clock_options options = offbeat_session_clock_options(command);
     options.method = offbeat_command_text(command, "method");
-    int64_t failed = 0;
+    int64_t has_failed = 0;
     *clock = NULL;
     if (comm != MPI_COMM_NULL)
-        failed = offbeat_clock_create_with(comm, &options, clock) != MPI_SUCCESS;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed)
+        has_failed = offbeat_clock_create_with(comm, &options, clock) != MPI_SUCCESS;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed)
         offbeat_answer_failure(&session->answer, offbeat_clock_error());
-    return failed ? -1 : 0;
+    return has_failed ? -1 : 0;
 }
 
 void offbeat_sync(offbeat_session *session, const offbeat_command *command) {

@@ -20,15 +20,15 @@ enum { ALIGNMENT = 4096 };
 
 /** One measurement on this process. */
 typedef struct transfer {
-    int from, to;
+    int sender, receiver;
     int bytes;
     int64_t messages, repetitions, warmups;
-    int64_t delay_ns;               /**< of the receiver, in late */
-    int is_reduction;               /**< in local */
-    int is_cold;                    /**< in pingpong and stream: messages are in no cache */
-    MPI_Request *requests;          /**< in stream */
-    unsigned char *sent, *received; /**< buffers of bytes * messages */
-    int64_t *taken_ns;              /**< one per repetition */
+    int64_t delay_ns;                            /**< of the receiver, in late */
+    int is_reduction;                            /**< in local */
+    int is_cold;                                 /**< in pingpong and stream: messages are in no cache */
+    MPI_Request *requests;                       /**< in stream */
+    unsigned char *send_buffer, *receive_buffer; /**< buffers of bytes * messages */
+    int64_t *taken_ns;                           /**< one per repetition */
 } transfer;
 
 /* Allocates memory and writes it once, so that no page fault occurs in a measurement. @return NULL without
@@ -44,8 +44,8 @@ static unsigned char *allocate_touched(size_t bytes) {
 }
 
 static void free_transfer(transfer *t) {
-    free(t->sent);
-    free(t->received);
+    free(t->send_buffer);
+    free(t->receive_buffer);
     free(t->taken_ns);
     free(t->requests);
     *t = (transfer){0};
@@ -60,12 +60,12 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
         .repetitions = offbeat_command_number(command, "repetitions"),
         .warmups = offbeat_command_number(command, "warmups"),
     };
-    t->received = allocate_touched((size_t)t->bytes * (size_t)t->messages);
-    t->sent = t->received ? allocate_touched((size_t)t->bytes * (size_t)t->messages) : NULL;
+    t->receive_buffer = allocate_touched((size_t)t->bytes * (size_t)t->messages);
+    t->send_buffer = t->receive_buffer ? allocate_touched((size_t)t->bytes * (size_t)t->messages) : NULL;
     t->taken_ns = calloc((size_t)t->repetitions, sizeof *t->taken_ns);
-    int64_t failed = !t->sent || !t->received || !t->taken_ns;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed) {
+    int64_t has_failed = !t->send_buffer || !t->receive_buffer || !t->taken_ns;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed) {
         free_transfer(t);
         offbeat_answer_failure(&session->answer, "no memory for the messages");
         return -1;
@@ -75,16 +75,16 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
 
 /* @return 0, or -1 on all processes after answering with the error */
 static int prepare_pair(offbeat_session *session, const offbeat_command *command, transfer *t) {
-    int64_t from = offbeat_command_number(command, "from");
-    int64_t to = offbeat_command_number(command, "to");
-    if (from == to || from >= session->p || to >= session->p) {
+    int64_t sender = offbeat_command_number(command, "from");
+    int64_t receiver = offbeat_command_number(command, "to");
+    if (sender == receiver || sender >= session->p || receiver >= session->p) {
         offbeat_answer_failure(&session->answer, "from and to must be two different ranks of this launch");
         return -1;
     }
     if (prepare(session, command, t) != 0)
         return -1;
-    t->from = (int)from;
-    t->to = (int)to;
+    t->sender = (int)sender;
+    t->receiver = (int)receiver;
     return 0;
 }
 
@@ -111,12 +111,12 @@ static void answer_transfer(offbeat_session *session, transfer *t, int owner) {
     free_transfer(t);
 }
 
-static void send_to(const transfer *t, int to, MPI_Comm comm) {
-    MPI_Send(t->sent, t->bytes, MPI_BYTE, to, OFFBEAT_TAG_TRANSFER, comm);
+static void send_to(const transfer *t, int receiver, MPI_Comm comm) {
+    MPI_Send(t->send_buffer, t->bytes, MPI_BYTE, receiver, OFFBEAT_TAG_TRANSFER, comm);
 }
 
-static void receive_from(const transfer *t, int from, MPI_Comm comm) {
-    MPI_Recv(t->received, t->bytes, MPI_BYTE, from, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
+static void receive_from(const transfer *t, int sender, MPI_Comm comm) {
+    MPI_Recv(t->receive_buffer, t->bytes, MPI_BYTE, sender, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
 }
 
 /* Reads what was received and writes what is sent next, as programs do: data that was just written is in the
@@ -125,8 +125,8 @@ static void receive_from(const transfer *t, int from, MPI_Comm comm) {
 static void use_buffers(offbeat_session *session, const transfer *t) {
     unsigned char sum = 1;
     for (int64_t i = 0; i < t->bytes; i++)
-        sum = (unsigned char)(sum + t->received[i]);
-    memset(t->sent, sum, (size_t)t->bytes);
+        sum = (unsigned char)(sum + t->receive_buffer[i]);
+    memset(t->send_buffer, sum, (size_t)t->bytes);
     if (t->is_cold)
         offbeat_work_evict(session->work);
 }
@@ -138,16 +138,16 @@ static int64_t round_trips(offbeat_session *session, const transfer *t) {
     int64_t taken_ns = 0;
     for (int64_t i = 0; i < t->messages; i++) {
         use_buffers(session, t);
-        if (session->rank == t->from) {
-            MPI_Recv(NULL, 0, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
+        if (session->rank == t->sender) {
+            MPI_Recv(NULL, 0, MPI_BYTE, t->receiver, OFFBEAT_TAG_TRANSFER, comm, MPI_STATUS_IGNORE);
             int64_t start_ns = offbeat_clock_local_ns(session->clock);
-            send_to(t, t->to, comm);
-            receive_from(t, t->to, comm);
+            send_to(t, t->receiver, comm);
+            receive_from(t, t->receiver, comm);
             taken_ns += offbeat_clock_local_ns(session->clock) - start_ns;
         } else {
-            MPI_Send(NULL, 0, MPI_BYTE, t->from, OFFBEAT_TAG_TRANSFER, comm);
-            receive_from(t, t->from, comm);
-            send_to(t, t->from, comm);
+            MPI_Send(NULL, 0, MPI_BYTE, t->sender, OFFBEAT_TAG_TRANSFER, comm);
+            receive_from(t, t->sender, comm);
+            send_to(t, t->sender, comm);
         }
     }
     return taken_ns;
@@ -164,7 +164,7 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
         return;
     t.is_cold = is_cold;
     repeat(session, &t, takes_part, round_trips);
-    answer_transfer(session, &t, t.from);
+    answer_transfer(session, &t, t.sender);
 }
 
 /* Sends one message whose receive is posted later than the send. @return the duration of this process's call
@@ -172,12 +172,12 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
 static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t) {
     offbeat_start start;
     use_buffers(session, t);
-    offbeat_session_start(session, session->rank == t->to ? t->delay_ns : 0, &start);
+    offbeat_session_start(session, session->rank == t->receiver ? t->delay_ns : 0, &start);
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
-    if (session->rank == t->from)
-        send_to(t, t->to, session->control_comm);
-    else if (session->rank == t->to)
-        receive_from(t, t->from, session->control_comm);
+    if (session->rank == t->sender)
+        send_to(t, t->receiver, session->control_comm);
+    else if (session->rank == t->receiver)
+        receive_from(t, t->sender, session->control_comm);
     return offbeat_clock_local_ns(session->clock) - start_ns;
 }
 
@@ -188,8 +188,8 @@ void offbeat_late(offbeat_session *session, const offbeat_command *command) {
     t.delay_ns = offbeat_command_number(command, "delay_ns");
     repeat(session, &t, 1, send_to_late_receiver);
     offbeat_session_answer(session);
-    answer_times(session, &t, t.from, "send_ns");
-    answer_times(session, &t, t.to, "receive_ns");
+    answer_times(session, &t, t.sender, "send_ns");
+    answer_times(session, &t, t.receiver, "receive_ns");
     offbeat_answer_end(&session->answer);
     free_transfer(&t);
 }
@@ -198,28 +198,28 @@ void offbeat_late(offbeat_session *session, const offbeat_command *command) {
  * @return 0, or -1 if the lists are invalid: a rank occurs twice in one of them, or does not exist */
 static int find_flow(const offbeat_session *session, const offbeat_command *command, transfer *t) {
     int flows = offbeat_command_list_length(command, "senders");
-    *t = (transfer){.from = -1, .to = -1};
+    *t = (transfer){.sender = -1, .receiver = -1};
     enum { SENDS = 1, RECEIVES = 2 };
     char *roles = calloc((size_t)session->p, 1);
     if (!roles)
         offbeat_fatal("no memory for the flows of a stream");
-    int failed = flows == 0 || flows != offbeat_command_list_length(command, "receivers");
-    for (int i = 0; i < flows && !failed; i++) {
+    int has_failed = flows == 0 || flows != offbeat_command_list_length(command, "receivers");
+    for (int i = 0; i < flows && !has_failed; i++) {
         int64_t sender = offbeat_command_list_item(command, "senders", i);
         int64_t receiver = offbeat_command_list_item(command, "receivers", i);
-        failed = sender >= session->p || receiver >= session->p || sender == receiver ||
-                 (roles[sender] & SENDS) || (roles[receiver] & RECEIVES);
-        if (failed)
+        has_failed = sender >= session->p || receiver >= session->p || sender == receiver ||
+                     (roles[sender] & SENDS) || (roles[receiver] & RECEIVES);
+        if (has_failed)
             break;
         roles[sender] |= SENDS;
         roles[receiver] |= RECEIVES;
         if (session->rank == sender)
-            t->to = (int)receiver;
+            t->receiver = (int)receiver;
         if (session->rank == receiver)
-            t->from = (int)sender;
+            t->sender = (int)sender;
     }
     free(roles);
-    return failed ? -1 : 0;
+    return has_failed ? -1 : 0;
 }
 
 /* Posts all receives, then after the start all sends, and waits for them. @return on rank 0 the time until
@@ -228,16 +228,17 @@ static int64_t run_stream(offbeat_session *session, const transfer *t) {
     const int messages = (int)t->messages;
     int count = 0;
     offbeat_start start;
-    for (int i = 0; t->from >= 0 && i < messages; i++)
-        MPI_Irecv(t->received + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->from,
+    for (int i = 0; t->sender >= 0 && i < messages; i++)
+        MPI_Irecv(t->receive_buffer + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->sender,
                   OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[count++]);
-    memset(t->sent, 2, (size_t)t->bytes * (size_t)t->messages); /* as a program that has computed the data */
-    if (t->is_cold && (t->from >= 0 || t->to >= 0))
+    memset(t->send_buffer, 2,
+           (size_t)t->bytes * (size_t)t->messages); /* as a program that has computed the data */
+    if (t->is_cold && (t->sender >= 0 || t->receiver >= 0))
         offbeat_work_evict(session->work);
     offbeat_session_start(session, 0, &start);
-    for (int i = 0; t->to >= 0 && i < messages; i++)
-        MPI_Isend(t->sent + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->to, OFFBEAT_TAG_TRANSFER,
-                  session->control_comm, &t->requests[count++]);
+    for (int i = 0; t->receiver >= 0 && i < messages; i++)
+        MPI_Isend(t->send_buffer + (size_t)i * (size_t)t->bytes, t->bytes, MPI_BYTE, t->receiver,
+                  OFFBEAT_TAG_TRANSFER, session->control_comm, &t->requests[count++]);
     /* Not MPI_Waitall: compilers warn that MPICH 4's MPI_STATUSES_IGNORE is an array of length 0. */
     for (int i = 0; i < count; i++)
         MPI_Wait(&t->requests[i], MPI_STATUS_IGNORE);
@@ -255,13 +256,13 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
         return;
     }
     const int is_cold = offbeat_command_number(command, "cold") != 0;
-    if (is_cold && offbeat_session_prepare_work(session, flow.from >= 0 || flow.to >= 0) != 0)
+    if (is_cold && offbeat_session_prepare_work(session, flow.sender >= 0 || flow.receiver >= 0) != 0)
         return;
     if (prepare(session, command, &t) != 0)
         return;
     t.is_cold = is_cold;
-    t.from = flow.from;
-    t.to = flow.to;
+    t.sender = flow.sender;
+    t.receiver = flow.receiver;
     t.requests = calloc(2 * (size_t)t.messages, sizeof(MPI_Request));
     if (!t.requests)
         offbeat_fatal("no memory for the requests of a stream");
@@ -274,9 +275,10 @@ static int64_t run_work(offbeat_session *session, const transfer *t) {
     int64_t start_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < t->messages; i++) {
         if (t->is_reduction)
-            MPI_Reduce_local(t->sent, t->received, t->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM);
+            MPI_Reduce_local(t->send_buffer, t->receive_buffer, t->bytes / (int)sizeof(double), MPI_DOUBLE,
+                             MPI_SUM);
         else
-            memcpy(t->received + (size_t)i * (size_t)t->bytes, t->sent, (size_t)t->bytes);
+            memcpy(t->receive_buffer + (size_t)i * (size_t)t->bytes, t->send_buffer, (size_t)t->bytes);
     }
     return offbeat_clock_local_ns(session->clock) - start_ns;
 }

@@ -21,11 +21,11 @@ static int takes_part(const offbeat_session *session, const offbeat_command *com
 int offbeat_session_prepare_work(offbeat_session *session, int works) {
     if (works && !session->work)
         session->work = offbeat_work_create(offbeat_work_default_bytes());
-    int64_t failed = works && !session->work;
-    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control_comm);
-    if (failed)
+    int64_t has_failed = works && !session->work;
+    offbeat_p2p_allreduce(&has_failed, 1, OFFBEAT_MAX, session->control_comm);
+    if (has_failed)
         offbeat_answer_failure(&session->answer, "no memory for the arrays of work");
-    return failed ? -1 : 0;
+    return has_failed ? -1 : 0;
 }
 
 /* @return on rank 0 the time until the last process has done its work */
@@ -56,9 +56,9 @@ void offbeat_time_work(offbeat_session *session, const offbeat_command *command)
     if (!taken_ns)
         offbeat_fatal("no memory for the times of work");
     for (int64_t i = -warmups; i < repetitions; i++) {
-        const int64_t taken = work_once(session, works, memory_bytes, flops);
+        const int64_t duration_ns = work_once(session, works, memory_bytes, flops);
         if (i >= 0)
-            taken_ns[i] = taken;
+            taken_ns[i] = duration_ns;
     }
     offbeat_session_answer(session);
     offbeat_answer_gathered(session, "taken_ns", taken_ns, session->rank == 0 ? (size_t)repetitions : 0);

@@ -30,7 +30,7 @@ static const network_delays NETWORKS[] = {
      .to_client_ns = 1000,
      .jitter_ns = 100,
      .tail = 0.05,
-     .preempted = 0.05,
+     .preemption_share = 0.05,
      .preemption_ns = 5e6},
     {.to_reference_ns = 0, .to_client_ns = 0, .jitter_ns = 0},
 };
@@ -202,7 +202,7 @@ static void a_preempted_exchange_does_not_distort_a_fit(void) {
     network_delays delays = {.to_reference_ns = 500,
                              .to_client_ns = 500,
                              .jitter_ns = 30,
-                             .preempted = 0.01,
+                             .preemption_share = 0.01,
                              .preemption_ns = 2e6};
     for (const offbeat_sync_method *method = offbeat_clock_methods; method->name != NULL; method++) {
         double error_ns = mean_error_ns(method->name, delays, 200, SECOND);

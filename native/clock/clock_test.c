@@ -65,7 +65,7 @@ static void one_physical_clock_is_detected(void) {
 
 static void every_kind_of_communicator_gets_a_clock(void) {
     int rank, size;
-    MPI_Comm comm, other;
+    MPI_Comm comm, other_comm;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     the_offset_is_within_its_bound_on(MPI_COMM_WORLD, "MPI_COMM_WORLD");
@@ -77,13 +77,13 @@ static void every_kind_of_communicator_gets_a_clock(void) {
     the_offset_is_within_its_bound_on(comm, "half of the processes in reverse order");
     MPI_Comm_free(&comm);
     MPI_Comm_split(MPI_COMM_WORLD, rank < size - 1 ? 0 : MPI_UNDEFINED, rank, &comm);
-    MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 0 : MPI_UNDEFINED, rank, &other);
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 0 : MPI_UNDEFINED, rank, &other_comm);
     if (comm != MPI_COMM_NULL)
         the_offset_is_within_its_bound_on(comm, "all processes but the last");
-    if (other != MPI_COMM_NULL) {
-        the_offset_is_within_its_bound_on(other,
+    if (other_comm != MPI_COMM_NULL) {
+        the_offset_is_within_its_bound_on(other_comm,
                                           "all processes but the first, overlapping another communicator");
-        MPI_Comm_free(&other);
+        MPI_Comm_free(&other_comm);
     }
     if (comm != MPI_COMM_NULL)
         MPI_Comm_free(&comm);
@@ -142,12 +142,12 @@ static void the_bound_grows_by_the_possible_drift(void) {
 }
 
 static void no_collective_is_called(void) {
-    int before = collectives_called();
+    int calls_before = collectives_called();
     offbeat_clock *clock = create_clock(MPI_COMM_WORLD);
     mpi_assert_success(offbeat_clock_sync(clock), "offbeat_clock_sync");
     free_clock(clock);
-    mpi_assert(collectives_called() == before, "The clock called %d collectives.",
-               collectives_called() - before);
+    mpi_assert(collectives_called() == calls_before, "The clock called %d collectives.",
+               collectives_called() - calls_before);
 }
 
 static void bad_input_gives_an_error_code(void) {

@@ -50,8 +50,8 @@ static int set_method(const char *name, clock_settings *settings) {
     if (settings->method != NULL)
         return MPI_SUCCESS;
     for (const offbeat_sync_method *method = offbeat_clock_methods; method->name != NULL; method++) {
-        size_t used = strlen(method_names);
-        snprintf(method_names + used, sizeof method_names - used, " %s", method->name);
+        size_t names_length = strlen(method_names);
+        snprintf(method_names + names_length, sizeof method_names - names_length, " %s", method->name);
     }
     return refuse("the clock method '%.40s' is unknown; the methods are%s", name, method_names);
 }
@@ -116,16 +116,16 @@ static void free_members(offbeat_clock_members *members) {
 }
 
 int offbeat_clock_ranks_of_group(MPI_Group group, int count, MPI_Comm comm, int *ranks) {
-    MPI_Group all;
+    MPI_Group comm_group;
     int *group_ranks = calloc((size_t)count + 1, sizeof *group_ranks);
     if (group_ranks == NULL)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < count; i++)
         group_ranks[i] = i;
-    int rc = PMPI_Comm_group(comm, &all);
+    int rc = PMPI_Comm_group(comm, &comm_group);
     if (rc == MPI_SUCCESS) {
-        rc = PMPI_Group_translate_ranks(group, count, group_ranks, all, ranks);
-        PMPI_Group_free(&all);
+        rc = PMPI_Group_translate_ranks(group, count, group_ranks, comm_group, ranks);
+        PMPI_Group_free(&comm_group);
     }
     free(group_ranks);
     return rc;
@@ -210,9 +210,9 @@ static int agree(const offbeat_clock *clock, const clock_settings *settings, int
 /* --- creation --- */
 
 static int set_schedule(offbeat_clock *clock, const offbeat_sync_method *method) {
-    offbeat_clock_sync_stage all = {
+    offbeat_clock_sync_stage star_stage = {
         .is_star = method->is_star, .index = clock->tree.rank, .count = clock->tree.size};
-    clock->schedule.stages[0] = all;
+    clock->schedule.stages[0] = star_stage;
     if (!method->by_node)
         return MPI_SUCCESS;
     int rc = find_nodes(clock->tree.comm, &clock->node, &clock->leaders);

@@ -55,7 +55,7 @@ static void assert_within_bound(const offbeat_clock *clock, int reference, const
 static void the_bound_holds_on(MPI_Comm comm, const offbeat_clock_options *options, int syncs,
                                const char *where) {
     int reference = reference_of(comm);
-    int before = collectives_called();
+    int calls_before = collectives_called();
     offbeat_clock *clock = create_clock(comm, options);
     for (int i = 0; i < syncs; i++) {
         assert_within_bound(clock, reference, where);
@@ -65,8 +65,8 @@ static void the_bound_holds_on(MPI_Comm comm, const offbeat_clock_options *optio
     mpi_assert(world_rank == reference || !offbeat_clock_is_shared(clock),
                "On %s a drifting clock counts as shared.", where);
     free_clock(clock);
-    mpi_assert(collectives_called() == before, "The clock called %d collectives.",
-               collectives_called() - before);
+    mpi_assert(collectives_called() == calls_before, "The clock called %d collectives.",
+               collectives_called() - calls_before);
 }
 
 static void the_bound_holds_for_every_method(void) {
@@ -74,8 +74,8 @@ static void the_bound_holds_for_every_method(void) {
         offbeat_clock_options options = {.method = offbeat_clock_method_name(i)};
         the_bound_holds_on(MPI_COMM_WORLD, &options, 3, "MPI_COMM_WORLD");
     }
-    offbeat_clock_options few = {.exchanges = 1};
-    the_bound_holds_on(MPI_COMM_WORLD, &few, 3, "MPI_COMM_WORLD with one exchange a sync");
+    offbeat_clock_options single_exchange = {.exchanges = 1};
+    the_bound_holds_on(MPI_COMM_WORLD, &single_exchange, 3, "MPI_COMM_WORLD with one exchange a sync");
 }
 
 /* Above 8 processes: of every third size, the rest being of the others. */

@@ -27,7 +27,7 @@ static int tree_depth(int rank) {
 
 static void the_tree_reaches_all_processes_in_logarithmic_rounds(void) {
     for (int size = 1; size <= 300; size++) {
-        int reached = 1, limit = 0;
+        int process_count = 1, limit = 0;
         while ((1 << limit) < size)
             limit++;
         for (int rank = 0; rank < size; rank++) {
@@ -39,11 +39,11 @@ static void the_tree_reaches_all_processes_in_logarithmic_rounds(void) {
                 test_assert(offbeat_clock_tree_parent(rank + m) == rank,
                             "p=%d: %d is not the parent of its child %d.", size, rank, rank + m);
             }
-            reached += children;
+            process_count += children;
             test_assert(children + tree_depth(rank) <= limit,
                         "p=%d: rank %d takes part in more than %d rounds.", size, rank, limit);
         }
-        test_assert(reached == size, "p=%d: the tree reaches %d processes.", size, reached);
+        test_assert(process_count == size, "p=%d: the tree reaches %d processes.", size, process_count);
     }
 }
 
@@ -54,13 +54,14 @@ static int count_synchronised(const offbeat_clock_sync_schedule *schedules, int 
     for (int has_progress = 1; has_progress;) {
         has_progress = 0;
         for (int rank = 0; rank < size; rank++) {
-            offbeat_clock_sync_step own_step, other;
+            offbeat_clock_sync_step own_step, peer_step;
             if (!offbeat_clock_sync_schedule_step(&schedules[rank], next[rank], &own_step) ||
                 own_step.is_reference ||
-                !offbeat_clock_sync_schedule_step(&schedules[own_step.peer], next[own_step.peer], &other) ||
-                other.peer != rank)
+                !offbeat_clock_sync_schedule_step(&schedules[own_step.peer], next[own_step.peer],
+                                                  &peer_step) ||
+                peer_step.peer != rank)
                 continue;
-            test_assert(other.is_reference, "Rank %d and rank %d are both clients.", rank, own_step.peer);
+            test_assert(peer_step.is_reference, "Rank %d and rank %d are both clients.", rank, own_step.peer);
             test_assert(is_synchronised[own_step.peer],
                         "Rank %d is a reference process before it is synchronised.", own_step.peer);
             test_assert(!is_synchronised[rank], "Rank %d is synchronised twice.", rank);
@@ -71,9 +72,9 @@ static int count_synchronised(const offbeat_clock_sync_schedule *schedules, int 
         }
     }
     for (int rank = 0; rank < size; rank++) {
-        offbeat_clock_sync_step remaining;
-        test_assert(!offbeat_clock_sync_schedule_step(&schedules[rank], next[rank], &remaining),
-                    "Rank %d waits forever for rank %d.", rank, remaining.peer);
+        offbeat_clock_sync_step extra_step;
+        test_assert(!offbeat_clock_sync_schedule_step(&schedules[rank], next[rank], &extra_step),
+                    "Rank %d waits forever for rank %d.", rank, extra_step.peer);
     }
     return count;
 }
@@ -141,15 +142,15 @@ static void a_wandering_clock_stays_within_its_amplitude(void) {
     offbeat_clock_distortion distortion;
     test_assert(offbeat_clock_virtual_parse("0:wander=8/4", 0, &distortion, why, sizeof why) == 0, "%s", why);
     const int64_t step_ns = SECOND / 100;
-    double before = 0;
+    double last_rate_ppm = 0;
     for (int64_t t_ns = 0; t_ns < 20 * SECOND; t_ns += step_ns) {
         int64_t gained_ns = offbeat_clock_virtual_ns(&distortion, t_ns + step_ns) -
                             offbeat_clock_virtual_ns(&distortion, t_ns);
         double rate_ppm = ((double)gained_ns / (double)step_ns - 1) * 1e6;
         test_assert(rate_ppm < 8.2 && rate_ppm > -8.2, "The rate is %.2f ppm.", rate_ppm);
-        test_assert(t_ns == 0 || is_near(rate_ppm, before, 0.3), "The rate jumps by %.2f ppm.",
-                    rate_ppm - before);
-        before = rate_ppm;
+        test_assert(t_ns == 0 || is_near(rate_ppm, last_rate_ppm, 0.3), "The rate jumps by %.2f ppm.",
+                    rate_ppm - last_rate_ppm);
+        last_rate_ppm = rate_ppm;
     }
     test_assert(offbeat_clock_virtual_ns(&distortion, 40 * SECOND) == 40 * SECOND,
                 "The wander of a whole period does not cancel out.");
@@ -183,21 +184,22 @@ static void an_interval_holds_the_true_offset_of_a_drifting_clock(void) {
 static void an_exchange_that_contradicts_all_others_replaces_them(void) {
     offbeat_clock_interval interval = {.exchanges = 0};
     int64_t low_ns, high_ns;
-    offbeat_clock_exchange before = {.sent_ns = 0, .answered_ns = 500, .received_ns = 1000};
-    offbeat_clock_exchange after = {.sent_ns = 2000, .answered_ns = 1000002500, .received_ns = 3000};
-    offbeat_clock_interval_narrow(&interval, &before);
-    test_assert(offbeat_clock_interval_narrow(&interval, &after),
+    offbeat_clock_exchange first_exchange = {.sent_ns = 0, .answered_ns = 500, .received_ns = 1000};
+    offbeat_clock_exchange second_exchange = {
+        .sent_ns = 2000, .answered_ns = 1000002500, .received_ns = 3000};
+    offbeat_clock_interval_narrow(&interval, &first_exchange);
+    test_assert(offbeat_clock_interval_narrow(&interval, &second_exchange),
                 "An exchange after a step of one second did not replace the interval.");
     offbeat_clock_interval_at(&interval, 3000, &low_ns, &high_ns);
     test_assert(low_ns <= SECOND && SECOND <= high_ns, "The interval did not follow a clock that was set.");
 }
 
 static int is_same(const offbeat_clock_polygon *a, const offbeat_clock_polygon *b) {
-    int same = a->count == b->count;
-    for (int i = 0; same && i < a->count; i++)
-        same = is_near(a->corners[i].offset_ns, b->corners[i].offset_ns, 0) &&
-               is_near(a->corners[i].slope, b->corners[i].slope, 0);
-    return same;
+    int are_same = a->count == b->count;
+    for (int i = 0; are_same && i < a->count; i++)
+        are_same = is_near(a->corners[i].offset_ns, b->corners[i].offset_ns, 0) &&
+                   is_near(a->corners[i].slope, b->corners[i].slope, 0);
+    return are_same;
 }
 
 static void a_polygon_contains_what_its_constraints_allow(void) {
@@ -205,22 +207,22 @@ static void a_polygon_contains_what_its_constraints_allow(void) {
     offbeat_clock_line centre = offbeat_clock_polygon_centroid(&polygon);
     test_assert(is_near(centre.offset_ns, 100, 1e-9) && is_near(centre.slope, 0, 1e-15),
                 "The centroid of a box is wrong.");
-    offbeat_clock_polygon_cut(&polygon, 0, 100, OFFBEAT_ABOVE);
-    offbeat_clock_polygon_cut(&polygon, 0, 0, OFFBEAT_BELOW);
+    offbeat_clock_polygon_cut(&polygon, 0, 100, OFFBEAT_UPPER_SIDE);
+    offbeat_clock_polygon_cut(&polygon, 0, 0, OFFBEAT_LOWER_SIDE);
     test_assert(polygon.count == 4, "A box that was cut along its sides has %d corners.", polygon.count);
     double half = 1e6 * OFFBEAT_DRIFT_LIMIT;
     offbeat_clock_line middle = {50, 0};
     test_assert(is_near(offbeat_clock_polygon_max_distance_ns(&polygon, middle, 1e6), 50 + half, 1e-6),
                 "The largest distance is wrong.");
     /* Cuts a triangle off, so that only offsets below 0 have the largest slope. */
-    offbeat_clock_polygon_cut(&polygon, 1e6, 0, OFFBEAT_ABOVE);
+    offbeat_clock_polygon_cut(&polygon, 1e6, 0, OFFBEAT_UPPER_SIDE);
     centre = offbeat_clock_polygon_centroid(&polygon);
     test_assert(centre.slope < 0 && polygon.count >= 3,
                 "After a cut of the large slopes the centroid is at %.1f ppm.", centre.slope * 1e6);
-    offbeat_clock_polygon before = polygon;
-    test_assert(!offbeat_clock_polygon_cut(&polygon, 0, -1, OFFBEAT_ABOVE),
+    offbeat_clock_polygon initial_polygon = polygon;
+    test_assert(!offbeat_clock_polygon_cut(&polygon, 0, -1, OFFBEAT_UPPER_SIDE),
                 "Contradicting constraints leave a line.");
-    test_assert(is_same(&before, &polygon), "A refused cut changed the polygon.");
+    test_assert(is_same(&initial_polygon, &polygon), "A refused cut changed the polygon.");
 }
 
 /* With more constraints than corners. */
@@ -230,9 +232,11 @@ static void a_polygon_never_loses_the_true_line(void) {
     for (int i = -2000; i < 2000; i++) {
         double elapsed_ns = i * 1e5, widening_ns = 1 + elapsed_ns * elapsed_ns * 1e-15;
         offbeat_clock_polygon_cut(&polygon, elapsed_ns,
-                                  truth.offset_ns + truth.slope * elapsed_ns + widening_ns, OFFBEAT_ABOVE);
+                                  truth.offset_ns + truth.slope * elapsed_ns + widening_ns,
+                                  OFFBEAT_UPPER_SIDE);
         offbeat_clock_polygon_cut(&polygon, elapsed_ns,
-                                  truth.offset_ns + truth.slope * elapsed_ns - widening_ns, OFFBEAT_BELOW);
+                                  truth.offset_ns + truth.slope * elapsed_ns - widening_ns,
+                                  OFFBEAT_LOWER_SIDE);
         test_assert(polygon.count >= 3 && polygon.count <= OFFBEAT_MOST_CORNERS,
                     "The polygon has %d corners.", polygon.count);
     }
@@ -256,7 +260,7 @@ static void a_fit_goes_through_its_points(void) {
 }
 
 static void the_midpoint_comes_from_the_shortest_round_trips(void) {
-    offbeat_clock_min_rtt min_rtt = {.seen = 0};
+    offbeat_clock_min_rtt min_rtt = {.total_count = 0};
     uint64_t seed = 11;
     const int64_t offset_ns = 123456789012345;
     for (int i = 0; i < 40; i++) {
@@ -281,25 +285,25 @@ static void the_midpoint_comes_from_the_shortest_round_trips(void) {
 
 static void estimates_are_confined_to_the_polygon(void) {
     offbeat_clock_polygon polygon = offbeat_clock_polygon_box(-100, 300);
-    offbeat_clock_polygon_cut(&polygon, 1e6, 50, OFFBEAT_ABOVE);
-    offbeat_clock_polygon_cut(&polygon, -1e6, -250, OFFBEAT_BELOW);
+    offbeat_clock_polygon_cut(&polygon, 1e6, 50, OFFBEAT_UPPER_SIDE);
+    offbeat_clock_polygon_cut(&polygon, -1e6, -250, OFFBEAT_LOWER_SIDE);
     uint64_t seed = 5;
     for (int i = 0; i < 5000; i++) {
         offbeat_clock_line estimate = {2000 * (network_random(&seed) - 0.5),
                                        2e-3 * (network_random(&seed) - 0.5)};
-        offbeat_clock_line confined = offbeat_clock_polygon_confine(&polygon, estimate);
-        test_assert(confined.offset_ns >= -100 - 1e-6 && confined.offset_ns <= 300 + 1e-6 &&
-                        confined.offset_ns + confined.slope * 1e6 <= 50 + 1e-6 &&
-                        confined.offset_ns - confined.slope * 1e6 >= -250 - 1e-6 &&
-                        confined.slope <= OFFBEAT_DRIFT_LIMIT + 1e-12 &&
-                        confined.slope >= -OFFBEAT_DRIFT_LIMIT - 1e-12,
-                    "The line %.1f ns, %.1f ppm is outside the polygon.", confined.offset_ns,
-                    confined.slope * 1e6);
+        offbeat_clock_line confined_line = offbeat_clock_polygon_confine(&polygon, estimate);
+        test_assert(confined_line.offset_ns >= -100 - 1e-6 && confined_line.offset_ns <= 300 + 1e-6 &&
+                        confined_line.offset_ns + confined_line.slope * 1e6 <= 50 + 1e-6 &&
+                        confined_line.offset_ns - confined_line.slope * 1e6 >= -250 - 1e-6 &&
+                        confined_line.slope <= OFFBEAT_DRIFT_LIMIT + 1e-12 &&
+                        confined_line.slope >= -OFFBEAT_DRIFT_LIMIT - 1e-12,
+                    "The line %.1f ns, %.1f ppm is outside the polygon.", confined_line.offset_ns,
+                    confined_line.slope * 1e6);
         int is_inside = estimate.offset_ns >= -100 && estimate.offset_ns <= 300 &&
                         estimate.offset_ns + estimate.slope * 1e6 <= 50 &&
                         estimate.offset_ns - estimate.slope * 1e6 >= -250 &&
                         estimate.slope <= OFFBEAT_DRIFT_LIMIT && estimate.slope >= -OFFBEAT_DRIFT_LIMIT;
-        test_assert(!is_inside || is_near(confined.offset_ns, estimate.offset_ns, 1e-6),
+        test_assert(!is_inside || is_near(confined_line.offset_ns, estimate.offset_ns, 1e-6),
                     "A line inside the polygon was moved.");
     }
 }
@@ -317,19 +321,21 @@ static void the_history_stays_small_and_keeps_the_tightest_constraints(void) {
         if (i >= 29000 && slow_ns < tightest_ns)
             tightest_ns = slow_ns;
         offbeat_clock_history_add(&history, &exchange, 0);
-        test_assert(history.above.count <= OFFBEAT_MOST_CONSTRAINTS, "%d constraints are kept.",
-                    history.above.count);
+        test_assert(history.upper_constraints.count <= OFFBEAT_MOST_CONSTRAINTS, "%d constraints are kept.",
+                    history.upper_constraints.count);
     }
     offbeat_clock_history_prune(&history, SECOND + 30000 * 20000000LL);
     int64_t tightest_kept_ns = INT64_MAX;
-    for (int i = 0; i < history.above.count; i++) {
-        if (history.above.entries[i].limit_ns < tightest_kept_ns)
-            tightest_kept_ns = history.above.entries[i].limit_ns;
-        test_assert(i == 0 || history.above.entries[i].serial > history.above.entries[i - 1].serial,
+    for (int i = 0; i < history.upper_constraints.count; i++) {
+        if (history.upper_constraints.entries[i].limit_ns < tightest_kept_ns)
+            tightest_kept_ns = history.upper_constraints.entries[i].limit_ns;
+        test_assert(i == 0 || history.upper_constraints.entries[i].serial >
+                                  history.upper_constraints.entries[i - 1].serial,
                     "Constraints are out of order.");
     }
     test_assert(tightest_kept_ns <= tightest_ns, "The tightest constraint of the last 20 s was dropped.");
-    test_assert(history.above.count < 70, "After 10 minutes %d constraints are kept.", history.above.count);
+    test_assert(history.upper_constraints.count < 70, "After 10 minutes %d constraints are kept.",
+                history.upper_constraints.count);
 }
 
 static void conversions_are_inverse(void) {
@@ -379,18 +385,18 @@ static void one_physical_clock_is_detected_unless_exchanges_contradict_it(void) 
     test_assert(offbeat_clock_model_global_ns(&state.model, SECOND) >= SECOND + 430000 - 501 &&
                     offbeat_clock_model_global_ns(&state.model, SECOND) <= SECOND + 430000 + 501,
                 "The offset between two clocks with the same identity was not estimated.");
-    offbeat_clock_model other = {.at_ns = SECOND,
-                                 .offset_ns = 777,
-                                 .line = {0.25, 1e-5},
-                                 .resolution_ns = 1,
-                                 .possible = offbeat_clock_polygon_box(-50, 50)};
-    state = sync_with_same_identity(0, &other);
+    offbeat_clock_model other_model = {.at_ns = SECOND,
+                                       .offset_ns = 777,
+                                       .line = {0.25, 1e-5},
+                                       .resolution_ns = 1,
+                                       .possible = offbeat_clock_polygon_box(-50, 50)};
+    state = sync_with_same_identity(0, &other_model);
     for (int64_t t_ns = 0; t_ns < 5 * SECOND; t_ns += SECOND / 3)
         test_assert(!state.model.is_shared &&
                         offbeat_clock_model_global_ns(&state.model, t_ns) ==
-                            offbeat_clock_model_global_ns(&other, t_ns) &&
+                            offbeat_clock_model_global_ns(&other_model, t_ns) &&
                         offbeat_clock_model_bound_ns(&state.model, t_ns) ==
-                            offbeat_clock_model_bound_ns(&other, t_ns),
+                            offbeat_clock_model_bound_ns(&other_model, t_ns),
                     "Two processes of one node, which is not rank 0's, have different clocks.");
 }
 

@@ -65,23 +65,23 @@ int offbeat_clock_interval_narrow(offbeat_clock_interval *interval, const offbea
 
 void offbeat_clock_min_rtt_add(offbeat_clock_min_rtt *min_rtt, const offbeat_clock_exchange *exchange) {
     const int64_t round_trip_ns = offbeat_clock_round_trip_ns(exchange);
-    min_rtt->seen++;
-    int place = min_rtt->count;
-    while (place > 0 && round_trip_ns < offbeat_clock_round_trip_ns(&min_rtt->exchanges[place - 1]))
-        place--;
-    if (place == OFFBEAT_MOST_MIN_RTT)
+    min_rtt->total_count++;
+    int position = min_rtt->count;
+    while (position > 0 && round_trip_ns < offbeat_clock_round_trip_ns(&min_rtt->exchanges[position - 1]))
+        position--;
+    if (position == OFFBEAT_MOST_MIN_RTT)
         return;
     if (min_rtt->count < OFFBEAT_MOST_MIN_RTT)
         min_rtt->count++;
-    for (int i = min_rtt->count - 1; i > place; i--)
+    for (int i = min_rtt->count - 1; i > position; i--)
         min_rtt->exchanges[i] = min_rtt->exchanges[i - 1];
-    min_rtt->exchanges[place] = *exchange;
+    min_rtt->exchanges[position] = *exchange;
 }
 
 offbeat_clock_midpoint offbeat_clock_min_rtt_midpoint(const offbeat_clock_min_rtt *min_rtt) {
     const offbeat_clock_exchange *first = &min_rtt->exchanges[0];
     const int64_t first_rtt_ns = offbeat_clock_round_trip_ns(first);
-    int half = min_rtt->seen > 1 ? min_rtt->seen / 2 : 1;
+    int half = min_rtt->total_count > 1 ? min_rtt->total_count / 2 : 1;
     int count = half < min_rtt->count ? half : min_rtt->count;
     int64_t at_ns = 0, offset_ns = 0, round_trips_ns = 0;
     /* Relative to the first one, so that no sum overflows. */

@@ -63,7 +63,7 @@ enum { OFFBEAT_MOST_MIN_RTT = 24 };
  * ones differ by little, and the mean of several is closer to the true offset than any one. Zeroed: none.
  */
 typedef struct offbeat_clock_min_rtt {
-    int seen; /**< exchanges in the series */
+    int total_count; /**< exchanges in the series */
     int count;
     offbeat_clock_exchange exchanges[OFFBEAT_MOST_MIN_RTT]; /**< sorted, the shortest round trip first */
 } offbeat_clock_min_rtt;

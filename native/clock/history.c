@@ -44,8 +44,8 @@ static void prune(offbeat_clock_constraints *constraints, int64_t now_ns) {
 }
 
 void offbeat_clock_history_prune(offbeat_clock_history *history, int64_t now_ns) {
-    prune(&history->above, now_ns);
-    prune(&history->below, now_ns);
+    prune(&history->upper_constraints, now_ns);
+    prune(&history->lower_constraints, now_ns);
     prune(&history->midpoints, now_ns);
 }
 
@@ -58,16 +58,18 @@ static void append(offbeat_clock_constraints *constraints, offbeat_clock_constra
 void offbeat_clock_history_add(offbeat_clock_history *history, const offbeat_clock_exchange *exchange,
                                int64_t offset_ns) {
     int64_t error_ns = exchange->answered_error_ns;
-    offbeat_clock_constraint above = {.at_ns = exchange->sent_ns,
-                                      .limit_ns = exchange->answered_ns + error_ns - exchange->sent_ns,
-                                      .serial = history->next_serial++};
-    offbeat_clock_constraint below = {.at_ns = exchange->received_ns,
-                                      .limit_ns = exchange->answered_ns - error_ns - exchange->received_ns,
-                                      .serial = history->next_serial++};
-    above.uncertainty_ns = (double)(above.limit_ns - offset_ns);
-    below.uncertainty_ns = (double)(offset_ns - below.limit_ns);
-    append(&history->above, above);
-    append(&history->below, below);
+    offbeat_clock_constraint upper_constraint = {.at_ns = exchange->sent_ns,
+                                                 .limit_ns =
+                                                     exchange->answered_ns + error_ns - exchange->sent_ns,
+                                                 .serial = history->next_serial++};
+    offbeat_clock_constraint lower_constraint = {.at_ns = exchange->received_ns,
+                                                 .limit_ns =
+                                                     exchange->answered_ns - error_ns - exchange->received_ns,
+                                                 .serial = history->next_serial++};
+    upper_constraint.uncertainty_ns = (double)(upper_constraint.limit_ns - offset_ns);
+    lower_constraint.uncertainty_ns = (double)(offset_ns - lower_constraint.limit_ns);
+    append(&history->upper_constraints, upper_constraint);
+    append(&history->lower_constraints, lower_constraint);
 }
 
 void offbeat_clock_history_add_midpoint(offbeat_clock_history *history, offbeat_clock_midpoint midpoint) {
@@ -104,21 +106,23 @@ static int cut(offbeat_clock_polygon *polygon, const origin *origin,
     double elapsed_ns = (double)(constraint->at_ns - origin->at_ns);
     double limit_ns = (double)(constraint->limit_ns - origin->offset_ns);
     double widening_ns = OFFBEAT_WANDER_LIMIT * elapsed_ns * elapsed_ns / 2;
-    return is_above ? offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns + widening_ns, OFFBEAT_ABOVE)
-                    : offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns - widening_ns, OFFBEAT_BELOW);
+    return is_above
+               ? offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns + widening_ns, OFFBEAT_UPPER_SIDE)
+               : offbeat_clock_polygon_cut(polygon, elapsed_ns, limit_ns - widening_ns, OFFBEAT_LOWER_SIDE);
 }
 
 /* A box that contains all lines that the latest constraint of each side allows. */
-static offbeat_clock_polygon box_around(const origin *origin, const offbeat_clock_constraint *above,
-                                        const offbeat_clock_constraint *below) {
-    const offbeat_clock_constraint *const both[] = {below, above};
+static offbeat_clock_polygon box_around(const origin *origin, const offbeat_clock_constraint *upper,
+                                        const offbeat_clock_constraint *lower) {
+    const offbeat_clock_constraint *const constraints[] = {lower, upper};
     double edges_ns[2];
     for (int i = 0; i < 2; i++) {
-        double elapsed_ns = (double)(both[i]->at_ns - origin->at_ns);
+        double elapsed_ns = (double)(constraints[i]->at_ns - origin->at_ns);
         double distance_ns = elapsed_ns < 0 ? -elapsed_ns : elapsed_ns;
         double widening_ns =
             OFFBEAT_DRIFT_LIMIT * distance_ns + OFFBEAT_WANDER_LIMIT * elapsed_ns * elapsed_ns / 2 + 1;
-        edges_ns[i] = (double)(both[i]->limit_ns - origin->offset_ns) + (i == 0 ? -widening_ns : widening_ns);
+        edges_ns[i] =
+            (double)(constraints[i]->limit_ns - origin->offset_ns) + (i == 0 ? -widening_ns : widening_ns);
     }
     return offbeat_clock_polygon_box(edges_ns[0], edges_ns[1]);
 }
@@ -126,23 +130,24 @@ static offbeat_clock_polygon box_around(const origin *origin, const offbeat_cloc
 int offbeat_clock_history_polygon(offbeat_clock_history *history, int64_t at_ns, int64_t offset_ns,
                                   offbeat_clock_polygon *polygon) {
     const origin origin = {at_ns, offset_ns};
-    const offbeat_clock_constraint *uppers = history->above.entries, *lowers = history->below.entries;
-    int above = history->above.count - 1, below = history->below.count - 1;
-    *polygon = box_around(&origin, &uppers[above], &lowers[below]);
+    const offbeat_clock_constraint *uppers = history->upper_constraints.entries,
+                                   *lowers = history->lower_constraints.entries;
+    int upper = history->upper_constraints.count - 1, lower = history->lower_constraints.count - 1;
+    *polygon = box_around(&origin, &uppers[upper], &lowers[lower]);
     /* From the newest to the oldest. The two of the latest exchange never contradict each other. */
-    while (above >= 0 || below >= 0) {
-        int is_above = below < 0 || (above >= 0 && uppers[above].serial > lowers[below].serial);
-        const offbeat_clock_constraint *constraint = is_above ? &uppers[above] : &lowers[below];
+    while (upper >= 0 || lower >= 0) {
+        int is_above = lower < 0 || (upper >= 0 && uppers[upper].serial > lowers[lower].serial);
+        const offbeat_clock_constraint *constraint = is_above ? &uppers[upper] : &lowers[lower];
         if (!cut(polygon, &origin, constraint, is_above)) {
             drop_before(&history->midpoints, constraint->serial);
-            drop(&history->above, above);
-            drop(&history->below, below);
+            drop(&history->upper_constraints, upper);
+            drop(&history->lower_constraints, lower);
             return 1;
         }
         if (is_above)
-            above--;
+            upper--;
         else
-            below--;
+            lower--;
     }
     return 0;
 }

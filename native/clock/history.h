@@ -34,7 +34,7 @@ typedef struct offbeat_clock_constraints {
 
 /** Zero-initialised: empty. */
 typedef struct offbeat_clock_history {
-    offbeat_clock_constraints above, below;
+    offbeat_clock_constraints upper_constraints, lower_constraints;
     offbeat_clock_constraints midpoints; /**< one per synchronisation; uncertainty: its mean round trip */
     int64_t next_serial;
 } offbeat_clock_history;

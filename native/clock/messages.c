@@ -43,13 +43,13 @@ int offbeat_clock_receive(void *buffer, int count, MPI_Datatype type, int source
         return rc == MPI_SUCCESS ? PMPI_Recv(buffer, count, type, source, tag, comm, MPI_STATUS_IGNORE) : rc;
     MPI_Request request;
     rc = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
-    int done = 0;
-    for (int polls = 0; rc == MPI_SUCCESS && !done; polls++) {
+    int is_done = 0;
+    for (int polls = 0; rc == MPI_SUCCESS && !is_done; polls++) {
         if (polls > polls_before_yield) {
             sched_yield();
             polls = polls_before_yield;
         }
-        rc = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        rc = PMPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
     }
     return rc;
 }
@@ -61,7 +61,7 @@ int offbeat_clock_tree_init(offbeat_clock_tree *tree, MPI_Comm comm, int polls_b
     return rc == MPI_SUCCESS ? PMPI_Comm_size(comm, &tree->size) : rc;
 }
 
-static int64_t reduced(int64_t a, int64_t b, offbeat_reduction reduction) {
+static int64_t reduce_pair(int64_t a, int64_t b, offbeat_reduction reduction) {
     switch (reduction) {
     case OFFBEAT_MIN:
         return a < b ? a : b;
@@ -74,19 +74,21 @@ static int64_t reduced(int64_t a, int64_t b, offbeat_reduction reduction) {
 
 int offbeat_clock_tree_reduce(const offbeat_clock_tree *tree, int64_t *values, int count,
                               offbeat_reduction reduction, int tag) {
-    enum { FEW = 4 }; /* the harmonised start must not allocate memory */
-    int64_t few[FEW], *received = count <= FEW ? few : malloc((size_t)count * sizeof *received);
-    int rc = received != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    enum { STACK_VALUES = 4 }; /* the harmonised start must not allocate memory */
+    int64_t stack_buffer[STACK_VALUES],
+        *receive_buffer =
+            count <= STACK_VALUES ? stack_buffer : malloc((size_t)count * sizeof *receive_buffer);
+    int rc = receive_buffer != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     int span = offbeat_clock_tree_span(tree->rank, tree->size);
     for (int distance = 1; rc == MPI_SUCCESS && distance < span && tree->rank + distance < tree->size;
          distance *= 2) {
-        rc = offbeat_clock_receive(received, count, MPI_INT64_T, tree->rank + distance, tag, tree->comm,
+        rc = offbeat_clock_receive(receive_buffer, count, MPI_INT64_T, tree->rank + distance, tag, tree->comm,
                                    tree->polls_before_yield);
         for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
-            values[i] = reduced(values[i], received[i], reduction);
+            values[i] = reduce_pair(values[i], receive_buffer[i], reduction);
     }
-    if (received != few)
-        free(received);
+    if (receive_buffer != stack_buffer)
+        free(receive_buffer);
     if (rc != MPI_SUCCESS || tree->rank == 0)
         return rc;
     return PMPI_Send(values, count, MPI_INT64_T, offbeat_clock_tree_parent(tree->rank), tag, tree->comm);

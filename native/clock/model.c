@@ -19,46 +19,46 @@ static double value_at(offbeat_clock_line line, double elapsed_ns) {
 }
 
 /* The point between two corners at which the excess is zero; the corners' excesses differ in sign. */
-static offbeat_clock_line zero_between(offbeat_clock_line from, offbeat_clock_line to, double from_excess,
-                                       double to_excess) {
-    double share = from_excess / (from_excess - to_excess);
-    offbeat_clock_line zero = {from.offset_ns + share * (to.offset_ns - from.offset_ns),
-                               from.slope + share * (to.slope - from.slope)};
+static offbeat_clock_line zero_between(offbeat_clock_line start, offbeat_clock_line end, double start_excess,
+                                       double end_excess) {
+    double share = start_excess / (start_excess - end_excess);
+    offbeat_clock_line zero = {start.offset_ns + share * (end.offset_ns - start.offset_ns),
+                               start.slope + share * (end.slope - start.slope)};
     return zero;
 }
 
 /* Sutherland-Hodgman clipping by a half-plane: keeps the part whose excess is at most 0.
  * @param excess of each corner; some are positive, some are not */
 static void clip(offbeat_clock_polygon *polygon, const double *excess) {
-    offbeat_clock_line clipped[OFFBEAT_MOST_CORNERS];
+    offbeat_clock_line clipped_corners[OFFBEAT_MOST_CORNERS];
     int count = 0;
     for (int i = 0; i < polygon->count; i++) {
         int next = i + 1 < polygon->count ? i + 1 : 0;
         if (count + 2 > OFFBEAT_MOST_CORNERS)
             return;
         if (excess[i] <= 0)
-            clipped[count++] = polygon->corners[i];
+            clipped_corners[count++] = polygon->corners[i];
         if ((excess[i] < 0 && excess[next] > 0) || (excess[i] > 0 && excess[next] < 0))
-            clipped[count++] =
+            clipped_corners[count++] =
                 zero_between(polygon->corners[i], polygon->corners[next], excess[i], excess[next]);
     }
     polygon->count = count;
     for (int i = 0; i < count; i++)
-        polygon->corners[i] = clipped[i];
+        polygon->corners[i] = clipped_corners[i];
 }
 
 int offbeat_clock_polygon_cut(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns,
-                              offbeat_clock_side removed) {
-    const double sign = removed == OFFBEAT_ABOVE ? 1 : -1;
+                              offbeat_clock_side removed_side) {
+    const double sign = removed_side == OFFBEAT_UPPER_SIDE ? 1 : -1;
     double excess[OFFBEAT_MOST_CORNERS];
-    int outside = 0;
+    int corners_outside = 0;
     for (int i = 0; i < polygon->count; i++) {
         excess[i] = sign * (value_at(polygon->corners[i], elapsed_ns) - limit_ns);
-        outside += excess[i] > 0;
+        corners_outside += excess[i] > 0;
     }
-    if (outside == polygon->count)
+    if (corners_outside == polygon->count)
         return 0;
-    if (outside > 0) /* most constraints remove nothing */
+    if (corners_outside > 0) /* most constraints remove nothing */
         clip(polygon, excess);
     return 1;
 }
@@ -111,18 +111,19 @@ static double side(offbeat_clock_line a, offbeat_clock_line b, offbeat_clock_lin
 offbeat_clock_line offbeat_clock_polygon_confine(const offbeat_clock_polygon *polygon,
                                                  offbeat_clock_line line) {
     const offbeat_clock_line centroid = offbeat_clock_polygon_centroid(polygon);
-    double inside = 1; /* share of the segment from the centroid to the line that lies in the polygon */
+    double inside_share = 1; /* share of the segment from the centroid to the line that lies in the polygon */
     for (int i = 0; i < polygon->count; i++) {
         offbeat_clock_line a = polygon->corners[i], b = polygon->corners[(i + 1) % polygon->count];
         double centroid_side = side(a, b, centroid), line_side = side(a, b, line);
         if (line_side < 0 && centroid_side <= 0)
-            inside = 0;
-        else if (line_side < 0 && centroid_side / (centroid_side - line_side) < inside)
-            inside = centroid_side / (centroid_side - line_side);
+            inside_share = 0;
+        else if (line_side < 0 && centroid_side / (centroid_side - line_side) < inside_share)
+            inside_share = centroid_side / (centroid_side - line_side);
     }
-    offbeat_clock_line confined = {centroid.offset_ns + inside * (line.offset_ns - centroid.offset_ns),
-                                   centroid.slope + inside * (line.slope - centroid.slope)};
-    return confined;
+    offbeat_clock_line confined_line = {centroid.offset_ns +
+                                            inside_share * (line.offset_ns - centroid.offset_ns),
+                                        centroid.slope + inside_share * (line.slope - centroid.slope)};
+    return confined_line;
 }
 
 static double magnitude(double number) {

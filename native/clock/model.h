@@ -29,12 +29,12 @@ typedef struct offbeat_clock_polygon {
 /** All lines with an offset in a range and a slope within the drift limit. */
 offbeat_clock_polygon offbeat_clock_polygon_box(double low_ns, double high_ns);
 
-typedef enum offbeat_clock_side { OFFBEAT_BELOW, OFFBEAT_ABOVE } offbeat_clock_side;
+typedef enum offbeat_clock_side { OFFBEAT_LOWER_SIDE, OFFBEAT_UPPER_SIDE } offbeat_clock_side;
 
 /** Removes the lines whose value at @p elapsed_ns is on one side of @p limit_ns.
  * @return 1, or 0 when no line would remain: then the polygon stays unchanged */
 int offbeat_clock_polygon_cut(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns,
-                              offbeat_clock_side removed);
+                              offbeat_clock_side removed_side);
 
 /** The centroid of the polygon's area; the mean of its corners when the area is almost zero. */
 offbeat_clock_line offbeat_clock_polygon_centroid(const offbeat_clock_polygon *polygon);

@@ -75,7 +75,7 @@ static int64_t middle_of_interval_ns(const offbeat_clock_pair_sync *sync) {
 static void flush_pending(offbeat_clock_pair_sync *sync) {
     const int64_t offset_ns = middle_of_interval_ns(sync);
     for (int i = 0; i < sync->pending_count; i++)
-        offbeat_clock_history_add(&sync->state->history, &sync->pending[i], offset_ns);
+        offbeat_clock_history_add(&sync->state->history, &sync->pending_exchanges[i], offset_ns);
     sync->pending_count = 0;
 }
 
@@ -96,15 +96,15 @@ void offbeat_clock_pair_sync_add(offbeat_clock_pair_sync *sync, const offbeat_cl
     sync->exchanges++;
     sync->ended_ns = exchange->received_ns;
     compare_clocks(sync, exchange);
-    offbeat_clock_exchange widened = *exchange; /* by the error of reading this process's clock */
-    widened.answered_error_ns += sync->state->resolution_ns;
-    int is_narrower = offbeat_clock_interval_narrow(&sync->interval, &widened);
+    offbeat_clock_exchange widened_exchange = *exchange; /* by the error of reading this process's clock */
+    widened_exchange.answered_error_ns += sync->state->resolution_ns;
+    int is_narrower = offbeat_clock_interval_narrow(&sync->interval, &widened_exchange);
     sync->stalled_exchanges = is_narrower ? 0 : sync->stalled_exchanges + 1;
     if (sync->state->fit_points > 0)
-        offbeat_clock_fit_add(&sync->fit, &widened);
-    if (sync->pending_count == OFFBEAT_MOST_PENDING)
+        offbeat_clock_fit_add(&sync->fit, &widened_exchange);
+    if (sync->pending_count == OFFBEAT_MAX_PENDING_EXCHANGES)
         flush_pending(sync);
-    sync->pending[sync->pending_count++] = widened;
+    sync->pending_exchanges[sync->pending_count++] = widened_exchange;
 }
 
 int64_t offbeat_clock_pair_sync_min_rtt_ns(const offbeat_clock_pair_sync *sync) {

@@ -32,7 +32,7 @@ typedef struct offbeat_clock_hello {
     offbeat_clock_model model;
 } offbeat_clock_hello;
 
-enum { OFFBEAT_MOST_PENDING = 64 };
+enum { OFFBEAT_MAX_PENDING_EXCHANGES = 64 };
 
 /** The client's side of one pairwise synchronisation. */
 typedef struct offbeat_clock_pair_sync {
@@ -46,7 +46,7 @@ typedef struct offbeat_clock_pair_sync {
     offbeat_clock_interval interval;
     offbeat_clock_fit fit;
     int pending_count; /**< exchanges that are not in the history yet */
-    offbeat_clock_exchange pending[OFFBEAT_MOST_PENDING];
+    offbeat_clock_exchange pending_exchanges[OFFBEAT_MAX_PENDING_EXCHANGES];
 } offbeat_clock_pair_sync;
 
 /** Initialises the state of a process that was never synchronised. */

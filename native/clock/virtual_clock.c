@@ -11,28 +11,28 @@
  * @return 0, or -1 when there is no number, or more than 18 digits before the point
  */
 static int read_decimal(const char **text, double *value, int64_t *integer) {
-    const char *at = *text;
-    int is_negative = *at == '-', digits = 0;
-    at += *at == '-' || *at == '+';
+    const char *cursor = *text;
+    int is_negative = *cursor == '-', digits = 0;
+    cursor += *cursor == '-' || *cursor == '+';
     int64_t magnitude = 0;
-    for (; *at >= '0' && *at <= '9'; at++, digits++) {
+    for (; *cursor >= '0' && *cursor <= '9'; cursor++, digits++) {
         if (digits >= 18)
             return -1;
-        magnitude = 10 * magnitude + (*at - '0');
+        magnitude = 10 * magnitude + (*cursor - '0');
     }
     double fraction = 0, weight = 1;
-    const char *point = at;
-    if (*at == '.') {
-        for (at++; *at >= '0' && *at <= '9'; at++)
-            fraction += (weight /= 10) * (*at - '0');
-        if (at == point + 1)
+    const char *point = cursor;
+    if (*cursor == '.') {
+        for (cursor++; *cursor >= '0' && *cursor <= '9'; cursor++)
+            fraction += (weight /= 10) * (*cursor - '0');
+        if (cursor == point + 1)
             return -1;
     }
     if (digits == 0)
         return -1;
     *integer = is_negative ? -magnitude : magnitude;
     *value = is_negative ? -((double)magnitude + fraction) : (double)magnitude + fraction;
-    *text = at;
+    *text = cursor;
     return 0;
 }
 
@@ -48,11 +48,11 @@ static int skip_prefix(const char **text, const char *name) {
 /* Reads two numbers with a separator between them. */
 static int read_pair(const char **text, char separator, double *first, int64_t *first_integer,
                      double *second) {
-    int64_t unused;
+    int64_t integer_part;
     if (read_decimal(text, first, first_integer) != 0 || **text != separator)
         return -1;
     ++*text;
-    return read_decimal(text, second, &unused);
+    return read_decimal(text, second, &integer_part);
 }
 
 static int read_step(const char **text, offbeat_clock_distortion *distortion) {
@@ -66,9 +66,9 @@ static int read_step(const char **text, offbeat_clock_distortion *distortion) {
 }
 
 static int read_wander(const char **text, offbeat_clock_distortion *distortion) {
-    int64_t unused;
+    int64_t integer_part;
     double period_s;
-    if (read_pair(text, '/', &distortion->wander_ppm, &unused, &period_s) != 0 || period_s <= 0)
+    if (read_pair(text, '/', &distortion->wander_ppm, &integer_part, &period_s) != 0 || period_s <= 0)
         return -1;
     distortion->wander_period_ns = period_s * 1e9;
     return 0;
@@ -93,41 +93,41 @@ static int read_term(const char **text, offbeat_clock_distortion *distortion) {
 static int read_rank(const char **text, int rank, offbeat_clock_distortion *distortion) {
     double value;
     int64_t named_rank;
-    offbeat_clock_distortion parsed = {.epoch_ns = distortion->epoch_ns};
+    offbeat_clock_distortion new_distortion = {.epoch_ns = distortion->epoch_ns};
     if (read_decimal(text, &value, &named_rank) != 0 || named_rank < 0 || **text != ':')
         return -1;
     do {
         ++*text;
-        if (read_term(text, &parsed) != 0)
+        if (read_term(text, &new_distortion) != 0)
             return -1;
     } while (**text == ',');
     if (named_rank == rank)
-        *distortion = parsed;
+        *distortion = new_distortion;
     return 0;
 }
 
 int offbeat_clock_virtual_parse(const char *text, int rank, offbeat_clock_distortion *distortion, char *why,
                                 size_t bytes) {
-    const char *at = text;
+    const char *cursor = text;
     double value;
     memset(distortion, 0, sizeof *distortion);
     int rc = 0;
-    if (skip_prefix(&at, "epoch=")) {
-        rc = read_decimal(&at, &value, &distortion->epoch_ns);
-        at += rc == 0 && *at == ';' && at[1] != '\0';
+    if (skip_prefix(&cursor, "epoch=")) {
+        rc = read_decimal(&cursor, &value, &distortion->epoch_ns);
+        cursor += rc == 0 && *cursor == ';' && cursor[1] != '\0';
     }
-    while (rc == 0 && *at != '\0') {
-        rc = read_rank(&at, rank, distortion);
-        if (rc == 0 && *at == ';' && at[1] != '\0')
-            at++;
-        else if (rc == 0 && *at != '\0')
+    while (rc == 0 && *cursor != '\0') {
+        rc = read_rank(&cursor, rank, distortion);
+        if (rc == 0 && *cursor == ';' && cursor[1] != '\0')
+            cursor++;
+        else if (rc == 0 && *cursor != '\0')
             rc = -1;
     }
     if (rc != 0)
         snprintf(why, bytes,
                  "the virtual clocks are invalid from '%.40s' on; the format is "
                  "virtual:epoch=NS;RANK:offset=NS,drift=PPM,wander=PPM/SECONDS,step=NS@SECONDS;RANK:...",
-                 at);
+                 cursor);
     return rc;
 }
 

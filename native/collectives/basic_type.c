@@ -58,83 +58,83 @@ MPI_Datatype offbeat_basic_type_handle(const offbeat_basic_type *basic) {
     return handles[basic - basic_types];
 }
 
-static void store_real(size_t bytes, int64_t number, unsigned char *at) {
+static void store_real(size_t bytes, int64_t number, unsigned char *address) {
     const float single = (float)number;
     const double twice = (double)number;
-    const long double extended = (long double)number;
+    const long double extended_number = (long double)number;
     if (bytes == sizeof single)
-        memcpy(at, &single, sizeof single);
+        memcpy(address, &single, sizeof single);
     else if (bytes == sizeof twice)
-        memcpy(at, &twice, sizeof twice);
+        memcpy(address, &twice, sizeof twice);
     else
-        memcpy(at, &extended, LONG_DOUBLE_BYTES);
+        memcpy(address, &extended_number, LONG_DOUBLE_BYTES);
 }
 
-static int64_t load_real(size_t bytes, const unsigned char *at) {
+static int64_t load_real(size_t bytes, const unsigned char *address) {
     float single;
     double twice;
-    long double extended = 0;
+    long double extended_number = 0;
     if (bytes == sizeof single)
-        return memcpy(&single, at, sizeof single), (int64_t)single;
+        return memcpy(&single, address, sizeof single), (int64_t)single;
     if (bytes == sizeof twice)
-        return memcpy(&twice, at, sizeof twice), (int64_t)twice;
-    return memcpy(&extended, at, LONG_DOUBLE_BYTES), (int64_t)extended;
+        return memcpy(&twice, address, sizeof twice), (int64_t)twice;
+    return memcpy(&extended_number, address, LONG_DOUBLE_BYTES), (int64_t)extended_number;
 }
 
-static void store_integer(size_t bytes, int64_t number, unsigned char *at) {
+static void store_integer(size_t bytes, int64_t number, unsigned char *address) {
     const int8_t in_8_bits = (int8_t)number;
     const int16_t in_16_bits = (int16_t)number;
     const int32_t in_32_bits = (int32_t)number;
-    const void *stored = bytes == 1   ? (const void *)&in_8_bits
+    const void *source = bytes == 1   ? (const void *)&in_8_bits
                          : bytes == 2 ? (const void *)&in_16_bits
                          : bytes == 4 ? (const void *)&in_32_bits
                                       : (const void *)&number;
-    memcpy(at, stored, bytes);
+    memcpy(address, source, bytes);
 }
 
-static int64_t load_integer(size_t bytes, int is_signed, const unsigned char *at) {
+static int64_t load_integer(size_t bytes, int is_signed, const unsigned char *address) {
     int8_t in_8_bits;
     int16_t in_16_bits;
     int32_t in_32_bits;
     int64_t number;
     switch (bytes) {
     case 1:
-        memcpy(&in_8_bits, at, bytes);
+        memcpy(&in_8_bits, address, bytes);
         return is_signed ? in_8_bits : (int64_t)(uint8_t)in_8_bits;
     case 2:
-        memcpy(&in_16_bits, at, bytes);
+        memcpy(&in_16_bits, address, bytes);
         return is_signed ? in_16_bits : (int64_t)(uint16_t)in_16_bits;
     case 4:
-        memcpy(&in_32_bits, at, bytes);
+        memcpy(&in_32_bits, address, bytes);
         return is_signed ? in_32_bits : (int64_t)(uint32_t)in_32_bits;
     default:
-        memcpy(&number, at, sizeof number);
+        memcpy(&number, address, sizeof number);
         return number;
     }
 }
 
 void offbeat_part_store(const offbeat_part *part, int64_t number, unsigned char *element) {
-    unsigned char *at = element + part->offset;
+    unsigned char *address = element + part->offset;
     if (part->kind == OFFBEAT_REAL)
-        store_real(part->bytes, number, at);
+        store_real(part->bytes, number, address);
     else
-        store_integer(part->bytes, part->kind == OFFBEAT_TRUTH ? number != 0 : number, at);
+        store_integer(part->bytes, part->kind == OFFBEAT_TRUTH ? number != 0 : number, address);
 }
 
 int64_t offbeat_part_load(const offbeat_part *part, const unsigned char *element) {
-    const unsigned char *at = element + part->offset;
-    return part->kind == OFFBEAT_REAL ? load_real(part->bytes, at)
-                                      : load_integer(part->bytes, part->kind == OFFBEAT_SIGNED, at);
+    const unsigned char *address = element + part->offset;
+    return part->kind == OFFBEAT_REAL ? load_real(part->bytes, address)
+                                      : load_integer(part->bytes, part->kind == OFFBEAT_SIGNED, address);
 }
 
 /* Whether a floating-point number is 0 or -0: its sign is the highest bit. */
 static int is_real_zero(const offbeat_part *part, const unsigned char *element) {
-    const unsigned char *at = element + part->offset;
+    const unsigned char *address = element + part->offset;
     size_t last = part->significant_bytes - 1;
     for (size_t i = 0; i < last; i++)
-        if (at[i])
+        if (address[i])
             return 0;
-    return (at[last] & 0x7f) == 0;
+    return (address[last] & 0x7f) == 0;
 }
 
 int offbeat_part_equals(const offbeat_part *part, const unsigned char *a, const unsigned char *b) {

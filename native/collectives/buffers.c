@@ -145,19 +145,19 @@ static int reduced_ranks(const offbeat_call *call) {
 static void compute_expected(offbeat_call *call) {
     int ranks = reduced_ranks(call);
     if (ranks > 0 && call->receive_blocks > 0)
-        offbeat_content_of_reduction(&call->expected, call->datatype, call->op, call->p, 0, ranks,
+        offbeat_content_of_reduction(&call->expected_content, call->datatype, call->op, call->p, 0, ranks,
                                      first_received_index(call), receive_span(call, 0).elements);
 }
 
 size_t offbeat_expected_blocks(const offbeat_call *call) {
-    int undefined = offbeat_collective_is_reduction(call->collective) && reduced_ranks(call) == 0;
-    return undefined || call->keeps_own_block ? 0 : call->receive_blocks;
+    int is_undefined = offbeat_collective_is_reduction(call->collective) && reduced_ranks(call) == 0;
+    return is_undefined || call->keeps_own_block ? 0 : call->receive_blocks;
 }
 
 /** The expected content of block @p block of the receive buffer. */
 static void expected_block(const offbeat_call *call, size_t block, offbeat_content *content) {
     if (offbeat_collective_is_reduction(call->collective)) {
-        offbeat_content_copy(&call->expected, content);
+        offbeat_content_copy(&call->expected_content, content);
         return;
     }
     int sender = call->collective->result == OFFBEAT_FROM_ROOT ? call->root : (int)block;

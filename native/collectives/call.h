@@ -21,12 +21,12 @@ typedef enum offbeat_blocks {
 
 /** The expected content of a receive buffer. */
 typedef enum offbeat_result {
-    OFFBEAT_NOTHING,       /**< no buffer */
-    OFFBEAT_FROM_ROOT,     /**< the data of the root */
-    OFFBEAT_FROM_EACH,     /**< block s has the data of rank s */
-    OFFBEAT_REDUCE_ALL,    /**< the reduction over all ranks */
-    OFFBEAT_REDUCE_UPTO,   /**< the reduction over ranks 0 to this one */
-    OFFBEAT_REDUCE_BEFORE, /**< the reduction over ranks 0 to the one before this; undefined on rank 0 */
+    OFFBEAT_NO_RESULT,      /**< no buffer */
+    OFFBEAT_FROM_ROOT,      /**< the data of the root */
+    OFFBEAT_FROM_EACH_RANK, /**< block s has the data of rank s */
+    OFFBEAT_REDUCE_ALL,     /**< the reduction over all ranks */
+    OFFBEAT_REDUCE_UPTO,    /**< the reduction over ranks 0 to this one */
+    OFFBEAT_REDUCE_BEFORE,  /**< the reduction over ranks 0 to the one before this; undefined on rank 0 */
 } offbeat_result;
 
 /** What the root does. */
@@ -96,11 +96,11 @@ struct offbeat_call {
     int p;
     int rank;
     offbeat_variant variant;
-    int is_in_place;          /**< the input of this process is in its receive buffer */
-    int keeps_own_block;      /**< this process is the root of a scatter in place, and receives nothing */
-    size_t send_blocks;       /**< blocks that this process sends */
-    size_t receive_blocks;    /**< blocks that this process receives */
-    offbeat_content expected; /**< of reductions */
+    int is_in_place;       /**< the input of this process is in its receive buffer */
+    int keeps_own_block;   /**< this process is the root of a scatter in place, and receives nothing */
+    size_t send_blocks;    /**< blocks that this process sends */
+    size_t receive_blocks; /**< blocks that this process receives */
+    offbeat_content expected_content; /**< of reductions */
 };
 
 /** Creates the MPI handles of the call's datatype and operation. Local. @return MPI_SUCCESS or an MPI error

@@ -36,9 +36,9 @@ static size_t checked_elements(const offbeat_call *call) {
 static void expect_corruption_is_detected(const offbeat_request *request, offbeat_call *call) {
     size_t elements = checked_elements(call);
     size_t extent = offbeat_datatype_extent(call->datatype);
-    size_t at[] = {0, elements / 2, elements - 1};
+    size_t indices[] = {0, elements / 2, elements - 1};
     for (int i = 0; elements > 0 && i < 3; i++) {
-        unsigned char *byte = (unsigned char *)call->receive + at[i] * extent + (size_t)i % extent;
+        unsigned char *byte = (unsigned char *)call->receive + indices[i] * extent + (size_t)i % extent;
         *byte ^= (unsigned char)(1 << i);
         size_t wrong = offbeat_call_check(call);
         expect(wrong == 1, request, "a corrupted element is detected", wrong);
@@ -209,11 +209,11 @@ static void barrier_runs_and_checks_nothing(MPI_Comm comm) {
 /** A communicator whose ranks are in another order. */
 static void reversed_ranks_are_correct(MPI_Comm comm) {
     int rank;
-    MPI_Comm reversed;
+    MPI_Comm reversed_comm;
     MPI_Comm_rank(comm, &rank);
-    MPI_Comm_split(comm, 0, -rank, &reversed);
-    large_messages_are_correct(reversed);
-    MPI_Comm_free(&reversed);
+    MPI_Comm_split(comm, 0, -rank, &reversed_comm);
+    large_messages_are_correct(reversed_comm);
+    MPI_Comm_free(&reversed_comm);
 }
 
 /** An invalid request, and a part of its error message. */
@@ -274,11 +274,11 @@ static void invalid_requests_are_refused(MPI_Comm comm) {
 
 /** Two buffers of 64 GiB in total; skipped on machines with that much memory. */
 static void requests_beyond_physical_memory_are_refused(MPI_Comm comm) {
-    const refusal beyond = {{"allreduce", (size_t)2147483647 * 16, "affine", "affine", 0, comm},
-                            MPI_ERR_NO_MEM,
-                            "would take 65536 MiB, this machine has"};
+    const refusal excess_call = {{"allreduce", (size_t)2147483647 * 16, "affine", "affine", 0, comm},
+                                 MPI_ERR_NO_MEM,
+                                 "would take 65536 MiB, this machine has"};
     if ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 0x1p36 - 0x1p10)
-        expect_refusal(&beyond);
+        expect_refusal(&excess_call);
     else if (world_rank == 0)
         printf("skipped requests_beyond_physical_memory_are_refused: this machine has 64 GiB or more\n");
 }
@@ -288,12 +288,12 @@ static void failed_allocations_are_reported(MPI_Comm comm) {
     const refusal large = {{"alltoallv", 64 << 20, "byte", "", 0, comm},
                            MPI_ERR_NO_MEM,
                            "the system has no memory for buffers of 67108864 bytes"};
-    struct rlimit before;
-    getrlimit(RLIMIT_AS, &before);
-    struct rlimit tight = {1 << 20, before.rlim_max};
+    struct rlimit initial_limit;
+    getrlimit(RLIMIT_AS, &initial_limit);
+    struct rlimit tight = {1 << 20, initial_limit.rlim_max};
     setrlimit(RLIMIT_AS, &tight);
     expect_refusal(&large);
-    setrlimit(RLIMIT_AS, &before);
+    setrlimit(RLIMIT_AS, &initial_limit);
 }
 
 int main(int argc, char **argv) {

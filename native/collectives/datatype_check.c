@@ -12,7 +12,7 @@ enum { GUARD = 0x3c };
 typedef struct trial {
     offbeat_typed_text type;
     offbeat_drawn_buffer buffer;
-    char *packed;
+    char *packed_bytes;
     int bytes; /* room for the packed elements */
 } trial;
 
@@ -36,17 +36,17 @@ static void write_elements(trial *trial, unsigned char *image) {
 static int packs(trial *trial) {
     int end = 0, position = 0, is_right = 1;
     const offbeat_drawn_block *block = trial->buffer.blocks;
-    if (MPI_Pack(address_of(trial), block->count, trial->type.handle, trial->packed, trial->bytes, &end,
+    if (MPI_Pack(address_of(trial), block->count, trial->type.handle, trial->packed_bytes, trial->bytes, &end,
                  MPI_COMM_SELF) != MPI_SUCCESS)
         return 0;
     for (size_t i = 0; i < block->elements && is_right; i++) {
         const offbeat_basic_type *basic = offbeat_drawn_element_type(&trial->buffer, 0, i);
-        unsigned char unpacked[64] = {0}, expected[64] = {0};
-        offbeat_numbers_store(basic, content_of(basic, i), expected);
-        is_right = MPI_Unpack(trial->packed, end, &position, unpacked, 1, offbeat_basic_type_handle(basic),
-                              MPI_COMM_SELF) == MPI_SUCCESS;
+        unsigned char unpacked_bytes[64] = {0}, expected_bytes[64] = {0};
+        offbeat_numbers_store(basic, content_of(basic, i), expected_bytes);
+        is_right = MPI_Unpack(trial->packed_bytes, end, &position, unpacked_bytes, 1,
+                              offbeat_basic_type_handle(basic), MPI_COMM_SELF) == MPI_SUCCESS;
         for (int part = 0; part < basic->parts; part++)
-            is_right &= offbeat_part_equals(&basic->part[part], unpacked, expected);
+            is_right &= offbeat_part_equals(&basic->part[part], unpacked_bytes, expected_bytes);
     }
     return is_right;
 }
@@ -59,11 +59,11 @@ static int unpacks(trial *trial) {
         const offbeat_basic_type *basic = offbeat_drawn_element_type(&trial->buffer, 0, i);
         unsigned char element[64] = {0};
         offbeat_numbers_store(basic, content_of(basic, i), element);
-        MPI_Pack(element, 1, offbeat_basic_type_handle(basic), trial->packed, trial->bytes, &end,
+        MPI_Pack(element, 1, offbeat_basic_type_handle(basic), trial->packed_bytes, trial->bytes, &end,
                  MPI_COMM_SELF);
     }
     memset(trial->buffer.memory, GUARD, trial->buffer.bytes);
-    if (MPI_Unpack(trial->packed, end, &position, address_of(trial), block->count, trial->type.handle,
+    if (MPI_Unpack(trial->packed_bytes, end, &position, address_of(trial), block->count, trial->type.handle,
                    MPI_COMM_SELF) != MPI_SUCCESS)
         return 0;
     offbeat_difference difference = offbeat_drawn_buffer_compare(&trial->buffer, 0, 0);
@@ -84,21 +84,21 @@ static int prepare(trial *trial, const char *text, size_t length, size_t element
         return 0;
     /* a packed basic element may need more room than in memory */
     trial->bytes = 2 * type_bytes * trial->buffer.blocks->count + 64;
-    trial->packed = malloc((size_t)trial->bytes);
-    return trial->packed != NULL;
+    trial->packed_bytes = malloc((size_t)trial->bytes);
+    return trial->packed_bytes != NULL;
 }
 
 int offbeat_datatype_is_misplaced(const char *text, size_t length, size_t elements) {
-    trial tried = {.type.handle = MPI_DATATYPE_NULL};
+    trial this_trial = {.type.handle = MPI_DATATYPE_NULL};
     int is_misplaced = 0;
-    if (prepare(&tried, text, length, elements)) {
-        write_elements(&tried, tried.buffer.memory);
-        write_elements(&tried, tried.buffer.expected);
-        is_misplaced = !packs(&tried);
-        is_misplaced |= !unpacks(&tried);
+    if (prepare(&this_trial, text, length, elements)) {
+        write_elements(&this_trial, this_trial.buffer.memory);
+        write_elements(&this_trial, this_trial.buffer.expected_image);
+        is_misplaced = !packs(&this_trial);
+        is_misplaced |= !unpacks(&this_trial);
     }
-    offbeat_drawn_buffer_free(&tried.buffer);
-    offbeat_type_text_free(&tried.type);
-    free(tried.packed);
+    offbeat_drawn_buffer_free(&this_trial.buffer);
+    offbeat_type_text_free(&this_trial.type);
+    free(this_trial.packed_bytes);
     return is_misplaced;
 }

@@ -74,21 +74,21 @@ static MPI_Aint start_of(const offbeat_drawn_buffer *buffer, const offbeat_drawn
 }
 
 /* The bytes of all elements of a block, given those of one element. */
-static range repeated(range element, const offbeat_drawn_block *block) {
+static range repeat_range(range element, const offbeat_drawn_block *block) {
     MPI_Aint shift = (block->count ? block->count - 1 : 0) * block->type->extent;
     return (range){element.low + (shift < 0 ? shift : 0), element.high + (shift > 0 ? shift : 0)};
 }
 
 /* Places a block behind the bytes that are occupied, at a displacement in bytes that is not negative. */
-static MPI_Aint place_in_bytes(offbeat_drawn_block *block, MPI_Aint occupied) {
+static MPI_Aint place_in_bytes(offbeat_drawn_block *block, MPI_Aint occupied_bytes) {
     if (block->count == 0 || block->type->count == 0) {
-        block->displacement = (int)occupied;
-        return occupied;
+        block->displacement = (int)occupied_bytes;
+        return occupied_bytes;
     }
     const offbeat_type_entry *first = block->type->entries;
     const range begin = {first->displacement, first->displacement};
-    range data = repeated(with_data(begin, block->type), block);
-    MPI_Aint start = occupied > data.low ? occupied - data.low : 0;
+    range data = repeat_range(with_data(begin, block->type), block);
+    MPI_Aint start = occupied_bytes > data.low ? occupied_bytes - data.low : 0;
     start = (start + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
     block->displacement = (int)start;
     return start + data.high;
@@ -113,34 +113,34 @@ static range range_of_blocks(const offbeat_drawn_buffer *buffer) {
     for (int i = 0; i < buffer->block_count; i++) {
         const offbeat_drawn_block *block = &buffer->blocks[i];
         MPI_Aint start = start_of(buffer, block);
-        range used = repeated(range_of_type(block->type), block);
-        bytes.low = start + used.low < bytes.low ? start + used.low : bytes.low;
-        bytes.high = start + used.high > bytes.high ? start + used.high : bytes.high;
+        range element_range = repeat_range(range_of_type(block->type), block);
+        bytes.low = start + element_range.low < bytes.low ? start + element_range.low : bytes.low;
+        bytes.high = start + element_range.high > bytes.high ? start + element_range.high : bytes.high;
     }
     return bytes;
 }
 
 const char *offbeat_drawn_buffer_create(offbeat_drawn_buffer *buffer, unsigned char guard) {
     range bytes = range_of_blocks(buffer);
-    size_t below = (size_t)-bytes.low;
-    void *memory, *expected;
-    buffer->base = MARGIN_BYTES + (below + MARGIN_BYTES - 1) / MARGIN_BYTES * MARGIN_BYTES;
+    size_t bytes_below = (size_t)-bytes.low;
+    void *memory, *image_memory;
+    buffer->base = MARGIN_BYTES + (bytes_below + MARGIN_BYTES - 1) / MARGIN_BYTES * MARGIN_BYTES;
     buffer->bytes = buffer->base + (size_t)bytes.high + MARGIN_BYTES;
     if (posix_memalign(&memory, MARGIN_BYTES, buffer->bytes) != 0)
         return no_memory;
     buffer->memory = memory;
-    if (posix_memalign(&expected, MARGIN_BYTES, buffer->bytes) != 0)
+    if (posix_memalign(&image_memory, MARGIN_BYTES, buffer->bytes) != 0)
         return no_memory;
-    buffer->expected = expected;
+    buffer->expected_image = image_memory;
     memset(memory, guard, buffer->bytes);
-    memset(expected, guard, buffer->bytes);
+    memset(image_memory, guard, buffer->bytes);
     return NULL;
 }
 
 void offbeat_drawn_buffer_free(offbeat_drawn_buffer *buffer) {
     free(buffer->blocks);
     free(buffer->memory);
-    free(buffer->expected);
+    free(buffer->expected_image);
     *buffer = (offbeat_drawn_buffer){0};
 }
 
@@ -159,19 +159,21 @@ const offbeat_basic_type *offbeat_drawn_element_type(const offbeat_drawn_buffer 
 
 unsigned char *offbeat_drawn_element(const offbeat_drawn_buffer *buffer, unsigned char *image, int block,
                                      size_t index) {
-    const offbeat_drawn_block *place = &buffer->blocks[block];
-    MPI_Aint element = start_of(buffer, place) + (MPI_Aint)(index / place->type->count) * place->type->extent;
-    return image + buffer->base + element + entry_of(place, index)->displacement;
+    const offbeat_drawn_block *block_layout = &buffer->blocks[block];
+    MPI_Aint element = start_of(buffer, block_layout) +
+                       (MPI_Aint)(index / block_layout->type->count) * block_layout->type->extent;
+    return image + buffer->base + element + entry_of(block_layout, index)->displacement;
 }
 
 void offbeat_drawn_element_accept(offbeat_drawn_buffer *buffer, int block, size_t index, int with_padding) {
     const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, block, index);
     unsigned char *actual = offbeat_drawn_element(buffer, buffer->memory, block, index);
-    unsigned char *expected = offbeat_drawn_element(buffer, buffer->expected, block, index);
+    unsigned char *expected_element = offbeat_drawn_element(buffer, buffer->expected_image, block, index);
     if (with_padding)
-        memcpy(expected, actual, basic->extent);
+        memcpy(expected_element, actual, basic->extent);
     for (int i = 0; i < basic->parts; i++)
-        memcpy(expected + basic->part[i].offset, actual + basic->part[i].offset, basic->part[i].bytes);
+        memcpy(expected_element + basic->part[i].offset, actual + basic->part[i].offset,
+               basic->part[i].bytes);
 }
 
 static int is_equal(const offbeat_basic_type *basic, const unsigned char *a, const unsigned char *b,
@@ -188,21 +190,22 @@ static int is_equal(const offbeat_basic_type *basic, const unsigned char *a, con
 static size_t count_differing_bytes(const offbeat_drawn_buffer *buffer) {
     size_t count = 0;
     for (size_t i = 0; i < buffer->bytes; i++)
-        count += buffer->memory[i] != buffer->expected[i];
+        count += buffer->memory[i] != buffer->expected_image[i];
     return count;
 }
 
 offbeat_difference offbeat_drawn_buffer_compare(offbeat_drawn_buffer *buffer, int is_logical,
                                                 int is_reduced) {
     offbeat_difference difference = {0, 0};
-    if (!buffer->bytes || memcmp(buffer->memory, buffer->expected, buffer->bytes) == 0)
+    if (!buffer->bytes || memcmp(buffer->memory, buffer->expected_image, buffer->bytes) == 0)
         return difference;
     for (int block = 0; block < buffer->block_count; block++)
         for (size_t i = 0; i < buffer->blocks[block].elements; i++) {
             const unsigned char *actual = offbeat_drawn_element(buffer, buffer->memory, block, i);
-            const unsigned char *expected = offbeat_drawn_element(buffer, buffer->expected, block, i);
+            const unsigned char *expected_element =
+                offbeat_drawn_element(buffer, buffer->expected_image, block, i);
             difference.elements +=
-                !is_equal(offbeat_drawn_element_type(buffer, block, i), actual, expected, is_logical);
+                !is_equal(offbeat_drawn_element_type(buffer, block, i), actual, expected_element, is_logical);
             offbeat_drawn_element_accept(buffer, block, i, is_reduced);
         }
     difference.guards = count_differing_bytes(buffer);

@@ -21,12 +21,12 @@ typedef struct offbeat_drawn_block {
 typedef struct offbeat_drawn_buffer {
     offbeat_drawn_block *blocks;
     int block_count;
-    int is_in_bytes;         /**< displacements are in bytes */
-    int is_absolute;         /**< the address of the call is MPI_BOTTOM */
-    size_t bytes;            /**< of memory and of expected; 0: there is no buffer */
-    unsigned char *memory;   /**< what MPI may reach by the addresses of the call, and more on both sides */
-    unsigned char *expected; /**< what memory holds after a correct call */
-    size_t base;             /**< offset of the buffer's address in memory */
+    int is_in_bytes;       /**< displacements are in bytes */
+    int is_absolute;       /**< the address of the call is MPI_BOTTOM */
+    size_t bytes;          /**< of memory and of expected; 0: there is no buffer */
+    unsigned char *memory; /**< what MPI may reach by the addresses of the call, and more on both sides */
+    unsigned char *expected_image; /**< what memory holds after a correct call */
+    size_t base;                   /**< offset of the buffer's address in memory */
 } offbeat_drawn_buffer;
 
 /** Counts of what differs from the expected content. */

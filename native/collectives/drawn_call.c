@@ -31,28 +31,28 @@ struct offbeat_drawn_call {
 /* --- the user-defined operations --- */
 
 /* The call whose operation runs: MPI passes the function no more than the handle of the datatype. */
-static const offbeat_drawn_call *running;
+static const offbeat_drawn_call *running_call;
 
-static void reduce_elements(void *in, void *inout, int *count, MPI_Datatype *handle) {
-    const offbeat_typed_text *type = running->send_types;
+static void reduce_elements(void *input, void *inout, int *count, MPI_Datatype *handle) {
+    const offbeat_typed_text *type = running_call->send_types;
     (void)handle;
     for (int i = 0; i < *count; i++)
         for (size_t j = 0; j < type->count; j++) {
             const offbeat_basic_type *basic = type->entries[j].basic;
-            MPI_Aint at = i * type->extent + type->entries[j].displacement;
-            unsigned char *right = (unsigned char *)inout + at;
-            offbeat_numbers left = offbeat_numbers_load(basic, (const unsigned char *)in + at);
-            left = offbeat_combine(running->op, basic, left, offbeat_numbers_load(basic, right));
+            MPI_Aint offset = i * type->extent + type->entries[j].displacement;
+            unsigned char *right = (unsigned char *)inout + offset;
+            offbeat_numbers left = offbeat_numbers_load(basic, (const unsigned char *)input + offset);
+            left = offbeat_combine(running_call->op, basic, left, offbeat_numbers_load(basic, right));
             offbeat_numbers_store(basic, left, right);
         }
 }
 
 static int create_operation(offbeat_operator op, MPI_Op *operation) {
-    const MPI_Op predefined[] = {MPI_SUM,  MPI_PROD, MPI_MAX, MPI_MIN,  MPI_LAND,   MPI_LOR,
-                                 MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+    const MPI_Op predefined_operators[] = {MPI_SUM,  MPI_PROD, MPI_MAX, MPI_MIN,  MPI_LAND,   MPI_LOR,
+                                           MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
     if (offbeat_operator_is_user_defined(op))
         return MPI_Op_create(reduce_elements, op != OFFBEAT_OPERATOR_AFFINE, operation);
-    *operation = predefined[op];
+    *operation = predefined_operators[op];
     return MPI_SUCCESS;
 }
 
@@ -98,9 +98,9 @@ static const char *create_blocks(const offbeat_drawn_call *call, int is_send, of
     size_t *elements = calloc((size_t)count, sizeof *elements);
     if (!elements)
         return "no memory for the blocks of a buffer";
-    for (int other = 0; other < count; other++) {
-        int peer = count > 1 || length == OFFBEAT_BLOCK_PER_RANK ? other : call->rank;
-        elements[other] = is_send || call->is_reduction ? block_elements(call, call->rank, peer)
+    for (int index = 0; index < count; index++) {
+        int peer = count > 1 || length == OFFBEAT_BLOCK_PER_RANK ? index : call->rank;
+        elements[index] = is_send || call->is_reduction ? block_elements(call, call->rank, peer)
                                                         : block_elements(call, peer, call->rank);
     }
     const char *why = offbeat_drawn_blocks_create(types, has_types(call), elements, count, buffer);
@@ -130,53 +130,53 @@ static const char *create_buffer(const offbeat_drawn_call *call, int is_send, of
 /* --- contents --- */
 
 typedef offbeat_numbers content(const offbeat_drawn_call *call, const offbeat_basic_type *basic, int block,
-                                size_t index, size_t place);
+                                size_t index, size_t position);
 
 static offbeat_numbers moved_input(const offbeat_drawn_call *call, const offbeat_basic_type *basic, int block,
-                                   size_t index, size_t place) {
-    (void)place;
+                                   size_t index, size_t position) {
+    (void)position;
     return offbeat_label_of(basic, call->rank, call->row->send == OFFBEAT_BLOCK_PER_RANK ? block : 0, index);
 }
 
 static offbeat_numbers moved_result(const offbeat_drawn_call *call, const offbeat_basic_type *basic,
-                                    int block, size_t index, size_t place) {
-    (void)place;
+                                    int block, size_t index, size_t position) {
+    (void)position;
     int sender = call->row->result == OFFBEAT_FROM_ROOT ? call->request.root : block;
     return offbeat_label_of(basic, sender, call->row->send == OFFBEAT_BLOCK_PER_RANK ? call->rank : 0, index);
 }
 
 static offbeat_numbers operand(const offbeat_drawn_call *call, const offbeat_basic_type *basic, int block,
-                               size_t index, size_t place) {
+                               size_t index, size_t position) {
     (void)block;
     (void)index;
-    return offbeat_operand(call->op, basic, call->p, call->rank, place);
+    return offbeat_operand(call->op, basic, call->p, call->rank, position);
 }
 
 /* The reduction of a place of all operands over the ranks that contribute. */
-static offbeat_numbers reduced(const offbeat_drawn_call *call, const offbeat_basic_type *basic, int block,
-                               size_t index, size_t place) {
+static offbeat_numbers reduction_of_operands(const offbeat_drawn_call *call, const offbeat_basic_type *basic,
+                                             int block, size_t index, size_t position) {
     (void)block;
     (void)index;
     offbeat_result result = call->row->result;
     int end = result == OFFBEAT_REDUCE_ALL    ? call->p
               : result == OFFBEAT_REDUCE_UPTO ? call->rank + 1
                                               : call->rank;
-    offbeat_numbers total = offbeat_operand(call->op, basic, call->p, 0, place);
+    offbeat_numbers total = offbeat_operand(call->op, basic, call->p, 0, position);
     for (int rank = 1; rank < end; rank++)
-        total =
-            offbeat_combine(call->op, basic, total, offbeat_operand(call->op, basic, call->p, rank, place));
+        total = offbeat_combine(call->op, basic, total,
+                                offbeat_operand(call->op, basic, call->p, rank, position));
     return total;
 }
 
 /*
  * Writes a block into an image of a buffer, elements first to first + elements of the block's datatype.
- * @param place the index of the block's first element in the vectors that are reduced
+ * @param position the index of the block's first element in the vectors that are reduced
  */
 static void write_block(const offbeat_drawn_call *call, offbeat_drawn_buffer *buffer, unsigned char *image,
-                        int block, size_t elements, size_t place, content *value) {
+                        int block, size_t elements, size_t position, content *value) {
     for (size_t i = 0; i < elements; i++) {
         const offbeat_basic_type *basic = offbeat_drawn_element_type(buffer, block, i);
-        offbeat_numbers_store(basic, value(call, basic, block, i, place + i),
+        offbeat_numbers_store(basic, value(call, basic, block, i, position + i),
                               offbeat_drawn_element(buffer, image, block, i));
     }
 }
@@ -184,12 +184,12 @@ static void write_block(const offbeat_drawn_call *call, offbeat_drawn_buffer *bu
 /* Writes an input into some blocks of a buffer: into its memory and into what is expected there later. */
 static void write_input(const offbeat_drawn_call *call, offbeat_drawn_buffer *buffer, int first, int end) {
     content *value = call->is_reduction ? operand : moved_input;
-    size_t place = 0;
+    size_t position = 0;
     for (int block = first; block < end; block++) {
         size_t elements = buffer->blocks[block].elements;
-        write_block(call, buffer, buffer->memory, block, elements, place, value);
-        write_block(call, buffer, buffer->expected, block, elements, place, value);
-        place += elements;
+        write_block(call, buffer, buffer->memory, block, elements, position, value);
+        write_block(call, buffer, buffer->expected_image, block, elements, position, value);
+        position += elements;
     }
 }
 
@@ -206,10 +206,10 @@ static void write_input_in_place(offbeat_drawn_call *call) {
 
 /* The index of the first element of this process's block in the vectors that are reduced. */
 static size_t first_place(const offbeat_drawn_call *call) {
-    size_t place = 0;
+    size_t position = 0;
     for (int rank = 0; call->row->send == OFFBEAT_BLOCK_PER_RANK && rank < call->rank; rank++)
-        place += block_elements(call, 0, rank);
-    return place;
+        position += block_elements(call, 0, rank);
+    return position;
 }
 
 static void write_result(offbeat_drawn_call *call) {
@@ -218,11 +218,13 @@ static void write_result(offbeat_drawn_call *call) {
         /* In place, the receive buffer of reduce_scatter has a block for each rank, and the result begins at
          * the first one; blocks adjoin, so that the elements after it are those of the next blocks. */
         size_t elements = block_elements(call, 0, call->rank);
-        write_block(call, buffer, buffer->expected, 0, elements, first_place(call), reduced);
+        write_block(call, buffer, buffer->expected_image, 0, elements, first_place(call),
+                    reduction_of_operands);
         return;
     }
     for (int block = 0; block < buffer->block_count; block++)
-        write_block(call, buffer, buffer->expected, block, buffer->blocks[block].elements, 0, moved_result);
+        write_block(call, buffer, buffer->expected_image, block, buffer->blocks[block].elements, 0,
+                    moved_result);
 }
 
 /* Whether MPI leaves the receive buffer undefined: exscan on rank 0. */
@@ -297,11 +299,11 @@ static void hide_ignored(offbeat_drawn_call *call) {
 }
 
 static void set_types(offbeat_drawn_call *call) {
-    const offbeat_typed_text *received = call->is_reduction ? call->send_types : call->receive_types;
+    const offbeat_typed_text *receive_types = call->is_reduction ? call->send_types : call->receive_types;
     offbeat_arguments *arguments = &call->arguments.arguments;
     for (int i = 0; i < call->type_count; i++) {
         call->handles[i] = call->send_types[i].handle;
-        call->handles[call->type_count + i] = received[i].handle;
+        call->handles[call->type_count + i] = receive_types[i].handle;
     }
     arguments->send_types = call->handles;
     arguments->receive_types = call->handles + call->type_count;
@@ -329,10 +331,10 @@ static void set_arguments(offbeat_drawn_call *call, int keeps_own_block) {
 /* The item of a list separated by '/' that belongs to a rank. */
 static const char *item_of(const char *list, int rank, size_t *length) {
     int items = 1;
-    for (const char *at = list; *at; at++)
-        items += *at == '/';
-    for (int skipped = rank % items; skipped > 0; list++)
-        skipped -= *list == '/';
+    for (const char *cursor = list; *cursor; cursor++)
+        items += *cursor == '/';
+    for (int items_to_skip = rank % items; items_to_skip > 0; list++)
+        items_to_skip -= *list == '/';
     *length = strcspn(list, "/");
     return list;
 }
@@ -346,7 +348,8 @@ static const char *create_type(const char *list, int rank, offbeat_typed_text *t
 static const char *create_types(offbeat_drawn_call *call) {
     const offbeat_drawn_request *request = &call->request;
     int is_bcast_root = call->row->send == OFFBEAT_NO_BLOCK && call->rank == request->root;
-    const char *received = request->receive && !is_bcast_root ? request->receive : request->send, *why = NULL;
+    const char *receive_list = request->receive && !is_bcast_root ? request->receive : request->send,
+               *why = NULL;
     call->type_count = has_types(call) ? call->p : 1;
     call->send_types = calloc((size_t)call->type_count, sizeof *call->send_types);
     call->receive_types = calloc((size_t)call->type_count, sizeof *call->receive_types);
@@ -358,19 +361,19 @@ static const char *create_types(offbeat_drawn_call *call) {
     for (int i = 0; i < call->type_count && !why; i++) {
         why = create_type(request->send, call->is_reduction ? 0 : call->rank + i, &call->send_types[i]);
         if (!why && !call->is_reduction)
-            why = create_type(received, call->rank + i, &call->receive_types[i]);
+            why = create_type(receive_list, call->rank + i, &call->receive_types[i]);
     }
     return why;
 }
 
 static const char *create_buffers(offbeat_drawn_call *call) {
-    offbeat_blocks received = call->row->receive;
+    offbeat_blocks receive_length = call->row->receive;
     int is_whole_input = call->is_in_place && call->row->send == OFFBEAT_BLOCK_PER_RANK;
     offbeat_typed_text *types = call->is_reduction ? call->send_types : call->receive_types;
     const char *why = create_buffer(call, 1, call->row->send, call->send_types, &call->send);
     if (!why)
-        why =
-            create_buffer(call, 0, is_whole_input ? OFFBEAT_BLOCK_PER_RANK : received, types, &call->receive);
+        why = create_buffer(call, 0, is_whole_input ? OFFBEAT_BLOCK_PER_RANK : receive_length, types,
+                            &call->receive);
     call->counts = calloc(4 * (size_t)call->p, sizeof *call->counts);
     return why || call->counts ? why : "no memory for the counts of a drawn call";
 }
@@ -385,7 +388,7 @@ static const char *resolve_collective(offbeat_drawn_call *call) {
         return "the communicator of a drawn call has no size or rank";
     if (request->root < 0 || request->root >= call->p)
         return "the root of a drawn call is not a rank of its communicator";
-    if (call->row->result != OFFBEAT_NOTHING && (request->elements_length < 1 || !request->send))
+    if (call->row->result != OFFBEAT_NO_RESULT && (request->elements_length < 1 || !request->send))
         return "a drawn call needs the keys elements and send";
     call->is_reduction = offbeat_collective_is_reduction(call->row);
     return NULL;
@@ -405,40 +408,40 @@ static int resolve_buffers(offbeat_drawn_call *call) {
 }
 
 const char *offbeat_drawn_call_create(const offbeat_drawn_request *request, offbeat_drawn_call **call) {
-    offbeat_drawn_call *created = *call = calloc(1, sizeof *created);
-    if (!created)
+    offbeat_drawn_call *new_call = *call = calloc(1, sizeof *new_call);
+    if (!new_call)
         return "no memory for a drawn call";
-    created->request = *request;
-    created->arguments.operation = MPI_OP_NULL;
-    const char *why = resolve_collective(created);
-    created->arguments.comm = request->comm;
-    if (why || created->row->result == OFFBEAT_NOTHING)
+    new_call->request = *request;
+    new_call->arguments.operation = MPI_OP_NULL;
+    const char *why = resolve_collective(new_call);
+    new_call->arguments.comm = request->comm;
+    if (why || new_call->row->result == OFFBEAT_NO_RESULT)
         return why;
-    int keeps_own_block = resolve_buffers(created);
-    why = create_types(created);
-    if (!why && created->is_reduction)
-        why = resolve_operation(created);
+    int keeps_own_block = resolve_buffers(new_call);
+    why = create_types(new_call);
+    if (!why && new_call->is_reduction)
+        why = resolve_operation(new_call);
     if (!why)
-        why = create_buffers(created);
+        why = create_buffers(new_call);
     if (why)
         return why;
-    write_contents(created);
-    set_arguments(created, keeps_own_block);
+    write_contents(new_call);
+    set_arguments(new_call, keeps_own_block);
     return NULL;
 }
 
 int offbeat_drawn_call_run(offbeat_drawn_call *call) {
-    running = call;
+    running_call = call;
     return call->row->run(&call->arguments);
 }
 
 /* Accepts what MPI leaves undefined: of exscan on rank 0 everything, of reduce_scatter in place what follows
  * the result. */
 static void accept_undefined(offbeat_drawn_call *call) {
-    size_t defined = is_undefined(call) ? 0 : block_elements(call, 0, call->rank), place = 0;
+    size_t defined = is_undefined(call) ? 0 : block_elements(call, 0, call->rank), position = 0;
     for (int block = 0; block < call->receive.block_count; block++)
         for (size_t i = 0; i < call->receive.blocks[block].elements; i++)
-            if (place++ >= defined)
+            if (position++ >= defined)
                 offbeat_drawn_element_accept(&call->receive, block, i, 1);
 }
 
@@ -461,34 +464,36 @@ offbeat_drawn_outcome offbeat_drawn_call_check(offbeat_drawn_call *call) {
         call->is_reduction && call->op >= OFFBEAT_OPERATOR_LAND && call->op <= OFFBEAT_OPERATOR_LXOR;
     if (is_undefined(call) || (call->is_reduction && call->is_in_place))
         accept_undefined(call);
-    offbeat_difference sent = offbeat_drawn_buffer_compare(&call->send, 0, 0);
-    offbeat_difference received =
+    offbeat_difference send_difference = offbeat_drawn_buffer_compare(&call->send, 0, 0);
+    offbeat_difference receive_difference =
         offbeat_drawn_buffer_compare(&call->receive, is_logical, call->is_reduction && call->uses_receive);
-    offbeat_drawn_outcome outcome = {received.elements, sent.elements + sent.guards + received.guards, 0};
+    offbeat_drawn_outcome outcome = {
+        receive_difference.elements,
+        send_difference.elements + send_difference.guards + receive_difference.guards, 0};
     const offbeat_drawn_request *request = &call->request;
     if (outcome.elements + outcome.guards > 0)
-        outcome.misplaced =
+        outcome.wrong_types =
             count_misplaced(call, request->send, &call->send) +
             count_misplaced(call, request->receive ? request->receive : request->send, &call->receive);
     return outcome;
 }
 
 void offbeat_drawn_call_free(offbeat_drawn_call **call) {
-    offbeat_drawn_call *freed = *call;
-    if (!freed)
+    offbeat_drawn_call *old_call = *call;
+    if (!old_call)
         return;
-    if (offbeat_operator_is_user_defined(freed->op) && freed->arguments.operation != MPI_OP_NULL)
-        MPI_Op_free(&freed->arguments.operation);
-    offbeat_drawn_buffer_free(&freed->send);
-    offbeat_drawn_buffer_free(&freed->receive);
-    for (int i = 0; i < freed->type_count && freed->send_types && freed->receive_types; i++) {
-        offbeat_type_text_free(&freed->send_types[i]);
-        offbeat_type_text_free(&freed->receive_types[i]);
+    if (offbeat_operator_is_user_defined(old_call->op) && old_call->arguments.operation != MPI_OP_NULL)
+        MPI_Op_free(&old_call->arguments.operation);
+    offbeat_drawn_buffer_free(&old_call->send);
+    offbeat_drawn_buffer_free(&old_call->receive);
+    for (int i = 0; i < old_call->type_count && old_call->send_types && old_call->receive_types; i++) {
+        offbeat_type_text_free(&old_call->send_types[i]);
+        offbeat_type_text_free(&old_call->receive_types[i]);
     }
-    free(freed->send_types);
-    free(freed->receive_types);
-    free(freed->handles);
-    free(freed->counts);
-    free(freed);
+    free(old_call->send_types);
+    free(old_call->receive_types);
+    free(old_call->handles);
+    free(old_call->counts);
+    free(old_call);
     *call = NULL;
 }

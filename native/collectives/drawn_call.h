@@ -4,8 +4,8 @@
  * A legal call that was drawn at random, its execution, and its check against what each process computes by
  * itself from ranks and indices.
  *
- * The front end draws the call (src/offbeat/measurement/legal_calls/drawn_calls.py) and describes it in text: the datatypes
- * may differ between ranks and between the two sides of the call, with equal type signatures.
+ * The front end draws the call (src/offbeat/measurement/legal_calls/drawn_calls.py) and describes it in text:
+ * the datatypes may differ between ranks and between the two sides of the call, with equal type signatures.
  */
 #ifndef OFFBEAT_DRAWN_CALL_H
 #define OFFBEAT_DRAWN_CALL_H
@@ -41,7 +41,7 @@ typedef struct offbeat_drawn_request {
 typedef struct offbeat_drawn_outcome {
     size_t elements; /**< wrong basic elements of the result */
     size_t guards;   /**< bytes that were changed although MPI must not write them */
-    int misplaced;   /**< datatypes that MPI_Pack or MPI_Unpack get wrong, if anything is wrong */
+    int wrong_types; /**< datatypes that MPI_Pack or MPI_Unpack get wrong, if anything is wrong */
 } offbeat_drawn_outcome;
 
 /** Creates datatypes, operation and buffers; texts and lists of the request must live as long as the call.

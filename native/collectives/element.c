@@ -21,7 +21,7 @@ static const offbeat_traits traits[OFFBEAT_DATATYPES] = {
     [OFFBEAT_AFFINE] = {"affine", 2 * sizeof(long), 31, 0},
     [OFFBEAT_ODD] = {"odd", 3, 24, 0},
     [OFFBEAT_WIDE] = {"wide", OFFBEAT_WIDE_LONGS * sizeof(long), (int)(CHAR_BIT * sizeof(long)) - 1, 0},
-    [OFFBEAT_GAPPED] = {"gapped", 4 * sizeof(long), (int)(CHAR_BIT * sizeof(long)) - 1, 0},
+    [OFFBEAT_GAPPED_PAIR] = {"gapped", 4 * sizeof(long), (int)(CHAR_BIT * sizeof(long)) - 1, 0},
 };
 
 static const char *const op_names[OFFBEAT_OPS] = {
@@ -66,8 +66,8 @@ int offbeat_op_fits(offbeat_op op, offbeat_datatype datatype) {
     if (op == OFFBEAT_COMPOSE || datatype == OFFBEAT_AFFINE)
         return op == OFFBEAT_COMPOSE && datatype == OFFBEAT_AFFINE;
     if (op == OFFBEAT_USER_SUM)
-        return datatype == OFFBEAT_DOUBLE || datatype == OFFBEAT_GAPPED;
-    if (datatype == OFFBEAT_ODD || datatype == OFFBEAT_WIDE || datatype == OFFBEAT_GAPPED)
+        return datatype == OFFBEAT_DOUBLE || datatype == OFFBEAT_GAPPED_PAIR;
+    if (datatype == OFFBEAT_ODD || datatype == OFFBEAT_WIDE || datatype == OFFBEAT_GAPPED_PAIR)
         return 0;
     if (op == OFFBEAT_BAND || op == OFFBEAT_BOR || op == OFFBEAT_BXOR)
         return traits[datatype].is_integer;
@@ -109,8 +109,8 @@ offbeat_value offbeat_label(offbeat_datatype datatype, int rank, size_t index) {
  */
 static int64_t selected_index(int limit, int p, int rank, size_t residue) {
     int64_t stride = ((int64_t)p + limit - 1) / limit;
-    int64_t shifted = rank + (int64_t)(offbeat_spread(residue) % (uint64_t)p);
-    return shifted % stride == 0 ? shifted / stride : -1;
+    int64_t shifted_rank = rank + (int64_t)(offbeat_spread(residue) % (uint64_t)p);
+    return shifted_rank % stride == 0 ? shifted_rank / stride : -1;
 }
 
 /** From 1 to the largest number of which p are added exactly; with many ranks most bytes are 0. */
@@ -241,7 +241,7 @@ void offbeat_store(offbeat_datatype datatype, offbeat_value value, void *element
         for (int i = 0; i < OFFBEAT_WIDE_LONGS; i++)
             ((long *)element)[i] = (long)value.first ^ i;
         break;
-    case OFFBEAT_GAPPED:
+    case OFFBEAT_GAPPED_PAIR:
         ((long *)element)[0] = (long)value.first;
         ((long *)element)[2] = (long)value.second;
         offbeat_fill_gaps(datatype, OFFBEAT_GAP_RECEIVED, element, 1);
@@ -254,7 +254,7 @@ void offbeat_store(offbeat_datatype datatype, offbeat_value value, void *element
 
 void offbeat_fill_gaps(offbeat_datatype datatype, unsigned char byte, void *elements, size_t count) {
     long *numbers = elements;
-    for (size_t i = 0; datatype == OFFBEAT_GAPPED && i < count; i++) {
+    for (size_t i = 0; datatype == OFFBEAT_GAPPED_PAIR && i < count; i++) {
         memset(&numbers[4 * i + 1], byte, sizeof *numbers);
         memset(&numbers[4 * i + 3], byte, sizeof *numbers);
     }
@@ -285,9 +285,9 @@ void offbeat_content_of_reduction(offbeat_content *content, offbeat_datatype dat
     }
 }
 
-void offbeat_content_copy(const offbeat_content *from, offbeat_content *to) {
-    initialize(to, from->datatype, from->elements);
-    memcpy(to->bytes, from->bytes, from->elements * offbeat_datatype_extent(from->datatype));
+void offbeat_content_copy(const offbeat_content *source, offbeat_content *target) {
+    initialize(target, source->datatype, source->elements);
+    memcpy(target->bytes, source->bytes, source->elements * offbeat_datatype_extent(source->datatype));
 }
 
 void offbeat_content_invert(offbeat_content *content) {
@@ -298,23 +298,23 @@ void offbeat_content_invert(offbeat_content *content) {
 }
 
 /** Number of elements to write or compare when @p remaining elements of a buffer are left. */
-static size_t chunk(const offbeat_content *content, size_t remaining) {
-    return remaining < content->elements ? remaining : content->elements;
+static size_t chunk(const offbeat_content *content, size_t remaining_count) {
+    return remaining_count < content->elements ? remaining_count : content->elements;
 }
 
 void offbeat_content_write(const offbeat_content *content, void *buffer, size_t count) {
     size_t extent = offbeat_datatype_extent(content->datatype);
-    for (size_t done = 0; done < count; done += content->elements)
-        memcpy((unsigned char *)buffer + done * extent, content->bytes,
-               chunk(content, count - done) * extent);
+    for (size_t copied_count = 0; copied_count < count; copied_count += content->elements)
+        memcpy((unsigned char *)buffer + copied_count * extent, content->bytes,
+               chunk(content, count - copied_count) * extent);
 }
 
 size_t offbeat_content_count_wrong(const offbeat_content *content, const void *buffer, size_t count) {
     size_t extent = offbeat_datatype_extent(content->datatype);
     size_t wrong = 0;
-    for (size_t done = 0; done < count; done += content->elements) {
-        const unsigned char *actual = (const unsigned char *)buffer + done * extent;
-        size_t elements = chunk(content, count - done);
+    for (size_t copied_count = 0; copied_count < count; copied_count += content->elements) {
+        const unsigned char *actual = (const unsigned char *)buffer + copied_count * extent;
+        size_t elements = chunk(content, count - copied_count);
         if (memcmp(actual, content->bytes, elements * extent) == 0)
             continue;
         for (size_t i = 0; i < elements; i++)

@@ -49,7 +49,7 @@ typedef enum offbeat_datatype {
     OFFBEAT_AFFINE,
     OFFBEAT_ODD,
     OFFBEAT_WIDE,
-    OFFBEAT_GAPPED,
+    OFFBEAT_GAPPED_PAIR,
     OFFBEAT_DATATYPES
 } offbeat_datatype;
 
@@ -152,7 +152,7 @@ void offbeat_content_of_reduction(offbeat_content *content, offbeat_datatype dat
                                   int low, int high, size_t first, size_t count);
 
 /** Copies the used part of a content. */
-void offbeat_content_copy(const offbeat_content *from, offbeat_content *to);
+void offbeat_content_copy(const offbeat_content *source, offbeat_content *target);
 
 /** Inverts every bit outside gaps, so that every byte of every element is wrong. */
 void offbeat_content_invert(offbeat_content *content);

@@ -77,26 +77,26 @@ static double magnitude_bound(offbeat_datatype datatype, offbeat_op op, int p, s
 }
 
 static void no_partial_result_overflows(void) {
-    const double held[OFFBEAT_DATATYPES] = {[OFFBEAT_BYTE] = 0x1p8,
-                                            [OFFBEAT_INT] = 0x1p31,
-                                            [OFFBEAT_LONG] = 0x1p63,
-                                            [OFFBEAT_FLOAT] = 0x1p24,
-                                            [OFFBEAT_DOUBLE] = 0x1p53};
+    const double exact_limits[OFFBEAT_DATATYPES] = {[OFFBEAT_BYTE] = 0x1p8,
+                                                    [OFFBEAT_INT] = 0x1p31,
+                                                    [OFFBEAT_LONG] = 0x1p63,
+                                                    [OFFBEAT_FLOAT] = 0x1p24,
+                                                    [OFFBEAT_DOUBLE] = 0x1p53};
     for (int k = 0; k < PROCESSES; k++)
         for (offbeat_datatype t = OFFBEAT_BYTE; t <= OFFBEAT_DOUBLE; t++)
             for (size_t i = 0; i < OFFBEAT_PERIOD; i += 10) {
                 const char *name = offbeat_datatype_name(t);
                 int p = processes[k];
-                expect(magnitude_bound(t, OFFBEAT_SUM, p, i) <= held[t] - (held[t] < 0x1p53),
+                expect(magnitude_bound(t, OFFBEAT_SUM, p, i) <= exact_limits[t] - (exact_limits[t] < 0x1p53),
                        "sums stay in range", name, "sum", p);
-                expect(magnitude_bound(t, OFFBEAT_PROD, p, i) < fmin(held[t], 0x1p24),
+                expect(magnitude_bound(t, OFFBEAT_PROD, p, i) < fmin(exact_limits[t], 0x1p24),
                        "products stay in range", name, "prod", p);
             }
 }
 
 /** The number of results in one period that change if the contribution of @p rank is replaced by that of @p
  * other, or omitted for -1. */
-static int changed_results(offbeat_datatype t, offbeat_op op, int p, int rank, int other) {
+static int changed_results(offbeat_datatype t, offbeat_op op, int p, int rank, int contributor_instead) {
     size_t extent = offbeat_datatype_extent(t);
     int differences = 0;
     offbeat_content correct;
@@ -105,7 +105,7 @@ static int changed_results(offbeat_datatype t, offbeat_op op, int p, int rank, i
         offbeat_value value = {0, 0};
         int has_value = 0;
         for (int r = 0; r < p; r++) {
-            int contributor = r == rank ? other : r;
+            int contributor = r == rank ? contributor_instead : r;
             if (contributor < 0)
                 continue;
             offbeat_value term = offbeat_term(t, op, p, contributor, i);
@@ -170,10 +170,10 @@ static void blocks_of_different_ranks_and_offsets_differ(void) {
                        offbeat_datatype_name(t), "", rank);
     for (offbeat_datatype t = OFFBEAT_BYTE; t < OFFBEAT_DATATYPES; t++)
         for (size_t shift = 1; shift <= 1 << 20; shift *= 2) {
-            offbeat_content original, shifted;
+            offbeat_content original, shifted_content;
             offbeat_content_of_rank(&original, t, 3, 0, 100);
-            offbeat_content_of_rank(&shifted, t, 3, shift, 100);
-            expect(offbeat_content_count_wrong(&original, shifted.bytes, 100) > 90,
+            offbeat_content_of_rank(&shifted_content, t, 3, shift, 100);
+            expect(offbeat_content_count_wrong(&original, shifted_content.bytes, 100) > 90,
                    "offsets a power of two apart differ", offbeat_datatype_name(t), "", (int)shift);
         }
 }

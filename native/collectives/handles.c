@@ -2,9 +2,9 @@
 #include "call.h"
 
 /** The user-defined operation "affine": inout = in composed with inout. */
-static void compose_affine(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void compose_affine(void *input, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
-    const long *left = in;
+    const long *left = input;
     long *right = inout;
     for (int i = 0; i < *count; i++, left += 2, right += 2) {
         offbeat_value value = offbeat_reduce_values(OFFBEAT_COMPOSE, (offbeat_value){left[0], left[1]},
@@ -14,18 +14,18 @@ static void compose_affine(void *in, void *inout, int *count, MPI_Datatype *type
 }
 
 /** The user-defined operation "user_sum" on double. */
-static void add_doubles(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void add_doubles(void *input, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
-    const double *left = in;
+    const double *left = input;
     double *right = inout;
     for (int i = 0; i < *count; i++)
         right[i] += left[i];
 }
 
 /** The user-defined operation "user_sum" on gapped. */
-static void add_gapped(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void add_gapped(void *input, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
-    const long *left = in;
+    const long *left = input;
     long *right = inout;
     for (int i = 0; i < *count; i++, left += 4, right += 4) {
         right[0] += left[0];
@@ -39,7 +39,8 @@ static int create_gapped(MPI_Datatype *type) {
     int code = MPI_Type_vector(2, 1, 2, MPI_LONG, &without_end);
     if (code != MPI_SUCCESS)
         return code;
-    code = MPI_Type_create_resized(without_end, 0, (MPI_Aint)offbeat_datatype_extent(OFFBEAT_GAPPED), type);
+    code =
+        MPI_Type_create_resized(without_end, 0, (MPI_Aint)offbeat_datatype_extent(OFFBEAT_GAPPED_PAIR), type);
     MPI_Type_free(&without_end);
     return code;
 }
@@ -50,7 +51,7 @@ static int create_derived(offbeat_datatype datatype, MPI_Datatype *type) {
         return MPI_Type_contiguous(3, MPI_UNSIGNED_CHAR, type);
     case OFFBEAT_WIDE:
         return MPI_Type_contiguous(OFFBEAT_WIDE_LONGS, MPI_LONG, type);
-    case OFFBEAT_GAPPED:
+    case OFFBEAT_GAPPED_PAIR:
         return create_gapped(type);
     default:
         return MPI_Type_contiguous(2, MPI_LONG, type);
@@ -58,13 +59,13 @@ static int create_derived(offbeat_datatype datatype, MPI_Datatype *type) {
 }
 
 static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
-    const MPI_Datatype predefined[] = {[OFFBEAT_BYTE] = MPI_UNSIGNED_CHAR,
-                                       [OFFBEAT_INT] = MPI_INT,
-                                       [OFFBEAT_LONG] = MPI_LONG,
-                                       [OFFBEAT_FLOAT] = MPI_FLOAT,
-                                       [OFFBEAT_DOUBLE] = MPI_DOUBLE};
+    const MPI_Datatype predefined_types[] = {[OFFBEAT_BYTE] = MPI_UNSIGNED_CHAR,
+                                             [OFFBEAT_INT] = MPI_INT,
+                                             [OFFBEAT_LONG] = MPI_LONG,
+                                             [OFFBEAT_FLOAT] = MPI_FLOAT,
+                                             [OFFBEAT_DOUBLE] = MPI_DOUBLE};
     if (datatype < OFFBEAT_AFFINE) {
-        *type = predefined[datatype];
+        *type = predefined_types[datatype];
         return MPI_SUCCESS;
     }
     int code = create_derived(datatype, type);
@@ -73,15 +74,15 @@ static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
 
 /* OFFBEAT_OPS: the collective has no operation. */
 static int create_operation(offbeat_op op, offbeat_datatype datatype, MPI_Op *operation) {
-    const MPI_Op predefined[OFFBEAT_OPS + 1] = {
+    const MPI_Op predefined_operators[OFFBEAT_OPS + 1] = {
         [OFFBEAT_SUM] = MPI_SUM,   [OFFBEAT_PROD] = MPI_PROD,  [OFFBEAT_MAX] = MPI_MAX,
         [OFFBEAT_MIN] = MPI_MIN,   [OFFBEAT_BAND] = MPI_BAND,  [OFFBEAT_BOR] = MPI_BOR,
         [OFFBEAT_BXOR] = MPI_BXOR, [OFFBEAT_OPS] = MPI_OP_NULL};
     if (op == OFFBEAT_COMPOSE)
         return MPI_Op_create(compose_affine, 0, operation);
     if (op == OFFBEAT_USER_SUM)
-        return MPI_Op_create(datatype == OFFBEAT_GAPPED ? add_gapped : add_doubles, 1, operation);
-    *operation = predefined[op];
+        return MPI_Op_create(datatype == OFFBEAT_GAPPED_PAIR ? add_gapped : add_doubles, 1, operation);
+    *operation = predefined_operators[op];
     return MPI_SUCCESS;
 }
 

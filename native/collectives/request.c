@@ -159,7 +159,7 @@ static int resolve_request(const offbeat_request *request, const offbeat_variant
         code = resolve_variant(variant, call, why);
     if (code != MPI_SUCCESS)
         return code;
-    if (call->collective->result == OFFBEAT_NOTHING) {
+    if (call->collective->result == OFFBEAT_NO_RESULT) {
         call->datatype = OFFBEAT_BYTE;
         call->op = OFFBEAT_OPS;
         if (request->bytes != 0)
@@ -207,28 +207,28 @@ int offbeat_call_create(const offbeat_request *request, offbeat_call **call, con
 int offbeat_call_create_variant(const offbeat_request *request, const offbeat_variant *variant,
                                 offbeat_call **call, const char **why) {
     *call = NULL;
-    offbeat_call *created = calloc(1, sizeof *created);
-    if (created == NULL)
+    offbeat_call *new_call = calloc(1, sizeof *new_call);
+    if (new_call == NULL)
         return refuse(MPI_ERR_NO_MEM, why, "no memory for a call");
-    created->type = MPI_DATATYPE_NULL;
-    created->operation = MPI_OP_NULL;
-    int code = resolve_request(request, variant, created, why);
+    new_call->type = MPI_DATATYPE_NULL;
+    new_call->operation = MPI_OP_NULL;
+    int code = resolve_request(request, variant, new_call, why);
     if (code == MPI_SUCCESS) {
-        code = offbeat_handles_create(created);
+        code = offbeat_handles_create(new_call);
         if (code != MPI_SUCCESS)
             refuse(code, why, "%s: MPI could not create the datatype or operation", request->collective);
     }
     if (code == MPI_SUCCESS) {
-        code = offbeat_buffers_create(created);
+        code = offbeat_buffers_create(new_call);
         if (code != MPI_SUCCESS)
             refuse(code, why, "%s: the system has no memory for buffers of %zu bytes per process",
                    request->collective, request->bytes);
     }
     if (code == MPI_SUCCESS) {
-        set_arguments(created);
-        *call = created;
+        set_arguments(new_call);
+        *call = new_call;
     } else
-        offbeat_call_free(&created);
+        offbeat_call_free(&new_call);
     return code;
 }
 

@@ -5,24 +5,24 @@
 
 /* The arguments of the MPI functions, by signature, before the communicator. */
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define SENT c->arguments.send, c->arguments.send_count, c->arguments.send_type,
+#define SEND_ARGUMENTS c->arguments.send, c->arguments.send_count, c->arguments.send_type,
 #define ARGUMENTS_BARRIER
 #define ARGUMENTS_BCAST c->arguments.receive, c->count, c->type, c->root,
-#define ARGUMENTS_EXCHANGE SENT c->arguments.receive, c->count, c->type,
+#define ARGUMENTS_EXCHANGE SEND_ARGUMENTS c->arguments.receive, c->count, c->type,
 #define ARGUMENTS_GATHER                                                                                     \
-    SENT c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,
+    SEND_ARGUMENTS c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,
 #define ARGUMENTS_SCATTER ARGUMENTS_GATHER
 #define ARGUMENTS_GATHERV                                                                                    \
-    SENT c->arguments.receive, c->counts, c->displacements, c->arguments.receive_type, c->root,
-#define SENT_BLOCKS c->arguments.send, c->arguments.send_counts, c->arguments.send_displacements,
+    SEND_ARGUMENTS c->arguments.receive, c->counts, c->displacements, c->arguments.receive_type, c->root,
+#define SEND_BLOCK_ARGUMENTS c->arguments.send, c->arguments.send_counts, c->arguments.send_displacements,
 #define ARGUMENTS_SCATTERV                                                                                   \
-    SENT_BLOCKS c->arguments.send_type, c->arguments.receive, c->arguments.receive_count,                    \
+    SEND_BLOCK_ARGUMENTS c->arguments.send_type, c->arguments.receive, c->arguments.receive_count,           \
         c->arguments.receive_type, c->root,
-#define ARGUMENTS_ALLGATHERV SENT c->arguments.receive, c->counts, c->displacements, c->type,
+#define ARGUMENTS_ALLGATHERV SEND_ARGUMENTS c->arguments.receive, c->counts, c->displacements, c->type,
 #define ARGUMENTS_ALLTOALLV                                                                                  \
-    SENT_BLOCKS c->arguments.send_type, c->arguments.receive, c->counts, c->displacements, c->type,
+    SEND_BLOCK_ARGUMENTS c->arguments.send_type, c->arguments.receive, c->counts, c->displacements, c->type,
 #define ARGUMENTS_ALLTOALLW                                                                                  \
-    SENT_BLOCKS c->arguments.send_types, c->arguments.receive, c->counts, c->displacements,                  \
+    SEND_BLOCK_ARGUMENTS c->arguments.send_types, c->arguments.receive, c->counts, c->displacements,         \
         c->arguments.receive_types,
 #define ARGUMENTS_ALLREDUCE c->arguments.send, c->arguments.receive, c->count, c->type, c->operation,
 #define ARGUMENTS_REDUCE ARGUMENTS_ALLREDUCE c->root,
@@ -37,25 +37,26 @@
 #define OFFBEAT_CHECKED_COLLECTIVE OFFBEAT_COLLECTIVE
 #include "collectives.def"
 
-#define ROW(row_name, sent, received, content, root_role, count_kind, measured)                              \
+#define ROW(row_name, send_blocks, receive_blocks, content, root_role, count_kind, is_measured_row)          \
     {.name = #row_name,                                                                                      \
-     .send = OFFBEAT_##sent,                                                                                 \
-     .receive = OFFBEAT_##received,                                                                          \
+     .send = OFFBEAT_##send_blocks,                                                                          \
+     .receive = OFFBEAT_##receive_blocks,                                                                    \
      .result = OFFBEAT_##content,                                                                            \
      .root = OFFBEAT_##root_role,                                                                            \
      .counts = OFFBEAT_##count_kind,                                                                         \
-     .is_measured = (measured),                                                                              \
+     .is_measured = (is_measured_row),                                                                       \
      .run = run_##row_name},
 
 /* Those that are measured come first. */
 static const offbeat_collective rows[] = {
-#define OFFBEAT_COLLECTIVE(MpiName, row_name, signature, sent, received, content, root_role, count_kind)     \
-    ROW(row_name, sent, received, content, root_role, count_kind, 1)
+#define OFFBEAT_COLLECTIVE(MpiName, row_name, signature, send_blocks, receive_blocks, content, root_role,    \
+                           count_kind)                                                                       \
+    ROW(row_name, send_blocks, receive_blocks, content, root_role, count_kind, 1)
 #define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
 #include "collectives.def"
-#define OFFBEAT_CHECKED_COLLECTIVE(MpiName, row_name, signature, sent, received, content, root_role,         \
-                                   count_kind)                                                               \
-    ROW(row_name, sent, received, content, root_role, count_kind, 0)
+#define OFFBEAT_CHECKED_COLLECTIVE(MpiName, row_name, signature, send_blocks, receive_blocks, content,       \
+                                   root_role, count_kind)                                                    \
+    ROW(row_name, send_blocks, receive_blocks, content, root_role, count_kind, 0)
 #include "collectives.def"
 };
 

@@ -14,7 +14,7 @@ enum {
 
 /** What is left of a text. */
 typedef struct cursor {
-    const char *at, *end;
+    const char *cursor, *end;
     int depth;
 } cursor;
 
@@ -162,14 +162,14 @@ static const struct constructor *find_constructor(const char *name, size_t lengt
 }
 
 static int take(cursor *text, char character) {
-    return text->at < text->end && *text->at == character ? text->at++, 1 : 0;
+    return text->cursor < text->end && *text->cursor == character ? text->cursor++, 1 : 0;
 }
 
 static size_t take_name(cursor *text, const char **name) {
-    *name = text->at;
-    while (text->at < text->end && (isalnum((unsigned char)*text->at) || *text->at == '_'))
-        text->at++;
-    return (size_t)(text->at - *name);
+    *name = text->cursor;
+    while (text->cursor < text->end && (isalnum((unsigned char)*text->cursor) || *text->cursor == '_'))
+        text->cursor++;
+    return (size_t)(text->cursor - *name);
 }
 
 static const char *take_numbers(cursor *text, construction *call) {
@@ -179,10 +179,10 @@ static const char *take_numbers(cursor *text, construction *call) {
         char *end;
         if (call->count == MAXIMUM_NUMBERS)
             return "a datatype has too many blocks";
-        call->numbers[call->count++] = strtoll(text->at, &end, 10);
-        if (end == text->at)
+        call->numbers[call->count++] = strtoll(text->cursor, &end, 10);
+        if (end == text->cursor)
             return "a number is missing in the text of a datatype";
-        text->at = end;
+        text->cursor = end;
     } while (take(text, ','));
     return take(text, ']') ? NULL : "']' is missing in the text of a datatype";
 }
@@ -250,7 +250,7 @@ static const char *take_type(cursor *text, offbeat_typed_text *type) {
 const char *offbeat_type_text_create(const char *text, size_t length, offbeat_typed_text *type) {
     cursor rest = {text, text + length, 0};
     const char *why = take_type(&rest, type);
-    if (!why && rest.at != rest.end)
+    if (!why && rest.cursor != rest.end)
         why = "characters follow the text of a datatype";
     if (!why && !type->is_predefined && MPI_Type_commit(&type->handle) != MPI_SUCCESS)
         why = "MPI_Type_commit failed";

@@ -7,33 +7,33 @@
 enum {
     TAG = 8,
     POLLS = 60,
-    MOST_EACH = 7,        /**< all pairs of numbers of partitions up to this one are tried, */
+    PAIR_LIMIT = 7,       /**< all pairs of numbers of partitions up to this one are tried, */
     DRAWN_PAIRS = 12,     /**< and these from larger numbers, */
     MOST_PARTITIONS = 40, /**< up to this one */
     PATIENCE_S = 5        /**< after all partitions are ready; arrivals take microseconds */
 };
 
-static int arrived(const message *one, int partition) {
+static int has_arrived(const message *msg, int partition) {
     int flag = 0;
-    MUST(MPI_Parrived(one->request, partition, &flag));
+    MUST(MPI_Parrived(msg->request, partition, &flag));
     return flag;
 }
 
 /* The elements of the receiver's partition that lie in the sender's partitions before one of these. */
-static int may_have_arrived(const message *one, int partition, int ready, int from) {
-    const int total = one->partitions * one->count;
-    return (partition + 1) * one->count <= ready * (total / from);
+static int may_have_arrived(const message *msg, int partition, int ready, int send_parts) {
+    const int total = msg->partitions * msg->count;
+    return (partition + 1) * msg->count <= ready * (total / send_parts);
 }
 
 /* The sender has marked all partitions: each must arrive while the receiver only asks for arrivals. */
-static void expect_arrivals(const message *one, int seed, int from) {
-    for (int i = one->partitions - 1; i >= 0 && !one->is_send; i--) {
+static void expect_arrivals(const message *msg, int seed, int send_parts) {
+    for (int i = msg->partitions - 1; i >= 0 && !msg->is_send; i--) {
         const double deadline = PMPI_Wtime() + PATIENCE_S;
-        while (!arrived(one, i))
+        while (!has_arrived(msg, i))
             EXPECT(PMPI_Wtime() < deadline,
                    "partition %d of %d has not arrived %d s after the sender marked all %d", i,
-                   one->partitions, PATIENCE_S, from);
-        expect_elements(one, seed, i * one->count, (i + 1) * one->count);
+                   msg->partitions, PATIENCE_S, send_parts);
+        expect_elements(msg, seed, i * msg->count, (i + 1) * msg->count);
     }
 }
 
@@ -41,33 +41,33 @@ static void expect_arrivals(const message *one, int seed, int from) {
  * arrived of which data is missing, and those that have must stay and have their data. At the end, all
  * arrive.
  */
-static void one_by_one(int from, int to, int total) {
-    message one = open_message(from, to, total, TAG);
+static void mark_in_turn(int send_parts, int receive_parts, int total) {
+    message msg = open_message(send_parts, receive_parts, total, TAG);
     for (int seed = 0; seed < 2; seed++) {
-        int seen[MOST_PARTITIONS] = {0};
-        start(&one, seed);
-        for (int ready = 0; ready <= from; ready++) {
-            if (one.is_send && ready > 0)
-                MUST(MPI_Pready(ready - 1, one.request));
+        int arrivals[MOST_PARTITIONS] = {0};
+        start(&msg, seed);
+        for (int ready = 0; ready <= send_parts; ready++) {
+            if (msg.is_send && ready > 0)
+                MUST(MPI_Pready(ready - 1, msg.request));
             meet();
-            for (int poll = 0; poll < POLLS && !one.is_send; poll++) {
-                const int partition = poll % to, flag = arrived(&one, partition);
-                EXPECT(!flag || may_have_arrived(&one, partition, ready, from),
-                       "partition %d of %d has arrived, and the sender has marked %d of %d", partition, to,
-                       ready, from);
-                EXPECT(flag || !seen[partition], "partition %d of %d had arrived, and has not any more",
-                       partition, to);
+            for (int poll = 0; poll < POLLS && !msg.is_send; poll++) {
+                const int partition = poll % receive_parts, flag = has_arrived(&msg, partition);
+                EXPECT(!flag || may_have_arrived(&msg, partition, ready, send_parts),
+                       "partition %d of %d has arrived, and the sender has marked %d of %d", partition,
+                       receive_parts, ready, send_parts);
+                EXPECT(flag || !arrivals[partition], "partition %d of %d had arrived, and has not any more",
+                       partition, receive_parts);
                 if (flag)
-                    expect_elements(&one, seed, partition * one.count, (partition + 1) * one.count);
-                seen[partition] = flag;
+                    expect_elements(&msg, seed, partition * msg.count, (partition + 1) * msg.count);
+                arrivals[partition] = flag;
             }
             meet();
         }
-        expect_arrivals(&one, seed, from);
-        complete(&one);
-        expect_message(&one, seed);
+        expect_arrivals(&msg, seed, send_parts);
+        complete(&msg);
+        expect_message(&msg, seed);
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 /* 1 to MOST_PARTITIONS; always the same sequence, so that a check can be repeated. */
@@ -77,34 +77,35 @@ static int draw_partitions(uint32_t *state) {
 }
 
 /* Tries pairs of numbers of partitions, with short and with long messages. */
-static void each_pair(int (*is_chosen)(int from, int to)) {
+static void each_pair(int (*is_chosen)(int send_parts, int receive_parts)) {
     uint32_t state = 1;
-    for (int from = 1; from <= MOST_EACH; from++)
-        for (int to = 1; to <= MOST_EACH; to++)
-            if (is_chosen(from, to))
-                one_by_one(from, to, from * to * 2);
+    for (int send_parts = 1; send_parts <= PAIR_LIMIT; send_parts++)
+        for (int receive_parts = 1; receive_parts <= PAIR_LIMIT; receive_parts++)
+            if (is_chosen(send_parts, receive_parts))
+                mark_in_turn(send_parts, receive_parts, send_parts * receive_parts * 2);
     for (int i = 0; i < DRAWN_PAIRS; i++) {
-        const int from = draw_partitions(&state), to = draw_partitions(&state);
-        if (is_chosen(from, to))
-            one_by_one(from, to, from * to * (i % 2 ? 1 : 1 + 40000 / (from * to)));
+        const int send_parts = draw_partitions(&state), receive_parts = draw_partitions(&state);
+        if (is_chosen(send_parts, receive_parts))
+            mark_in_turn(send_parts, receive_parts,
+                         send_parts * receive_parts * (i % 2 ? 1 : 1 + 40000 / (send_parts * receive_parts)));
     }
 }
 
-static int are_equal(int from, int to) {
-    return from == to;
+static int are_equal(int send_parts, int receive_parts) {
+    return send_parts == receive_parts;
 }
 
-static int are_fewer(int from, int to) {
-    return to < from;
+static int are_fewer(int send_parts, int receive_parts) {
+    return receive_parts < send_parts;
 }
 
-static int are_more(int from, int to) {
-    return to > from;
+static int are_more(int send_parts, int receive_parts) {
+    return receive_parts > send_parts;
 }
 
 static void equal_counts(void) {
     each_pair(are_equal);
-    one_by_one(MOST_PARTITIONS, MOST_PARTITIONS, 40000);
+    mark_in_turn(MOST_PARTITIONS, MOST_PARTITIONS, 40000);
 }
 
 static void fewer_at_the_receiver(void) {
@@ -117,25 +118,25 @@ static void more_at_the_receiver(void) {
 
 /* The receiver calls MPI_Parrived only, until all partitions have arrived: that must make progress. */
 static void all_arrive_without_wait(void) {
-    message one = open_message(6, 4, 4800, TAG);
+    message msg = open_message(6, 4, 4800, TAG);
     for (int seed = 0; seed < 5; seed++) {
-        start(&one, seed);
-        ready_all(&one, seed);
-        expect_arrivals(&one, seed, 6);
-        complete(&one);
-        expect_message(&one, seed);
+        start(&msg, seed);
+        ready_all(&msg, seed);
+        expect_arrivals(&msg, seed, 6);
+        complete(&msg);
+        expect_message(&msg, seed);
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 static void inactive_requests(void) {
-    message one = open_message(4, 4, 40, TAG);
+    message msg = open_message(4, 4, 40, TAG);
     for (int seed = 0; seed < 3; seed++) {
-        EXPECT(one.is_send || arrived(&one, seed), "MPI_Parrived of an inactive request is false");
-        transfer(&one, seed);
-        EXPECT(one.is_send || arrived(&one, 3 - seed), "MPI_Parrived of a completed request is false");
+        EXPECT(msg.is_send || has_arrived(&msg, seed), "MPI_Parrived of an inactive request is false");
+        transfer(&msg, seed);
+        EXPECT(msg.is_send || has_arrived(&msg, 3 - seed), "MPI_Parrived of a completed request is false");
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 static void null_requests(void) {

@@ -5,11 +5,11 @@
 enum { TAG = 3 };
 
 static void duplicates_are_separate(void) {
-    MPI_Comm other;
-    MUST(MPI_Comm_dup(world.comm, &other));
-    ATTACH(other);
+    MPI_Comm other_comm;
+    MUST(MPI_Comm_dup(world.comm, &other_comm));
+    ATTACH(other_comm);
     message here = open_message(4, 4, 40, TAG);
-    message there = open_request(world.rank == 0, 4, 10, world.peer, TAG, other);
+    message there = open_request(world.rank == 0, 4, 10, world.peer, TAG, other_comm);
     for (int seed = 0; seed < 3; seed++) {
         start(&there, seed + 50);
         start(&here, seed);
@@ -22,45 +22,45 @@ static void duplicates_are_separate(void) {
     }
     close_message(&here);
     close_message(&there);
-    MUST(MPI_Comm_free(&other));
+    MUST(MPI_Comm_free(&other_comm));
 }
 
 /* The processes have the other's rank. */
 static void split_communicators(void) {
-    MPI_Comm reversed;
-    MUST(MPI_Comm_split(world.comm, 0, -world.rank, &reversed));
-    ATTACH(reversed);
-    message one = open_request(world.rank == 0, 4, 10, world.rank, TAG, reversed);
+    MPI_Comm reversed_comm;
+    MUST(MPI_Comm_split(world.comm, 0, -world.rank, &reversed_comm));
+    ATTACH(reversed_comm);
+    message msg = open_request(world.rank == 0, 4, 10, world.rank, TAG, reversed_comm);
     for (int seed = 0; seed < 3; seed++)
-        transfer(&one, seed);
-    close_message(&one);
-    MUST(MPI_Comm_free(&reversed));
+        transfer(&msg, seed);
+    close_message(&msg);
+    MUST(MPI_Comm_free(&reversed_comm));
 }
 
 static void intercommunicators(void) {
     MPI_Comm inter;
     MUST(MPI_Intercomm_create(MPI_COMM_SELF, 0, world.comm, world.peer, 1, &inter));
     ATTACH(inter);
-    message one = open_request(world.rank == 0, 4, 10, 0, TAG, inter);
+    message msg = open_request(world.rank == 0, 4, 10, 0, TAG, inter);
     for (int seed = 0; seed < 3; seed++)
-        transfer(&one, seed);
-    close_message(&one);
+        transfer(&msg, seed);
+    close_message(&msg);
     MUST(MPI_Comm_free(&inter));
 }
 
 static void send_to_self_over(MPI_Comm comm, int own_rank) {
-    message out = open_request(1, 4, 10, own_rank, TAG, comm);
-    message in = open_request(0, 4, 10, own_rank, TAG, comm);
+    message send_msg = open_request(1, 4, 10, own_rank, TAG, comm);
+    message receive_msg = open_request(0, 4, 10, own_rank, TAG, comm);
     for (int seed = 0; seed < 3; seed++) {
-        start(&in, seed);
-        start(&out, seed);
-        ready_all(&out, seed);
-        complete(&out);
-        complete(&in);
-        expect_message(&in, seed);
+        start(&receive_msg, seed);
+        start(&send_msg, seed);
+        ready_all(&send_msg, seed);
+        complete(&send_msg);
+        complete(&receive_msg);
+        expect_message(&receive_msg, seed);
     }
-    close_message(&out);
-    close_message(&in);
+    close_message(&send_msg);
+    close_message(&receive_msg);
 }
 
 static void send_to_self(void) {
@@ -70,21 +70,21 @@ static void send_to_self(void) {
 }
 
 static void null_processes(void) {
-    message out = open_request(1, 2, 5, MPI_PROC_NULL, TAG, world.comm);
-    message in = open_request(0, 2, 5, MPI_PROC_NULL, TAG, world.comm);
+    message send_msg = open_request(1, 2, 5, MPI_PROC_NULL, TAG, world.comm);
+    message receive_msg = open_request(0, 2, 5, MPI_PROC_NULL, TAG, world.comm);
     for (int seed = 0; seed < 3; seed++) {
         MPI_Status status = {0};
-        start(&out, seed);
-        start(&in, seed);
-        ready_all(&out, seed);
-        complete(&out);
-        MUST(MPI_Wait(&in.request, &status));
+        start(&send_msg, seed);
+        start(&receive_msg, seed);
+        ready_all(&send_msg, seed);
+        complete(&send_msg);
+        MUST(MPI_Wait(&receive_msg.request, &status));
         EXPECT(status.MPI_SOURCE == MPI_PROC_NULL, "the status of the receive has the source %d",
                status.MPI_SOURCE);
-        EXPECT(in.data[0] == -1, "a receive from MPI_PROC_NULL changes the buffer");
+        EXPECT(receive_msg.data[0] == -1, "a receive from MPI_PROC_NULL changes the buffer");
     }
-    close_message(&out);
-    close_message(&in);
+    close_message(&send_msg);
+    close_message(&receive_msg);
 }
 
 const conformance_case communicators_cases[] = {

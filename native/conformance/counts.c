@@ -4,11 +4,11 @@
 
 enum { TAG = 5, ITERATIONS = 3 };
 
-static void send_and_receive(int from, int to, int total) {
-    message one = open_message(from, to, total, TAG);
+static void send_and_receive(int send_parts, int receive_parts, int total) {
+    message msg = open_message(send_parts, receive_parts, total, TAG);
     for (int seed = 0; seed < ITERATIONS; seed++)
-        transfer(&one, seed);
-    close_message(&one);
+        transfer(&msg, seed);
+    close_message(&msg);
 }
 
 static void equal_counts(void) {
@@ -29,11 +29,11 @@ static void three_to_five(void) {
     send_and_receive(5, 3, 15000);
 }
 
-static void one_to_many(void) {
+static void receive_more_parts(void) {
     send_and_receive(1, 12, 12000);
 }
 
-static void many_to_one(void) {
+static void receive_fewer_parts(void) {
     send_and_receive(12, 1, 12000);
 }
 
@@ -58,10 +58,10 @@ static void no_partitions(void) {
 
 static void large_message(void) {
     enum { ELEMENTS = 16 << 20 };
-    message one = open_message(16, 4, ELEMENTS, TAG);
-    transfer(&one, 1);
-    transfer(&one, 2);
-    close_message(&one);
+    message msg = open_message(16, 4, ELEMENTS, TAG);
+    transfer(&msg, 1);
+    transfer(&msg, 2);
+    close_message(&msg);
 }
 
 const conformance_case counts_cases[] = {
@@ -69,8 +69,8 @@ const conformance_case counts_cases[] = {
     {"one-partition", "4.2.1", "A message may have a single partition.", one_partition, 0},
     {"6-to-4", "4.2.3", "6 partitions may be received as 4.", six_to_four, 0},
     {"3-to-5", "4.2.3", "3 partitions may be received as 5, and 5 as 3.", three_to_five, 0},
-    {"1-to-12", "4.2.3", "1 partition may be received as 12.", one_to_many, 0},
-    {"12-to-1", "4.2.3", "12 partitions may be received as 1.", many_to_one, 0},
+    {"1-to-12", "4.2.3", "1 partition may be received as 12.", receive_more_parts, 0},
+    {"12-to-1", "4.2.3", "12 partitions may be received as 1.", receive_fewer_parts, 0},
     {"prime-counts", "4.2.3", "31 partitions may be received as 37, and 101 as 97.", prime_counts, 0},
     {"many-partitions", "4.2.1", "A message may have 2000 partitions.", many_partitions, 0},
     {"empty-partitions", "4.2.1", "The count of elements may be 0.", empty_partitions, 0},

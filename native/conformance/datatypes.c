@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { TAG = 2, ROWS = 6, COLUMNS = 12, ALL = ROWS * COLUMNS };
+enum { TAG = 2, ROWS = 6, COLUMNS = 12, ELEMENTS = ROWS * COLUMNS };
 
 typedef struct record { // NOLINT(clang-analyzer-optin.performance.Padding): the gaps are the subject.
     char letter;
@@ -16,9 +16,10 @@ typedef struct record { // NOLINT(clang-analyzer-optin.performance.Padding): the
 static MPI_Datatype record_type(void) {
     MPI_Datatype members, whole;
     const int lengths[] = {1, 1, 1};
-    const MPI_Aint places[] = {offsetof(record, letter), offsetof(record, number), offsetof(record, value)};
+    const MPI_Aint displacements[] = {offsetof(record, letter), offsetof(record, number),
+                                      offsetof(record, value)};
     const MPI_Datatype types[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE};
-    MUST(MPI_Type_create_struct(3, lengths, places, types, &members));
+    MUST(MPI_Type_create_struct(3, lengths, displacements, types, &members));
     MUST(MPI_Type_create_resized(members, 0, sizeof(record), &whole));
     MUST(MPI_Type_commit(&whole));
     MUST(MPI_Type_free(&members));
@@ -36,68 +37,68 @@ static MPI_Datatype column_type(void) {
 }
 
 /* The request of this process, and its datatype. */
-typedef struct typed {
+typedef struct typed_request {
     partitioned_request request;
     MPI_Datatype type;
-} typed;
+} typed_request;
 
-static typed open_typed(void *data, int partitions, int count, MPI_Datatype type) {
-    typed one = {.type = type};
+static typed_request open_typed(void *data, int partitions, int count, MPI_Datatype type) {
+    typed_request msg = {.type = type};
     if (world.rank == 0)
-        MUST(MPI_Psend_init(data, partitions, count, type, 1, TAG, world.comm, MPI_INFO_NULL, &one.request));
+        MUST(MPI_Psend_init(data, partitions, count, type, 1, TAG, world.comm, MPI_INFO_NULL, &msg.request));
     else
-        MUST(MPI_Precv_init(data, partitions, count, type, 0, TAG, world.comm, MPI_INFO_NULL, &one.request));
-    return one;
+        MUST(MPI_Precv_init(data, partitions, count, type, 0, TAG, world.comm, MPI_INFO_NULL, &msg.request));
+    return msg;
 }
 
-static void close_typed(typed *one) {
-    MUST(MPI_Request_free(&one->request));
-    if (one->type != MPI_INT && one->type != MPI_DATATYPE_NULL)
-        MUST(MPI_Type_free(&one->type));
+static void close_typed(typed_request *msg) {
+    MUST(MPI_Request_free(&msg->request));
+    if (msg->type != MPI_INT && msg->type != MPI_DATATYPE_NULL)
+        MUST(MPI_Type_free(&msg->type));
 }
 
-static void iterate(typed *one, int partitions) {
+static void iterate(typed_request *msg, int partitions) {
     MPI_Status status;
-    MUST(MPI_Start(&one->request));
+    MUST(MPI_Start(&msg->request));
     for (int i = partitions - 1; i >= 0 && world.rank == 0; i--)
-        MUST(MPI_Pready(i, one->request));
-    MUST(MPI_Wait(&one->request, &status));
+        MUST(MPI_Pready(i, msg->request));
+    MUST(MPI_Wait(&msg->request, &status));
 }
 
 static void records_with_gaps(void) {
-    enum { N = 24, UNTOUCHED = 'u' };
+    enum { N = 24, GAP_VALUE = 'u' };
     record data[N];
-    typed one = open_typed(data, world.rank ? 4 : 6, world.rank ? 6 : 4, record_type());
+    typed_request msg = open_typed(data, world.rank ? 4 : 6, world.rank ? 6 : 4, record_type());
     for (int seed = 0; seed < 3; seed++) {
         for (int i = 0; i < N; i++)
-            data[i] = world.rank ? (record){'?', -1, -1, UNTOUCHED}
+            data[i] = world.rank ? (record){'?', -1, -1, GAP_VALUE}
                                  : (record){(char)('a' + i), element_of(seed, i), seed + 0.5 * i, 's'};
-        iterate(&one, 6);
+        iterate(&msg, 6);
         for (int i = 0; i < N && world.rank; i++) {
             EXPECT(data[i].letter == 'a' + i && data[i].number == element_of(seed, i) &&
                        data[i].value == seed + 0.5 * i,
                    "record %d has wrong members", i);
-            EXPECT(data[i].end == UNTOUCHED, "the gap of record %d was written", i);
+            EXPECT(data[i].end == GAP_VALUE, "the gap of record %d was written", i);
         }
     }
-    close_typed(&one);
+    close_typed(&msg);
 }
 
 /* Both sides have columns. */
 static void columns_of_a_matrix_of(int frees_type) {
     int matrix[ROWS][COLUMNS];
-    typed one = open_typed(matrix, 6, 2, column_type());
+    typed_request msg = open_typed(matrix, 6, 2, column_type());
     if (frees_type)
-        MUST(MPI_Type_free(&one.type));
+        MUST(MPI_Type_free(&msg.type));
     for (int seed = 0; seed < 3; seed++) {
-        for (int i = 0; i < ALL; i++)
+        for (int i = 0; i < ELEMENTS; i++)
             matrix[i / COLUMNS][i % COLUMNS] = world.rank ? -1 : element_of(seed, i);
-        iterate(&one, 6);
-        for (int i = 0; i < ALL && world.rank; i++)
+        iterate(&msg, 6);
+        for (int i = 0; i < ELEMENTS && world.rank; i++)
             EXPECT(matrix[i / COLUMNS][i % COLUMNS] == element_of(seed, i), "row %d, column %d is wrong",
                    i / COLUMNS, i % COLUMNS);
     }
-    close_typed(&one);
+    close_typed(&msg);
 }
 
 static void columns_of_a_matrix(void) {
@@ -110,32 +111,34 @@ static void freed_datatype(void) {
 
 /* Integers are received as columns: each column has the next ROWS integers. */
 static void other_datatype_of_the_receiver(void) {
-    int data[ALL];
-    typed one = world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 12, ROWS, MPI_INT);
+    int data[ELEMENTS];
+    typed_request msg =
+        world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 12, ROWS, MPI_INT);
     for (int seed = 0; seed < 3; seed++) {
-        for (int i = 0; i < ALL; i++)
+        for (int i = 0; i < ELEMENTS; i++)
             data[i] = world.rank ? -1 : element_of(seed, i);
-        iterate(&one, 12);
-        for (int i = 0; i < ALL && world.rank; i++)
+        iterate(&msg, 12);
+        for (int i = 0; i < ELEMENTS && world.rank; i++)
             EXPECT(data[i % ROWS * COLUMNS + i / ROWS] == element_of(seed, i),
                    "element %d of the message is wrong", i);
     }
-    close_typed(&one);
+    close_typed(&msg);
 }
 
 /* A partition of the sender ends inside an element of the receiver. */
 static void partitions_end_inside_elements(void) {
-    int data[ALL];
-    typed one = world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 8, ALL / 8, MPI_INT);
+    int data[ELEMENTS];
+    typed_request msg =
+        world.rank ? open_typed(data, 3, 4, column_type()) : open_typed(data, 8, ELEMENTS / 8, MPI_INT);
     for (int seed = 0; seed < 3; seed++) {
-        for (int i = 0; i < ALL; i++)
+        for (int i = 0; i < ELEMENTS; i++)
             data[i] = world.rank ? -1 : element_of(seed, i);
-        iterate(&one, 8);
-        for (int i = 0; i < ALL && world.rank; i++)
+        iterate(&msg, 8);
+        for (int i = 0; i < ELEMENTS && world.rank; i++)
             EXPECT(data[i % ROWS * COLUMNS + i / ROWS] == element_of(seed, i),
                    "element %d of the message is wrong", i);
     }
-    close_typed(&one);
+    close_typed(&msg);
 }
 
 const conformance_case datatypes_cases[] = {

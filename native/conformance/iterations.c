@@ -5,63 +5,64 @@
 enum { TAG = 6, N = 5 };
 
 static void many_iterations(void) {
-    message one = open_message(N, N, 500, TAG);
+    message msg = open_message(N, N, 500, TAG);
     for (int seed = 0; seed < 100; seed++)
-        transfer(&one, seed);
-    close_message(&one);
+        transfer(&msg, seed);
+    close_message(&msg);
 }
 
 static void many_requests_one_after_another(void) {
     for (int seed = 0; seed < 50; seed++) {
-        message one = open_message(N, N, 500, TAG);
-        transfer(&one, seed);
-        close_message(&one);
+        message msg = open_message(N, N, 500, TAG);
+        transfer(&msg, seed);
+        close_message(&msg);
     }
 }
 
 /* The sender overwrites its buffer when the send is complete, and the receiver starts late. */
 static void sender_runs_ahead(void) {
     for (int elements = 50; elements <= 50000; elements *= 1000) {
-        message one = open_message(N, N, elements, TAG);
+        message msg = open_message(N, N, elements, TAG);
         for (int seed = 0; seed < 20; seed++) {
-            double pause_until = MPI_Wtime() + (one.is_send ? 0 : 1e-3);
+            double pause_until = MPI_Wtime() + (msg.is_send ? 0 : 1e-3);
             while (MPI_Wtime() < pause_until) {
             }
-            transfer(&one, seed);
-            if (one.is_send)
-                fill(&one, seed + 5000);
+            transfer(&msg, seed);
+            if (msg.is_send)
+                fill(&msg, seed + 5000);
         }
-        close_message(&one);
+        close_message(&msg);
     }
 }
 
 /* Messages of the program in both directions, so that MPI makes progress. */
 static void exchange(int value) {
-    int mine = value, theirs = -1;
-    MUST(MPI_Sendrecv(&mine, 1, MPI_INT, world.peer, TAG + 1, &theirs, 1, MPI_INT, world.peer, TAG + 1,
-                      world.comm, MPI_STATUS_IGNORE));
-    EXPECT(theirs == mine, "the program's message has the value %d instead of %d", theirs, mine);
+    int own_value = value, peer_value = -1;
+    MUST(MPI_Sendrecv(&own_value, 1, MPI_INT, world.peer, TAG + 1, &peer_value, 1, MPI_INT, world.peer,
+                      TAG + 1, world.comm, MPI_STATUS_IGNORE));
+    EXPECT(peer_value == own_value, "the program's message has the value %d instead of %d", peer_value,
+           own_value);
 }
 
 /* A partition has wrong data until just before it is ready; between, MPI makes progress. */
-static void fill_late(int from, int to, int total) {
-    message one = open_message(from, to, total, TAG);
+static void fill_late(int send_parts, int receive_parts, int total) {
+    message msg = open_message(send_parts, receive_parts, total, TAG);
     for (int seed = 0; seed < 8; seed++) {
-        start(&one, seed + 7000);
-        for (int i = 0; i < from; i++) {
+        start(&msg, seed + 7000);
+        for (int i = 0; i < send_parts; i++) {
             for (int k = 0; k < 4; k++)
                 exchange(i);
-            if (one.is_send) {
-                fill_partition(&one, i, seed);
-                MUST(MPI_Pready(i, one.request));
+            if (msg.is_send) {
+                fill_partition(&msg, i, seed);
+                MUST(MPI_Pready(i, msg.request));
             }
         }
-        complete(&one);
-        if (one.is_send)
-            fill(&one, seed + 8000);
-        expect_message(&one, seed);
+        complete(&msg);
+        if (msg.is_send)
+            fill(&msg, seed + 8000);
+        expect_message(&msg, seed);
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 static void progress_before_ready(void) {
@@ -76,21 +77,21 @@ static void progress_before_ready_of_unequal_counts(void) {
 
 /* Two messages whose partitions are marked in turn. */
 static void interleaved_messages(void) {
-    message one = open_message(N, N, 500, TAG), other = open_message(N, 1, 5000, TAG);
+    message msg = open_message(N, N, 500, TAG), other_msg = open_message(N, 1, 5000, TAG);
     for (int seed = 0; seed < 10; seed++) {
-        start(&one, seed);
-        start(&other, seed + 100);
-        for (int i = 0; i < N && one.is_send; i++) {
-            MUST(MPI_Pready(i, one.request));
-            MUST(MPI_Pready(N - 1 - i, other.request));
+        start(&msg, seed);
+        start(&other_msg, seed + 100);
+        for (int i = 0; i < N && msg.is_send; i++) {
+            MUST(MPI_Pready(i, msg.request));
+            MUST(MPI_Pready(N - 1 - i, other_msg.request));
         }
-        complete(&other);
-        complete(&one);
-        expect_message(&one, seed);
-        expect_message(&other, seed + 100);
+        complete(&other_msg);
+        complete(&msg);
+        expect_message(&msg, seed);
+        expect_message(&other_msg, seed + 100);
     }
-    close_message(&one);
-    close_message(&other);
+    close_message(&msg);
+    close_message(&other_msg);
 }
 
 /* Implementations ignore keys that they do not know. */

@@ -37,19 +37,20 @@ static int thread_level;
 
 static const conformance_case *find(const char *name) {
     for (const conformance_case *const *file = files; *file; file++)
-        for (const conformance_case *one = *file; one->name; one++)
-            if (strcmp(one->name, name) == 0)
-                return one;
+        for (const conformance_case *entry = *file; entry->name; entry++)
+            if (strcmp(entry->name, name) == 0)
+                return entry;
     return NULL;
 }
 
 static void list_cases(void) {
     printf("@offbeat {\"ok\":true,\"cases\":[");
     for (const conformance_case *const *file = files; *file; file++)
-        for (const conformance_case *one = *file; one->name; one++)
+        for (const conformance_case *entry = *file; entry->name; entry++)
             printf("%s{\"name\":\"%s\",\"section\":\"%s\",\"promise\":\"%s\",\"required\":%s,\"misuse\":%s}",
-                   one == counts_cases ? "" : ",", one->name, one->section, one->promise,
-                   one->flags & CASE_QUALITY ? "false" : "true", one->flags & CASE_MISUSE ? "true" : "false");
+                   entry == counts_cases ? "" : ",", entry->name, entry->section, entry->promise,
+                   entry->flags & CASE_QUALITY ? "false" : "true",
+                   entry->flags & CASE_MISUSE ? "true" : "false");
     printf("]}\n");
     fflush(stdout);
 }
@@ -59,11 +60,11 @@ static void refuse(const char *why) {
     fflush(stdout);
 }
 
-static void run_case(const conformance_case *one, unsigned seconds) {
+static void run_case(const conformance_case *entry, unsigned seconds) {
     const char *verdict = "skipped";
-    if (!(one->flags & CASE_THREADS) || thread_level == MPI_THREAD_MULTIPLE) {
+    if (!(entry->flags & CASE_THREADS) || thread_level == MPI_THREAD_MULTIPLE) {
         conformance_watch(seconds);
-        one->run();
+        entry->run();
         meet();
         conformance_watch(0);
         verdict = "right";
@@ -94,10 +95,10 @@ static void execute(char *line) {
             list_cases();
         return;
     }
-    const conformance_case *one =
+    const conformance_case *entry =
         sscanf(line, "run %199s %u", name, &seconds) == 2 ? find(name) : NULL; // NOLINT(cert-err34-c)
-    if (one)
-        run_case(one, seconds);
+    if (entry)
+        run_case(entry, seconds);
     else if (world.rank == 0)
         refuse("commands are: cases; run NAME SECONDS; quit");
 }

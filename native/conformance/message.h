@@ -18,30 +18,30 @@ int element_of(int seed, int index);
 
 /** Initialises the request of rank 0, which sends @p total elements in @p from partitions, or that of rank 1,
  * which receives them in @p to partitions. */
-message open_message(int from, int to, int total, int tag);
+message open_message(int send_parts, int receive_parts, int total, int tag);
 
 /** Initialises a request of this process with equal partitions on both sides. */
 message open_request(int is_send, int partitions, int count, int peer, int tag, MPI_Comm comm);
 
 /** Fills a partition of the sender, or all elements: of the receiver with a wrong value. */
-void fill_partition(message *one, int partition, int seed);
-void fill(message *one, int seed);
+void fill_partition(message *msg, int partition, int seed);
+void fill(message *msg, int seed);
 
 /** Fills and starts. */
-void start(message *one, int seed);
+void start(message *msg, int seed);
 
 /** Marks all partitions of the sender as ready, in an order that depends on the seed. */
-void ready_all(message *one, int seed);
+void ready_all(message *msg, int seed);
 
-void complete(message *one);
+void complete(message *msg);
 
 /** Checks a range of elements of the receiver, or all of them and the guard. */
-void expect_elements(const message *one, int seed, int first, int last);
-void expect_message(const message *one, int seed);
+void expect_elements(const message *msg, int seed, int first, int last);
+void expect_message(const message *msg, int seed);
 
 /** All of the above after open_message. */
-void transfer(message *one, int seed);
+void transfer(message *msg, int seed);
 
-void close_message(message *one);
+void close_message(message *msg);
 
 #endif

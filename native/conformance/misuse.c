@@ -8,7 +8,7 @@
 
 enum { TAG = 12, N = 4 };
 
-#define REFUSED(CALL)                                                                                        \
+#define MUST_REFUSE(CALL)                                                                                    \
     do {                                                                                                     \
         const int refused_code = TRY(CALL);                                                                  \
         conformance_enter("");                                                                               \
@@ -16,69 +16,69 @@ enum { TAG = 12, N = 4 };
     } while (0)
 
 static void marked_twice(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    if (one.is_send) {
-        MUST(MPI_Pready(1, one.request));
-        REFUSED(MPI_Pready(1, one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    if (msg.is_send) {
+        MUST(MPI_Pready(1, msg.request));
+        MUST_REFUSE(MPI_Pready(1, msg.request));
     }
 }
 
 static void no_such_partition(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    if (one.is_send) {
-        REFUSED(MPI_Pready(N, one.request));
-        REFUSED(MPI_Pready(-1, one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    if (msg.is_send) {
+        MUST_REFUSE(MPI_Pready(N, msg.request));
+        MUST_REFUSE(MPI_Pready(-1, msg.request));
     } else {
         int flag;
-        REFUSED(MPI_Parrived(one.request, N, &flag));
+        MUST_REFUSE(MPI_Parrived(msg.request, N, &flag));
     }
 }
 
 static void partitions_of_a_wrong_range_or_list(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    if (one.is_send) {
-        int twice[] = {0, 0}, outside[] = {1, N}; /* not const in the headers of some libraries */
-        REFUSED(MPI_Pready_range(2, N, one.request));
-        REFUSED(MPI_Pready_list(2, twice, one.request));
-        REFUSED(MPI_Pready_list(2, outside, one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    if (msg.is_send) {
+        int twice[] = {0, 0}, invalid_partitions[] = {1, N}; /* not const in the headers of some libraries */
+        MUST_REFUSE(MPI_Pready_range(2, N, msg.request));
+        MUST_REFUSE(MPI_Pready_list(2, twice, msg.request));
+        MUST_REFUSE(MPI_Pready_list(2, invalid_partitions, msg.request));
     }
 }
 
 static void wrong_kind_of_request(void) {
-    message one = open_message(N, N, 40, TAG);
+    message msg = open_message(N, N, 40, TAG);
     int flag;
-    start(&one, 1);
-    if (one.is_send)
-        REFUSED(MPI_Parrived(one.request, 0, &flag));
+    start(&msg, 1);
+    if (msg.is_send)
+        MUST_REFUSE(MPI_Parrived(msg.request, 0, &flag));
     else
-        REFUSED(MPI_Pready(0, one.request));
+        MUST_REFUSE(MPI_Pready(0, msg.request));
 }
 
 static void not_started(void) {
-    message one = open_message(N, N, 40, TAG);
-    if (one.is_send)
-        REFUSED(MPI_Pready(0, one.request));
+    message msg = open_message(N, N, 40, TAG);
+    if (msg.is_send)
+        MUST_REFUSE(MPI_Pready(0, msg.request));
 }
 
 static void started_twice(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    REFUSED(MPI_Start(&one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    MUST_REFUSE(MPI_Start(&msg.request));
 }
 
 static void freed_active(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    REFUSED(MPI_Request_free(&one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    MUST_REFUSE(MPI_Request_free(&msg.request));
 }
 
 static void cancelled_active(void) {
-    message one = open_message(N, N, 40, TAG);
-    start(&one, 1);
-    REFUSED(MPI_Cancel(&one.request));
+    message msg = open_message(N, N, 40, TAG);
+    start(&msg, 1);
+    MUST_REFUSE(MPI_Cancel(&msg.request));
 }
 
 static void wildcards(void) {
@@ -86,30 +86,31 @@ static void wildcards(void) {
     partitioned_request request;
     if (world.rank == 0)
         return;
-    REFUSED(MPI_Precv_init(data, N, 1, MPI_INT, MPI_ANY_SOURCE, TAG, world.comm, MPI_INFO_NULL, &request));
-    REFUSED(MPI_Precv_init(data, N, 1, MPI_INT, 0, MPI_ANY_TAG, world.comm, MPI_INFO_NULL, &request));
+    MUST_REFUSE(
+        MPI_Precv_init(data, N, 1, MPI_INT, MPI_ANY_SOURCE, TAG, world.comm, MPI_INFO_NULL, &request));
+    MUST_REFUSE(MPI_Precv_init(data, N, 1, MPI_INT, 0, MPI_ANY_TAG, world.comm, MPI_INFO_NULL, &request));
 }
 
 /* The receive is shorter than the send. */
 static void other_size(void) {
-    message one = open_message(N, N, world.rank ? 40 : 80, TAG);
+    message msg = open_message(N, N, world.rank ? 40 : 80, TAG);
     MPI_Status status;
-    start(&one, 1);
-    ready_all(&one, 1);
-    if (!one.is_send) {
-        REFUSED(MPI_Wait(&one.request, &status));
-        EXPECT(one.data[N * one.count] == 0x5eed5eed, "the element behind the buffer was written");
+    start(&msg, 1);
+    ready_all(&msg, 1);
+    if (!msg.is_send) {
+        MUST_REFUSE(MPI_Wait(&msg.request, &status));
+        EXPECT(msg.data[N * msg.count] == 0x5eed5eed, "the element behind the buffer was written");
     }
 }
 
 /* The receive is longer than the send. */
 static void longer_receive(void) {
-    message one = open_message(N, N, world.rank ? 80 : 40, TAG);
+    message msg = open_message(N, N, world.rank ? 80 : 40, TAG);
     MPI_Status status;
-    start(&one, 1);
-    ready_all(&one, 1);
-    if (!one.is_send)
-        REFUSED(MPI_Wait(&one.request, &status));
+    start(&msg, 1);
+    ready_all(&msg, 1);
+    if (!msg.is_send)
+        MUST_REFUSE(MPI_Wait(&msg.request, &status));
 }
 
 /* A program that only polls its partitions. The first poll is before the sender's initialisation, when
@@ -118,16 +119,16 @@ static void polled_other_size(void) {
     int flag = 0, code = MPI_SUCCESS;
     if (world.rank == 0)
         meet();
-    message one = open_message(N, N, world.rank ? 40 : 80, TAG);
-    start(&one, 1);
-    ready_all(&one, 1);
-    for (int poll = 0; !one.is_send && !flag && code == MPI_SUCCESS; poll++) {
-        code = TRY(MPI_Parrived(one.request, 0, &flag));
+    message msg = open_message(N, N, world.rank ? 40 : 80, TAG);
+    start(&msg, 1);
+    ready_all(&msg, 1);
+    for (int poll = 0; !msg.is_send && !flag && code == MPI_SUCCESS; poll++) {
+        code = TRY(MPI_Parrived(msg.request, 0, &flag));
         if (poll == 0)
             meet();
     }
     conformance_enter("");
-    EXPECT(one.is_send || code != MPI_SUCCESS, "partition 0 arrived without an error");
+    EXPECT(msg.is_send || code != MPI_SUCCESS, "partition 0 arrived without an error");
 }
 
 enum { MISUSE = CASE_QUALITY | CASE_MISUSE };

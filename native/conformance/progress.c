@@ -10,38 +10,38 @@ enum { TAG = 9, N = 4 };
 
 static const double longest_s = 1.0;
 
-static int arrives_in_time(const message *one, int partition) {
+static int arrives_in_time(const message *msg, int partition) {
     const double end_s = MPI_Wtime() + longest_s;
     int flag = 0;
     while (!flag && MPI_Wtime() < end_s)
-        MUST(MPI_Parrived(one->request, partition, &flag));
+        MUST(MPI_Parrived(msg->request, partition, &flag));
     return flag;
 }
 
 /* The first partition is ready long before the others. The sender waits inside MPI, in which it makes
  * progress, or outside, until the receiver has seen it or given up. */
 static void first_partition_arrives(int total, int sender_in_mpi) {
-    message one = open_message(N, N, total, TAG);
+    message msg = open_message(N, N, total, TAG);
     for (int seed = 0; seed < 2; seed++) {
         int early = 0;
-        start(&one, seed);
+        start(&msg, seed);
         meet(); /* the request has found its receive, at the latest in the second iteration */
-        if (one.is_send) {
+        if (msg.is_send) {
             const struct timespec pause = {.tv_sec = 1, .tv_nsec = 200000000};
-            MUST(MPI_Pready(0, one.request));
+            MUST(MPI_Pready(0, msg.request));
             if (!sender_in_mpi && seed > 0)
                 nanosleep(&pause, NULL);
             MUST(MPI_Recv(&early, 1, MPI_INT, 1, TAG, world.comm, MPI_STATUS_IGNORE));
-            MUST(MPI_Pready_range(1, N - 1, one.request));
+            MUST(MPI_Pready_range(1, N - 1, msg.request));
         } else {
-            early = seed == 0 || arrives_in_time(&one, 0);
+            early = seed == 0 || arrives_in_time(&msg, 0);
             MUST(MPI_Send(&early, 1, MPI_INT, 0, TAG, world.comm));
         }
-        complete(&one);
+        complete(&msg);
         EXPECT(early, "partition 0 of %d has not arrived %.0f s after it was ready, as others are not ready",
                N, longest_s);
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 static void small_partitions_are_early(void) {

@@ -7,7 +7,7 @@
 enum { TAG = 11, THREADS = 4, N = 12, ITERATIONS = 20 };
 
 typedef struct worker {
-    message *of;
+    message *msg;
     int number, seed;
 } worker;
 
@@ -21,40 +21,41 @@ static void in_threads(void *(*work)(void *), worker workers[THREADS]) {
 
 /* A thread of the sender has each THREADS-th partition. */
 static void *fill_and_mark(void *argument) {
-    const worker *own = argument;
-    for (int i = own->number; i < N; i += THREADS) {
-        fill_partition(own->of, i, own->seed);
-        MUST(MPI_Pready(i, own->of->request));
+    const worker *self_worker = argument;
+    for (int i = self_worker->number; i < N; i += THREADS) {
+        fill_partition(self_worker->msg, i, self_worker->seed);
+        MUST(MPI_Pready(i, self_worker->msg->request));
     }
     return NULL;
 }
 
 /* A thread of the receiver has each THREADS-th partition of the receiver. */
 static void *await_partitions(void *argument) {
-    const worker *own = argument;
-    for (int i = own->number; i < own->of->partitions; i += THREADS) {
+    const worker *self_worker = argument;
+    for (int i = self_worker->number; i < self_worker->msg->partitions; i += THREADS) {
         for (int flag = 0; !flag;)
-            MUST(MPI_Parrived(own->of->request, i, &flag));
-        expect_elements(own->of, own->seed, i * own->of->count, (i + 1) * own->of->count);
+            MUST(MPI_Parrived(self_worker->msg->request, i, &flag));
+        expect_elements(self_worker->msg, self_worker->seed, i * self_worker->msg->count,
+                        (i + 1) * self_worker->msg->count);
     }
     return NULL;
 }
 
-static void iterate(int to, int receiver_threads) {
-    message one = open_message(N, to, N * 600, TAG);
+static void iterate(int receive_parts, int receiver_threads) {
+    message msg = open_message(N, receive_parts, N * 600, TAG);
     worker workers[THREADS];
     for (int seed = 0; seed < ITERATIONS; seed++) {
         for (int i = 0; i < THREADS; i++)
-            workers[i] = (worker){&one, i, seed};
-        start(&one, seed + 9000);
-        if (one.is_send)
+            workers[i] = (worker){&msg, i, seed};
+        start(&msg, seed + 9000);
+        if (msg.is_send)
             in_threads(fill_and_mark, workers);
         else if (receiver_threads)
             in_threads(await_partitions, workers);
-        complete(&one);
-        expect_message(&one, seed);
+        complete(&msg);
+        expect_message(&msg, seed);
     }
-    close_message(&one);
+    close_message(&msg);
 }
 
 static void threads_mark_partitions(void) {
@@ -68,22 +69,22 @@ static void threads_ask_for_partitions(void) {
 }
 
 static void *transfer_alone(void *argument) {
-    const worker *own = argument;
+    const worker *self_worker = argument;
     for (int seed = 0; seed < ITERATIONS; seed++)
-        transfer(own->of, own->seed + seed);
+        transfer(self_worker->msg, self_worker->seed + seed);
     return NULL;
 }
 
 static void threads_have_a_request_each(void) {
-    message all[THREADS];
+    message messages[THREADS];
     worker workers[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        all[i] = open_message(N, N, N * 60, TAG + i % 2); /* each tag belongs to two requests */
-        workers[i] = (worker){&all[i], i, 100 * i};
+        messages[i] = open_message(N, N, N * 60, TAG + i % 2); /* each tag belongs to two requests */
+        workers[i] = (worker){&messages[i], i, 100 * i};
     }
     in_threads(transfer_alone, workers);
     for (int i = 0; i < THREADS; i++)
-        close_message(&all[i]);
+        close_message(&messages[i]);
 }
 
 const conformance_case threads_cases[] = {

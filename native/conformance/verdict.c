@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *volatile entered = "";
+static const char *volatile current_call = "";
 
-static const char waiting[] = "waiting for the other process";
+static const char wait_state[] = "waiting for the other process";
 
 void conformance_enter(const char *call) {
-    entered = call;
+    current_call = call;
 }
 
 void conformance_check_code(int code, const char *call) {
@@ -28,12 +28,12 @@ void conformance_check_code(int code, const char *call) {
 
 /* Without stdio and malloc, as a signal handler calls it. The line is one write, so that the lines of two
  * processes do not mix. */
-static void write_answer(const char *verdict, const char *found) {
+static void write_answer(const char *verdict, const char *observation) {
     char line[1200];
     int length =
         snprintf(line, sizeof line, "@offbeat {\"ok\":true,\"verdict\":\"%s\",\"found\":\"rank %d: ", verdict,
                  world.rank);
-    for (const char *c = found; *c && length < (int)sizeof line - 4; c++)
+    for (const char *c = observation; *c && length < (int)sizeof line - 4; c++)
         line[length++] = *c == '"' ? '\'' : *c == '\\' ? '/' : *c < 0x20 ? ' ' : *c;
     memcpy(line + length, "\"}\n", 3);
     if (write(STDOUT_FILENO, line, (size_t)length + 3) < 0)
@@ -59,9 +59,9 @@ void conformance_answer(const char *verdict, const char *format, ...) {
 
 static void on_signal(int number) {
     char text[400];
-    const char *call = *entered ? entered : "the case's own code";
+    const char *call = *current_call ? current_call : "the case's own code";
     alarm(0);
-    if (number == SIGALRM && entered == waiting)
+    if (number == SIGALRM && current_call == wait_state)
         wait_for_the_end(); /* the other process knows in which call it hangs */
     if (number == SIGALRM)
         snprintf(text, sizeof text, "in %s", call);
@@ -82,7 +82,7 @@ void conformance_watch(unsigned seconds) {
 }
 
 void meet(void) {
-    conformance_enter(waiting);
+    conformance_enter(wait_state);
     PMPI_Sendrecv(NULL, 0, MPI_BYTE, world.peer, 1, NULL, 0, MPI_BYTE, world.peer, 1, world.control,
                   MPI_STATUS_IGNORE);
     conformance_enter("");

@@ -47,21 +47,21 @@ typedef struct progress {
 
 /* Rank r sends r bytes of the value r. */
 static void check_bytes(int rank, const void *data, size_t bytes, void *context) {
-    progress *gathered = context;
+    progress *gather_progress = context;
     const unsigned char *values = data;
-    gathered->is_correct &= rank == gathered->next_rank && bytes == (size_t)rank;
+    gather_progress->is_correct &= rank == gather_progress->next_rank && bytes == (size_t)rank;
     for (size_t i = 0; i < bytes; i++)
-        gathered->is_correct &= values[i] == rank;
-    gathered->next_rank++;
+        gather_progress->is_correct &= values[i] == rank;
+    gather_progress->next_rank++;
 }
 
 static void gather_keeps_the_order_of_ranks(int rank, int p) {
     unsigned char data[256];
     memset(data, rank, sizeof data);
-    progress gathered = {.is_correct = 1};
-    offbeat_p2p_gather(data, (size_t)rank, check_bytes, &gathered, MPI_COMM_WORLD);
+    progress gather_progress = {.is_correct = 1};
+    offbeat_p2p_gather(data, (size_t)rank, check_bytes, &gather_progress, MPI_COMM_WORLD);
     if (rank == 0)
-        expect(gathered.is_correct && gathered.next_rank == p,
+        expect(gather_progress.is_correct && gather_progress.next_rank == p,
                "rank 0 gets the bytes of every rank, in order", rank, p);
 }
 

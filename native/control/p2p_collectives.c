@@ -77,9 +77,9 @@ void offbeat_p2p_gather(const void *data, size_t bytes,
     consume(0, data, bytes, context);
     for (int source = 1; source < p; source++) {
         size_t length;
-        unsigned char *received = receive_chunks(source, &length, comm);
-        consume(source, received, length, context);
-        free(received);
+        unsigned char *received_data = receive_chunks(source, &length, comm);
+        consume(source, received_data, length, context);
+        free(received_data);
     }
 }
 

@@ -24,9 +24,9 @@ int64_t offbeat_fortran_harmonize_clock(int64_t comm) {
 }
 
 int offbeat_fortran_clock_create(int64_t comm, int64_t *clock) {
-    offbeat_clock *created = NULL;
-    int rc = offbeat_clock_create(communicator(comm), &created);
-    *clock = (intptr_t)created;
+    offbeat_clock *new_clock = NULL;
+    int rc = offbeat_clock_create(communicator(comm), &new_clock);
+    *clock = (intptr_t)new_clock;
     return rc;
 }
 
@@ -35,9 +35,9 @@ int offbeat_fortran_clock_sync(int64_t clock) {
 }
 
 int offbeat_fortran_clock_free(int64_t *clock) {
-    offbeat_clock *freed = clock_at(*clock);
+    offbeat_clock *old_clock = clock_at(*clock);
     *clock = 0;
-    return offbeat_clock_free(&freed);
+    return offbeat_clock_free(&old_clock);
 }
 
 void offbeat_fortran_clock_at(int64_t clock, int64_t local_ns, offbeat_instant *instant) {

@@ -38,8 +38,8 @@ int offbeat_fortran_ptestall(int count, offbeat_prequest *requests, int *flag) {
 }
 
 /* Also after an error: requests whose iteration failed are completed. */
-static void count_from_one(int completed, int *indices) {
-    for (int i = 0; completed != MPI_UNDEFINED && i < completed; i++)
+static void count_from_one(int completed_count, int *indices) {
+    for (int i = 0; completed_count != MPI_UNDEFINED && i < completed_count; i++)
         indices[i] += indices[i] != MPI_UNDEFINED;
 }
 
@@ -58,16 +58,16 @@ int offbeat_fortran_pwaitany(int count, offbeat_prequest *requests, int *index) 
     return rc;
 }
 
-int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
-    *completed = 0;
-    int rc = offbeat_ptestsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
-    count_from_one(*completed, indices);
+int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed_count, int *indices) {
+    *completed_count = 0;
+    int rc = offbeat_ptestsome(count, requests, completed_count, indices, MPI_STATUSES_IGNORE);
+    count_from_one(*completed_count, indices);
     return rc;
 }
 
-int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed, int *indices) {
-    *completed = 0;
-    int rc = offbeat_pwaitsome(count, requests, completed, indices, MPI_STATUSES_IGNORE);
-    count_from_one(*completed, indices);
+int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed_count, int *indices) {
+    *completed_count = 0;
+    int rc = offbeat_pwaitsome(count, requests, completed_count, indices, MPI_STATUSES_IGNORE);
+    count_from_one(*completed_count, indices);
     return rc;
 }

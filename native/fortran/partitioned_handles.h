@@ -29,8 +29,8 @@ int offbeat_fortran_ptestall(int count, offbeat_prequest *requests, int *flag);
 /* Indices are those of Fortran: the first request is 1. */
 int offbeat_fortran_ptestany(int count, offbeat_prequest *requests, int *index, int *flag);
 int offbeat_fortran_pwaitany(int count, offbeat_prequest *requests, int *index);
-int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed, int *indices);
-int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed, int *indices);
+int offbeat_fortran_ptestsome(int count, offbeat_prequest *requests, int *completed_count, int *indices);
+int offbeat_fortran_pwaitsome(int count, offbeat_prequest *requests, int *completed_count, int *indices);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -95,7 +95,7 @@ static int free_all_states(MPI_Comm comm, int key, void *value, void *extra) {
 }
 
 /* Creates the keyval at the first call of any thread. */
-static int create_keyval(int *created) {
+static int create_keyval(int *new_keyval) {
     int rc = MPI_SUCCESS;
     pthread_mutex_lock(&keyval_lock);
     if (keyval == MPI_KEYVAL_INVALID) {
@@ -103,7 +103,7 @@ static int create_keyval(int *created) {
         if (rc == MPI_SUCCESS)
             rc = offbeat_call_at_finalize(free_all_states);
     }
-    *created = keyval;
+    *new_keyval = keyval;
     pthread_mutex_unlock(&keyval_lock);
     return rc;
 }
@@ -167,18 +167,18 @@ static int create_state(MPI_Comm comm, comm_state **state) {
     rc = offbeat_create_private_comm(comm, &private_comm);
     if (rc != MPI_SUCCESS)
         return rc;
-    comm_state *created = calloc(1, sizeof *created);
-    if (created == NULL) {
+    comm_state *new_state = calloc(1, sizeof *new_state);
+    if (new_state == NULL) {
         PMPI_Comm_free(&private_comm);
         return offbeat_raise_error(comm, MPI_ERR_NO_MEM);
     }
-    rc = fill_state(private_comm, created);
+    rc = fill_state(private_comm, new_state);
     if (rc != MPI_SUCCESS) {
-        free_state(created);
+        free_state(new_state);
         return offbeat_raise_error(comm, rc);
     }
-    rc = set_state(comm, created);
-    *state = rc == MPI_SUCCESS ? created : NULL;
+    rc = set_state(comm, new_state);
+    *state = rc == MPI_SUCCESS ? new_state : NULL;
     return rc;
 }
 

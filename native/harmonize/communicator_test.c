@@ -81,16 +81,18 @@ static void communicators_of_every_size_can_start(void) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int n = 1; n <= size; n++) {
         MPI_Comm subset;
-        int before = alive;
+        int communicators_before = alive;
         MPI_Comm_split(MPI_COMM_WORLD, rank < n ? 0 : MPI_UNDEFINED, -rank, &subset);
         if (subset == MPI_COMM_NULL)
             continue;
         start_on(subset);
-        mpi_assert(alive == before + 2,
-                   "After a start there are %d communicators of the library instead of 2.", alive - before);
+        mpi_assert(alive == communicators_before + 2,
+                   "After a start there are %d communicators of the library instead of 2.",
+                   alive - communicators_before);
         MPI_Comm_free(&subset);
-        mpi_assert(alive == before, "After MPI_Comm_free there are still %d communicators of the library.",
-                   alive - before);
+        mpi_assert(alive == communicators_before,
+                   "After MPI_Comm_free there are still %d communicators of the library.",
+                   alive - communicators_before);
     }
 }
 
@@ -127,7 +129,7 @@ static int count_copy(MPI_Comm comm, int key, void *extra, void *value, void *co
 
 static void a_duplicate_has_its_own_state_and_user_attributes_are_not_copied(void) {
     MPI_Comm first, second;
-    int key, before = alive;
+    int key, communicators_before = alive;
     MPI_Comm_create_keyval(count_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
     MPI_Comm_dup(MPI_COMM_WORLD, &first);
     MPI_Comm_set_attr(first, key, &copies);
@@ -144,8 +146,9 @@ static void a_duplicate_has_its_own_state_and_user_attributes_are_not_copied(voi
     start_on(second);
     MPI_Comm_free(&second);
     MPI_Comm_free_keyval(&key);
-    mpi_assert(alive == before, "After freeing duplicates there are still %d communicators of the library.",
-               alive - before);
+    mpi_assert(alive == communicators_before,
+               "After freeing duplicates there are still %d communicators of the library.",
+               alive - communicators_before);
 }
 
 static int errors_handled, handled_class;
@@ -174,7 +177,7 @@ static void wrong_arguments_go_to_the_communicators_handler(MPI_Comm comm) {
 
 /* The environments of the processes differ: all processes must fail, so that none waits for another. */
 static void invalid_environments_go_to_the_communicators_handler(MPI_Comm comm) {
-    int rank, size, flag, before = alive;
+    int rank, size, flag, communicators_before = alive;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     setenv("OFFBEAT_HARMONIZE_TOLERANCE_NS", rank == size - 1 ? "soon" : "1000", 1);
@@ -183,8 +186,9 @@ static void invalid_environments_go_to_the_communicators_handler(MPI_Comm comm) 
     setenv("OFFBEAT_CLOCK_METHOD", "sundial", 1);
     assert_handled(MPIX_Harmonize(comm, &flag), MPI_ERR_ARG, "An unknown clock method");
     unsetenv("OFFBEAT_CLOCK_METHOD");
-    mpi_assert(alive == before, "After failed starts there are still %d communicators of the library.",
-               alive - before);
+    mpi_assert(alive == communicators_before,
+               "After failed starts there are still %d communicators of the library.",
+               alive - communicators_before);
     start_on(comm);
     mpi_assert(errors_handled == 0, "A start that succeeded called the error handler.");
 }
@@ -248,15 +252,15 @@ static void the_flag_is_the_verdict(void) {
 }
 
 static void no_collective_is_called(void) {
-    int before = collectives_called();
+    int communicators_before = collectives_called();
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     int flag;
     for (int i = 0; i < 3; i++)
         mpi_assert_success(MPIX_Harmonize(comm, &flag), "MPIX_Harmonize");
     MPI_Comm_free(&comm);
-    mpi_assert(collectives_called() == before, "Starts called %d collectives.",
-               collectives_called() - before);
+    mpi_assert(collectives_called() == communicators_before, "Starts called %d collectives.",
+               collectives_called() - communicators_before);
 }
 
 /* MPI_Finalize frees the state of MPI_COMM_WORLD and of a communicator that is never freed. */

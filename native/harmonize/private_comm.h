@@ -28,24 +28,24 @@ static inline int offbeat_raise_error(MPI_Comm comm, int code) {
 
 /** Creates a communicator with the same processes, which returns errors. It is not a duplicate, so that no
  * attribute of the user's is copied. Collective. MPI has reported an error that is returned. */
-static inline int offbeat_create_private_comm(MPI_Comm comm, MPI_Comm *created) {
+static inline int offbeat_create_private_comm(MPI_Comm comm, MPI_Comm *private_comm) {
     MPI_Group group;
-    *created = MPI_COMM_NULL;
+    *private_comm = MPI_COMM_NULL;
     int rc = PMPI_Comm_group(comm, &group);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = PMPI_Comm_create(comm, group, created);
+    rc = PMPI_Comm_create(comm, group, private_comm);
     PMPI_Group_free(&group);
-    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*created, MPI_ERRORS_RETURN) : rc;
+    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN) : rc;
 }
 
 /** Makes MPI_Finalize call a function first, when communication is still possible: it deletes the attributes
  * of MPI_COMM_SELF first. Does nothing without MPI_Init: the communicators of a session are freed before the
  * session ends. */
 static inline int offbeat_call_at_finalize(MPI_Comm_delete_attr_function *function) {
-    int initialized, keyval;
-    int rc = PMPI_Initialized(&initialized);
-    if (rc != MPI_SUCCESS || !initialized)
+    int is_initialized, keyval;
+    int rc = PMPI_Initialized(&is_initialized);
+    if (rc != MPI_SUCCESS || !is_initialized)
         return rc;
     rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, function, &keyval, NULL);
     if (rc != MPI_SUCCESS)

@@ -123,10 +123,10 @@ static int announce_deadline(offbeat_start_context *context, int resync, int64_t
 /* Synchronises all clocks and measures the duration at rank 0 until all processes are done. */
 static int synchronise(offbeat_start_context *context) {
     int64_t began_ns = local_now_ns(context);
-    int unused = 0;
+    int ignored_value = 0;
     int rc = offbeat_clock_sync(context->clock);
     if (rc == MPI_SUCCESS)
-        rc = collect_arrivals(context, &unused);
+        rc = collect_arrivals(context, &ignored_value);
     context->sync_length_ns = local_now_ns(context) - began_ns;
     return rc;
 }
@@ -215,16 +215,17 @@ static long launched_on_node(void) {
 
 /* Gathers the masks on the first process of the node, which computes the result. */
 static int compute_result(const offbeat_clock_tree *node, int *is_oversubscribed) {
-    const offbeat_harmonize_cores own = own_cores();
+    const offbeat_harmonize_cores process_cores = own_cores();
     if (node->rank != 0)
-        return PMPI_Send(own.words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, 0, TAG_CORES, node->comm);
+        return PMPI_Send(process_cores.words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, 0, TAG_CORES,
+                         node->comm);
     offbeat_harmonize_cores *processes = calloc((size_t)node->size, sizeof *processes);
     int rc = processes == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     for (int i = 1; i < node->size && rc == MPI_SUCCESS; i++)
         rc = offbeat_clock_receive(processes[i].words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, i,
                                    TAG_CORES, node->comm, OFFBEAT_CLOCK_POLLS_BEFORE_YIELD);
     if (rc == MPI_SUCCESS) {
-        processes[0] = own;
+        processes[0] = process_cores;
         *is_oversubscribed = offbeat_harmonize_cores_are_oversubscribed(processes, node->size);
     }
     free(processes);
@@ -273,13 +274,13 @@ static int check_processes(const offbeat_clock *clock, MPI_Comm comm) {
 static int read_settings(offbeat_start_context *context, int *yield) {
     char why[256];
     offbeat_harmonize_settings settings;
-    int64_t failed[VALUES] = {offbeat_harmonize_settings_read(&settings, why, sizeof why) != 0, 0};
-    if (failed[0])
+    int64_t failure_flags[VALUES] = {offbeat_harmonize_settings_read(&settings, why, sizeof why) != 0, 0};
+    if (failure_flags[0])
         fprintf(stderr, "offbeat-harmonize: %s\n", why);
-    int rc = fan_in(context, failed);
+    int rc = fan_in(context, failure_flags);
     if (rc == MPI_SUCCESS)
-        rc = fan_out(context, failed);
-    if (rc != MPI_SUCCESS || failed[0])
+        rc = fan_out(context, failure_flags);
+    if (rc != MPI_SUCCESS || failure_flags[0])
         return rc != MPI_SUCCESS ? rc : MPI_ERR_ARG;
     context->tolerance_ns = settings.tolerance_ns;
     if (*yield == OFFBEAT_YIELD_IF_OVERSUBSCRIBED)

@@ -83,7 +83,7 @@ static offbeat_start checked_start(const fixture *s, int64_t delay_ns) {
 /* Starts without delays, with a different delay on each process, and with a process that arrives 10 ms after
  * the others. */
 static void starts_are_synchronised_on(MPI_Comm clock_comm, MPI_Comm comm, int yield) {
-    int before = collectives_called();
+    int calls_before = collectives_called();
     fixture s = set_up(clock_comm, comm, yield);
     for (int i = 0; i < STARTS; i++)
         checked_start(&s, i % 2 == 0 ? 0 : s.rank * 300 * MICROSECOND);
@@ -91,13 +91,13 @@ static void starts_are_synchronised_on(MPI_Comm clock_comm, MPI_Comm comm, int y
         sleep_ns(10 * MILLISECOND);
     checked_start(&s, 0);
     tear_down(&s);
-    mpi_assert(collectives_called() == before, "The start called %d collectives.",
-               collectives_called() - before);
+    mpi_assert(collectives_called() == calls_before, "The start called %d collectives.",
+               collectives_called() - calls_before);
 }
 
 static void every_kind_of_communicator_can_start(int yield) {
     int rank, size;
-    MPI_Comm comm, other;
+    MPI_Comm comm, other_comm;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     starts_are_synchronised_on(MPI_COMM_WORLD, MPI_COMM_WORLD, yield);
@@ -109,12 +109,12 @@ static void every_kind_of_communicator_can_start(int yield) {
     starts_are_synchronised_on(comm, comm, yield);
     MPI_Comm_free(&comm);
     MPI_Comm_split(MPI_COMM_WORLD, rank < size - 1 ? 0 : MPI_UNDEFINED, rank, &comm);
-    MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 0 : MPI_UNDEFINED, rank, &other);
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 0 : MPI_UNDEFINED, rank, &other_comm);
     if (comm != MPI_COMM_NULL)
         starts_are_synchronised_on(comm, comm, yield);
-    if (other != MPI_COMM_NULL) {
-        starts_are_synchronised_on(other, other, yield);
-        MPI_Comm_free(&other);
+    if (other_comm != MPI_COMM_NULL) {
+        starts_are_synchronised_on(other_comm, other_comm, yield);
+        MPI_Comm_free(&other_comm);
     }
     if (comm != MPI_COMM_NULL)
         MPI_Comm_free(&comm);
@@ -212,14 +212,14 @@ static void clocks_are_synchronised_when_their_bound_has_grown(int yield) {
     fixture s = set_up(MPI_COMM_WORLD, MPI_COMM_WORLD, yield);
     int64_t length_ns = first_of(offbeat_clock_sync_facts(s.clock).duration_ns, s.comm);
     int64_t best_ns = offbeat_clock_sync_facts(s.clock).bound_ns, has_grown = 0;
-    int64_t all_shared = !largest_of(!offbeat_clock_is_shared(s.clock), s.comm);
+    int64_t is_shared = !largest_of(!offbeat_clock_is_shared(s.clock), s.comm);
     /* A sync under load leaves a large bound, which takes seconds to double. */
-    for (int i = 0; i < 5 && !has_grown && (i == 0 || !all_shared); i++) {
+    for (int i = 0; i < 5 && !has_grown && (i == 0 || !is_shared); i++) {
         sleep_ns((length_ns > 10 * MILLISECOND ? 40 * length_ns : 400 * MILLISECOND) << i);
         has_grown = largest_of(offbeat_clock_now(s.clock).bound_ns > 2 * best_ns + 500, s.comm);
     }
     int64_t began_ns = physical_now_ns(), age_ns = offbeat_clock_age_ns(s.clock);
-    mpi_assert(has_grown != all_shared, "After %lld ns without a sync a bound %s.", (long long)age_ns,
+    mpi_assert(has_grown != is_shared, "After %lld ns without a sync a bound %s.", (long long)age_ns,
                has_grown ? "has grown although all clocks are one physical clock" : "has not grown");
     checked_start(&s, 0);
     int is_synced = offbeat_clock_age_ns(s.clock) < age_ns + (physical_now_ns() - began_ns) / 2;
@@ -232,7 +232,7 @@ static void clocks_are_synchronised_when_their_bound_has_grown(int yield) {
 /* Without OFFBEAT_YIELD. The slack then includes time for the scheduler. */
 static void oversubscription_is_detected(void) {
     const char *setting = getenv("OFFBEAT_YIELD");
-    char *saved = setting != NULL ? strdup(setting) : NULL;
+    char *saved_setting = setting != NULL ? strdup(setting) : NULL;
     unsetenv("OFFBEAT_YIELD");
     fixture s = set_up(MPI_COMM_WORLD, MPI_COMM_WORLD, OFFBEAT_YIELD_IF_OVERSUBSCRIBED);
     mpi_assert(s.rank != 0 || s.size <= sysconf(_SC_NPROCESSORS_ONLN) ||
@@ -241,33 +241,33 @@ static void oversubscription_is_detected(void) {
                (long long)offbeat_start_context_slack_ns(s.context));
     checked_start(&s, 0);
     tear_down(&s);
-    if (saved != NULL)
-        setenv("OFFBEAT_YIELD", saved, 1);
-    free(saved);
+    if (saved_setting != NULL)
+        setenv("OFFBEAT_YIELD", saved_setting, 1);
+    free(saved_setting);
 }
 
 static void bad_input_gives_an_error_code(void) {
     fixture s = set_up(MPI_COMM_WORLD, MPI_COMM_WORLD, 1);
     offbeat_start start;
-    offbeat_start_context *other = NULL;
+    offbeat_start_context *other_context = NULL;
     mpi_assert(offbeat_harmonize(s.context, -1, &start) == MPI_ERR_ARG, "A negative delay was accepted.");
     mpi_assert(offbeat_harmonize(s.context, 0, NULL) == MPI_ERR_ARG, "A NULL start was accepted.");
     mpi_assert(offbeat_harmonize(NULL, 0, &start) == MPI_ERR_ARG, "A NULL context was accepted.");
-    mpi_assert(offbeat_start_context_create(NULL, s.comm, 0, &other) == MPI_ERR_ARG,
+    mpi_assert(offbeat_start_context_create(NULL, s.comm, 0, &other_context) == MPI_ERR_ARG,
                "A NULL clock was accepted.");
-    mpi_assert(offbeat_start_context_create(s.clock, MPI_COMM_NULL, 0, &other) == MPI_ERR_COMM,
+    mpi_assert(offbeat_start_context_create(s.clock, MPI_COMM_NULL, 0, &other_context) == MPI_ERR_COMM,
                "MPI_COMM_NULL was accepted.");
     if (s.size > 1)
-        mpi_assert(offbeat_start_context_create(s.clock, MPI_COMM_SELF, 0, &other) == MPI_ERR_COMM,
+        mpi_assert(offbeat_start_context_create(s.clock, MPI_COMM_SELF, 0, &other_context) == MPI_ERR_COMM,
                    "A communicator without all of the clock's processes was accepted.");
-    mpi_assert(offbeat_start_context_create(s.clock, s.comm, 2, &other) == MPI_ERR_ARG,
+    mpi_assert(offbeat_start_context_create(s.clock, s.comm, 2, &other_context) == MPI_ERR_ARG,
                "A yield of 2 was accepted.");
     /* All processes must fail, so that none waits for another. */
     setenv("OFFBEAT_HARMONIZE_TOLERANCE_NS", s.rank == s.size - 1 ? "soon" : "2000", 1);
-    mpi_assert(offbeat_start_context_create(s.clock, s.comm, 1, &other) == MPI_ERR_ARG,
+    mpi_assert(offbeat_start_context_create(s.clock, s.comm, 1, &other_context) == MPI_ERR_ARG,
                "A tolerance that is invalid at one process was accepted.");
     unsetenv("OFFBEAT_HARMONIZE_TOLERANCE_NS");
-    mpi_assert(other == NULL, "A failed offbeat_start_context_create returned a context.");
+    mpi_assert(other_context == NULL, "A failed offbeat_start_context_create returned a context.");
     checked_start(&s, 0);
     tear_down(&s);
 }

@@ -86,10 +86,10 @@ static int count_cores(const offbeat_harmonize_cores *cores) {
 
 int offbeat_harmonize_cores_are_oversubscribed(const offbeat_harmonize_cores *processes, int count) {
     for (int i = 0; i < count; i++) {
-        int confined = 0, cores = count_cores(&processes[i]);
+        int confined_processes = 0, cores = count_cores(&processes[i]);
         for (int j = 0; cores > 0 && j < count; j++)
-            confined += count_cores(&processes[j]) > 0 && is_within(&processes[j], &processes[i]);
-        if (confined > cores)
+            confined_processes += count_cores(&processes[j]) > 0 && is_within(&processes[j], &processes[i]);
+        if (confined_processes > cores)
             return 1;
     }
     return 0;
@@ -101,14 +101,14 @@ enum { DEFAULT_TOLERANCE_NS = 1000 };
 
 /* Reads a whole number in a range; an unset or empty variable leaves *value unchanged.
  * @return 0, or -1 when the variable is invalid */
-static int read_number(const char *name, int64_t least, int64_t most, int64_t *value) {
+static int read_number(const char *name, int64_t least, int64_t upper, int64_t *value) {
     const char *text = getenv(name);
     if (text == NULL || *text == '\0')
         return 0;
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || number < least || number > most)
+    if (end == text || *end != '\0' || errno != 0 || number < least || number > upper)
         return -1;
     *value = number;
     return 0;

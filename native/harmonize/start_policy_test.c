@@ -108,19 +108,19 @@ static int are_oversubscribed(const uint64_t *masks, int count) {
 }
 
 static void processes_with_too_few_cores_are_oversubscribed(void) {
-    offbeat_harmonize_cores same[5];
-    memset(same, 0, sizeof same);
+    offbeat_harmonize_cores processes[5];
+    memset(processes, 0, sizeof processes);
     for (int i = 0; i < 5; i++)
-        same[i].words[1] = 0xf;
-    test_assert(!offbeat_harmonize_cores_are_oversubscribed(same, 4),
+        processes[i].words[1] = 0xf;
+    test_assert(!offbeat_harmonize_cores_are_oversubscribed(processes, 4),
                 "Four processes on four cores count as oversubscribed.");
-    test_assert(offbeat_harmonize_cores_are_oversubscribed(same, 5),
+    test_assert(offbeat_harmonize_cores_are_oversubscribed(processes, 5),
                 "Five processes on four cores do not count as oversubscribed.");
-    same[0].words[0] = 0xff;
-    test_assert(!offbeat_harmonize_cores_are_oversubscribed(same, 5),
+    processes[0].words[0] = 0xff;
+    test_assert(!offbeat_harmonize_cores_are_oversubscribed(processes, 5),
                 "A process that can run on other cores counts as confined.");
-    same[1].words[1] = same[2].words[1] = 1;
-    test_assert(offbeat_harmonize_cores_are_oversubscribed(same, 5),
+    processes[1].words[1] = processes[2].words[1] = 1;
+    test_assert(offbeat_harmonize_cores_are_oversubscribed(processes, 5),
                 "Two processes bound to one core do not count as oversubscribed.");
     test_assert(!are_oversubscribed((uint64_t[]){1, 1, 2, 2}, 4),
                 "Processes bound to a core each count as oversubscribed.");

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { THREADS = 2, CLOCKS = 4, SYNCS = 4, ROUNDS = 6, STARTS = 8, SKIPPED = 77 };
+enum { THREADS = 2, CLOCKS = 4, SYNCS = 4, ROUNDS = 6, STARTS = 8, SKIP_STATUS = 77 };
 
 typedef struct thread_task {
     MPI_Comm comm;
@@ -67,9 +67,9 @@ static void the_bound_holds_in_several_threads(void) {
     restore_clocks();
 }
 
-static void *assert_no_error(void *unused) {
+static void *assert_no_error(void *argument) {
     mpi_assert(offbeat_clock_error()[0] == '\0', "A thread has the error of another thread.");
-    return unused;
+    return argument;
 }
 
 static void errors_belong_to_their_thread(void) {
@@ -116,13 +116,13 @@ static void threads_start_on_their_own_communicators(void) {
 }
 
 int main(int argc, char **argv) {
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    if (provided == MPI_THREAD_MULTIPLE) {
+    int thread_level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &thread_level);
+    if (thread_level == MPI_THREAD_MULTIPLE) {
         errors_belong_to_their_thread();
         the_bound_holds_in_several_threads();
         threads_start_on_their_own_communicators();
     }
     MPI_Finalize();
-    return provided == MPI_THREAD_MULTIPLE ? 0 : SKIPPED;
+    return thread_level == MPI_THREAD_MULTIPLE ? 0 : SKIP_STATUS;
 }

@@ -42,7 +42,7 @@ typedef struct offbeat_inject_plan {
     offbeat_inject_pick pick;
     offbeat_ranges ranks; /**< with OFFBEAT_INJECT_LIST */
     long count;           /**< with OFFBEAT_INJECT_RANDOM: how many ranks */
-    long every, first, last;
+    long period, first, last;
     uint64_t seed;
 } offbeat_inject_plan;
 
@@ -68,7 +68,7 @@ int offbeat_inject_plan_check(const offbeat_inject_plan *plan, int size, char *e
 int offbeat_inject_is_occasion(const offbeat_inject_plan *plan, uint64_t number);
 
 /** How long a process is delayed on an occasion, by the number of the call; 0: it is not. */
-int64_t offbeat_inject_delay_ns(const offbeat_inject_plan *plan, const offbeat_inject_place *place,
+int64_t offbeat_inject_delay_ns(const offbeat_inject_plan *plan, const offbeat_inject_place *process,
                                 uint64_t number);
 
 #endif

@@ -52,14 +52,14 @@ static void test_random_ranks_are_as_many_as_requested_and_equally_often(int siz
     snprintf(ranks, sizeof ranks, "RANKS=random:%d", count);
     test_assert(READ("NS=1000", ranks, "SEED=7") == 0, "rejected: %s", error);
     for (uint64_t number = 1; number <= OCCASIONS; number++) {
-        int delayed = 0;
+        int delayed_count = 0;
         for (int rank = 0; rank < size; rank++) {
-            const offbeat_inject_place place = rank_of(rank, size);
-            const int is_delayed = offbeat_inject_delay_ns(&plan, &place, number) > 0;
-            delayed += is_delayed;
+            const offbeat_inject_place process = rank_of(rank, size);
+            const int is_delayed = offbeat_inject_delay_ns(&plan, &process, number) > 0;
+            delayed_count += is_delayed;
             times[rank] += is_delayed;
         }
-        test_assert(delayed == count, "%d of %d ranks are delayed", delayed, size);
+        test_assert(delayed_count == count, "%d of %d ranks are delayed", delayed_count, size);
     }
     const double share = (double)count / size, deviation = sqrt(OCCASIONS * share * (1 - share));
     for (int rank = 0; rank < size; rank++)
@@ -70,12 +70,12 @@ static void test_random_ranks_are_as_many_as_requested_and_equally_often(int siz
 static void test_another_seed_delays_other_ranks(void) {
     int differences = 0;
     for (uint64_t number = 1; number <= 100; number++) {
-        const offbeat_inject_place place = rank_of(3, 8);
+        const offbeat_inject_place process = rank_of(3, 8);
         test_assert(READ("NS=1000", "RANKS=random:1", "SEED=1") == 0, "rejected: %s", error);
-        const int64_t with_1 = offbeat_inject_delay_ns(&plan, &place, number);
-        test_assert(with_1 == offbeat_inject_delay_ns(&plan, &place, number), "a draw was not repeated");
+        const int64_t with_1 = offbeat_inject_delay_ns(&plan, &process, number);
+        test_assert(with_1 == offbeat_inject_delay_ns(&plan, &process, number), "a draw was not repeated");
         test_assert(READ("NS=1000", "RANKS=random:1", "SEED=2") == 0, "rejected: %s", error);
-        differences += with_1 != offbeat_inject_delay_ns(&plan, &place, number);
+        differences += with_1 != offbeat_inject_delay_ns(&plan, &process, number);
     }
     test_assert(differences > 0, "two seeds delay the same ranks");
 }
@@ -84,22 +84,22 @@ static void test_one_rank_of_each_domain_is_delayed(void) {
     int differences = 0;
     test_assert(READ("NS=1000", "RANKS=each-domain") == 0, "rejected: %s", error);
     for (uint64_t number = 1; number <= 100; number++) {
-        int delayed[2] = {0}, chosen[2] = {0};
+        int delayed_ranks[2] = {0}, chosen_rank[2] = {0};
         for (int rank = 0; rank < 7; rank++) { /* domains of 3 and 4 ranks */
             const int domain = rank < 3 ? 0 : 1;
-            const offbeat_inject_place place = {.rank = rank,
-                                                .size = 7,
-                                                .domain = domain * 3,
-                                                .rank_in_domain = rank - domain * 3,
-                                                .domain_size = 3 + domain};
-            if (offbeat_inject_delay_ns(&plan, &place, number) > 0) {
-                delayed[domain]++;
-                chosen[domain] = place.rank_in_domain;
+            const offbeat_inject_place process = {.rank = rank,
+                                                  .size = 7,
+                                                  .domain = domain * 3,
+                                                  .rank_in_domain = rank - domain * 3,
+                                                  .domain_size = 3 + domain};
+            if (offbeat_inject_delay_ns(&plan, &process, number) > 0) {
+                delayed_ranks[domain]++;
+                chosen_rank[domain] = process.rank_in_domain;
             }
         }
-        test_assert(delayed[0] == 1 && delayed[1] == 1, "%d and %d ranks are delayed", delayed[0],
-                    delayed[1]);
-        differences += chosen[0] != chosen[1];
+        test_assert(delayed_ranks[0] == 1 && delayed_ranks[1] == 1, "%d and %d ranks are delayed",
+                    delayed_ranks[0], delayed_ranks[1]);
+        differences += chosen_rank[0] != chosen_rank[1];
     }
     test_assert(differences > 0, "both domains draw the same rank");
 }
@@ -125,8 +125,8 @@ static void test_exponential_times_have_the_mean_and_differ_between_ranks(void) 
 static void test_lists_delay_their_ranks_alone(void) {
     test_assert(READ("NS=1000", "RANKS=1-2,5") == 0, "rejected: %s", error);
     for (int rank = 0; rank < 8; rank++) {
-        const offbeat_inject_place place = rank_of(rank, 8);
-        test_assert((offbeat_inject_delay_ns(&plan, &place, 9) == 1000) ==
+        const offbeat_inject_place process = rank_of(rank, 8);
+        test_assert((offbeat_inject_delay_ns(&plan, &process, 9) == 1000) ==
                         (rank == 1 || rank == 2 || rank == 5),
                     "rank %d is wrong", rank);
     }

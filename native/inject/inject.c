@@ -18,9 +18,9 @@ enum { CALLS, OCCASIONS, DELAYS, DELAYED_NS, COUNTERS };
 _Atomic int offbeat_inject_is_active;
 
 static offbeat_inject_plan plan;
-static offbeat_inject_place place;
-static int chosen;    /* the function whose calls are delayed */
-static int functions; /* how many there are */
+static offbeat_inject_place process;
+static int chosen_function; /* the function whose calls are delayed */
+static int functions;       /* how many there are */
 static const char *(*name_of)(int function);
 static _Atomic int64_t calls_of[OFFBEAT_INJECT_MAX_FUNCTIONS];
 static _Atomic int64_t counters[COUNTERS];
@@ -70,8 +70,8 @@ static void report_error(const char *error) {
 }
 
 static int find_function(char *error, size_t bytes) {
-    for (chosen = 1; chosen < functions; chosen++)
-        if (strcmp(name_of(chosen), plan.call) == 0)
+    for (chosen_function = 1; chosen_function < functions; chosen_function++)
+        if (strcmp(name_of(chosen_function), plan.call) == 0)
             return 0;
     snprintf(error, bytes, "OFFBEAT_INJECT_CALL=%s is not a function that can be delayed", plan.call);
     return -1;
@@ -82,12 +82,12 @@ static int agree_on_plan(void) {
     char error[512];
     const int is_valid = offbeat_inject_plan_read(&plan, error, sizeof error) == 0 &&
                          find_function(error, sizeof error) == 0 &&
-                         offbeat_inject_plan_check(&plan, place.size, error, sizeof error) == 0;
-    int failed_rank = is_valid ? place.size : place.rank, lowest;
+                         offbeat_inject_plan_check(&plan, process.size, error, sizeof error) == 0;
+    int failed_rank = is_valid ? process.size : process.rank, lowest;
     PMPI_Allreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (lowest == place.rank)
+    if (lowest == process.rank)
         report_error(error);
-    return lowest == place.size;
+    return lowest == process.size;
 }
 
 /* The memory domain of this process is the NUMA node of its core now, on its shared-memory node. Collective.
@@ -96,12 +96,12 @@ static void find_domain(void) {
     unsigned core = 0, numa_node = 0;
     MPI_Comm node, domain;
     getcpu(&core, &numa_node);
-    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place.rank, MPI_INFO_NULL, &node);
-    PMPI_Comm_split(node, (int)numa_node, place.rank, &domain);
-    PMPI_Comm_rank(domain, &place.rank_in_domain);
-    PMPI_Comm_size(domain, &place.domain_size);
-    place.domain = place.rank;
-    PMPI_Bcast(&place.domain, 1, MPI_INT, 0, domain);
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, process.rank, MPI_INFO_NULL, &node);
+    PMPI_Comm_split(node, (int)numa_node, process.rank, &domain);
+    PMPI_Comm_rank(domain, &process.rank_in_domain);
+    PMPI_Comm_size(domain, &process.domain_size);
+    process.domain = process.rank;
+    PMPI_Bcast(&process.domain, 1, MPI_INT, 0, domain);
     PMPI_Comm_free(&domain);
     PMPI_Comm_free(&node);
 }
@@ -115,8 +115,8 @@ void offbeat_inject_begin(const char *(*name_of_function)(int function), int fun
         return;
     name_of = name_of_function;
     functions = function_count;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &place.size);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &process.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &process.size);
     if (!agree_on_plan())
         return;
     if (plan.pick == OFFBEAT_INJECT_EACH_DOMAIN)
@@ -145,10 +145,10 @@ void offbeat_inject_wait(int64_t delay_ns) {
 int64_t offbeat_inject_enter(int function) {
     const uint64_t number =
         (uint64_t)atomic_fetch_add_explicit(&calls_of[function], 1, memory_order_relaxed) + 1;
-    if (function != chosen || !offbeat_inject_is_occasion(&plan, number))
+    if (function != chosen_function || !offbeat_inject_is_occasion(&plan, number))
         return 0;
     atomic_fetch_add_explicit(&counters[OCCASIONS], 1, memory_order_relaxed);
-    const int64_t delay_ns = offbeat_inject_delay_ns(&plan, &place, number);
+    const int64_t delay_ns = offbeat_inject_delay_ns(&plan, &process, number);
     if (delay_ns == 0 || !plan.is_before)
         return delay_ns;
     offbeat_inject_wait(delay_ns);
@@ -169,7 +169,7 @@ static void write_report(const int64_t *calls, const int64_t *of_ranks) {
             separator = ", ";
         }
     fputs("},\n\"ranks\": [", report);
-    for (int rank = 0; rank < place.size; rank++) {
+    for (int rank = 0; rank < process.size; rank++) {
         const int64_t *of_rank = of_ranks + (size_t)rank * COUNTERS;
         fprintf(report, "%s\n[%lld, %lld, %lld, %lld]", rank > 0 ? "," : "", (long long)of_rank[CALLS],
                 (long long)of_rank[OCCASIONS], (long long)of_rank[DELAYS], (long long)of_rank[DELAYED_NS]);
@@ -179,25 +179,25 @@ static void write_report(const int64_t *calls, const int64_t *of_ranks) {
 }
 
 void offbeat_inject_end(void) {
-    int64_t own_calls[OFFBEAT_INJECT_MAX_FUNCTIONS], calls[OFFBEAT_INJECT_MAX_FUNCTIONS], own[COUNTERS],
-        *of_ranks = NULL;
+    int64_t own_calls[OFFBEAT_INJECT_MAX_FUNCTIONS], calls[OFFBEAT_INJECT_MAX_FUNCTIONS],
+        rank_counters[COUNTERS], *of_ranks = NULL;
     if (!atomic_exchange(&offbeat_inject_is_active, 0))
         return;
-    counters[CALLS] = calls_of[chosen];
+    counters[CALLS] = calls_of[chosen_function];
     for (int i = 0; i < COUNTERS; i++)
-        own[i] = counters[i];
+        rank_counters[i] = counters[i];
     for (int i = 0; i < functions; i++)
         own_calls[i] = calls_of[i];
-    if (place.rank == 0) {
-        of_ranks = malloc((size_t)place.size * sizeof own);
+    if (process.rank == 0) {
+        of_ranks = malloc((size_t)process.size * sizeof rank_counters);
         if (of_ranks == NULL) {
             fputs("offbeat: there is no memory for the report of the delays\n", stderr);
             PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
         }
     }
     PMPI_Reduce(own_calls, calls, functions, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    PMPI_Gather(own, COUNTERS, MPI_INT64_T, of_ranks, COUNTERS, MPI_INT64_T, 0, MPI_COMM_WORLD);
-    if (place.rank == 0)
+    PMPI_Gather(rank_counters, COUNTERS, MPI_INT64_T, of_ranks, COUNTERS, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    if (process.rank == 0)
         write_report(calls, of_ranks);
     free(of_ranks);
 }

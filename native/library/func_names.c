@@ -44,14 +44,14 @@ static char *identifier_at(uintptr_t address, uintptr_t end) {
 
 /* Collects the selected identifiers that follow a zero byte. Their strings remain in the library. */
 static void collect_names(const search *s, range data, offbeat_symbol_list *names) {
-    for (uintptr_t at = data.begin; at < data.end;) {
-        const char *zero = memchr((const void *)at, '\0', data.end - at);
+    for (uintptr_t address = data.begin; address < data.end;) {
+        const char *zero = memchr((const void *)address, '\0', data.end - address);
         if (!zero)
             return;
-        at = (uintptr_t)zero + 1;
-        char *name = at < data.end ? identifier_at(at, data.end) : NULL;
+        address = (uintptr_t)zero + 1;
+        char *name = address < data.end ? identifier_at(address, data.end) : NULL;
         if (name && s->symbol_filter(name))
-            offbeat_symbols_append(names, at, name);
+            offbeat_symbols_append(names, address, name);
     }
 }
 
@@ -76,13 +76,13 @@ static uintptr_t function_start(const frame_table *frames, uintptr_t address) {
 #if defined(__x86_64__)
 
 /* lea register, [rip + distance]: REX.W with or without R, 8D, and a ModRM byte of mode 0 and base 5. */
-static uintptr_t address_loaded_at(uintptr_t at, uintptr_t end) {
-    const unsigned char *code = (const unsigned char *)at;
+static uintptr_t address_loaded_at(uintptr_t address, uintptr_t end) {
+    const unsigned char *code = (const unsigned char *)address;
     int32_t distance;
-    if (end - at < 7 || (code[0] & 0xFBu) != 0x48 || code[1] != 0x8D || (code[2] & 0xC7u) != 0x05)
+    if (end - address < 7 || (code[0] & 0xFBu) != 0x48 || code[1] != 0x8D || (code[2] & 0xC7u) != 0x05)
         return 0;
     memcpy(&distance, code + 3, sizeof distance);
-    return at + 7 + (uintptr_t)(intptr_t)distance;
+    return address + 7 + (uintptr_t)(intptr_t)distance;
 }
 
 enum { CODE_STEP = 1 };
@@ -90,18 +90,18 @@ enum { CODE_STEP = 1 };
 #elif defined(__aarch64__)
 
 /* adrp register, page; add register, register, offset: with at most a few instructions in between. */
-static uintptr_t address_loaded_at(uintptr_t at, uintptr_t end) {
+static uintptr_t address_loaded_at(uintptr_t address, uintptr_t end) {
     enum { MAX_DISTANCE = 4 };
     uint32_t first, second;
-    memcpy(&first, (const void *)at, sizeof first);
+    memcpy(&first, (const void *)address, sizeof first);
     if ((first & 0x9F000000u) != 0x90000000u)
         return 0;
     int64_t pages = (int64_t)((((first >> 5) & 0x7FFFFu) << 2) | ((first >> 29) & 3u));
     if (pages & 0x100000)
         pages -= 0x200000;
-    uintptr_t page = (at & ~(uintptr_t)4095) + (uintptr_t)(pages * 4096);
-    for (int i = 1; i <= MAX_DISTANCE && at + 4 * (uintptr_t)(i + 1) <= end; i++) {
-        memcpy(&second, (const void *)(at + 4 * (uintptr_t)i), sizeof second);
+    uintptr_t page = (address & ~(uintptr_t)4095) + (uintptr_t)(pages * 4096);
+    for (int i = 1; i <= MAX_DISTANCE && address + 4 * (uintptr_t)(i + 1) <= end; i++) {
+        memcpy(&second, (const void *)(address + 4 * (uintptr_t)i), sizeof second);
         if ((second & 0xFFC00000u) == 0x91000000u && ((second >> 5) & 31u) == (first & 31u))
             return page + ((second >> 10) & 0xFFFu);
     }
@@ -112,8 +112,8 @@ enum { CODE_STEP = 4 };
 
 #else
 
-static uintptr_t address_loaded_at(uintptr_t at, uintptr_t end) {
-    (void)at;
+static uintptr_t address_loaded_at(uintptr_t address, uintptr_t end) {
+    (void)address;
     (void)end;
     return 0;
 }
@@ -125,10 +125,10 @@ enum { CODE_STEP = 4 };
 /* Collects (function, name) for each instruction that loads the address of a name. */
 static void collect_references(range code, const offbeat_symbol_list *names, const frame_table *frames,
                                offbeat_symbol_list *references) {
-    for (uintptr_t at = code.begin; at + 8 <= code.end; at += CODE_STEP) {
-        uintptr_t address = address_loaded_at(at, code.end);
+    for (uintptr_t instruction = code.begin; instruction + 8 <= code.end; instruction += CODE_STEP) {
+        uintptr_t address = address_loaded_at(instruction, code.end);
         char *name = address ? name_at(names, address) : NULL;
-        uintptr_t function = name ? function_start(frames, at) : 0;
+        uintptr_t function = name ? function_start(frames, instruction) : 0;
         if (function)
             offbeat_symbols_append(references, function, name);
     }

@@ -28,8 +28,8 @@ __attribute__((noinline)) int algorithm_ring(int x) {
 
 /* As if the compiler had inlined two algorithms into the function that selects one of them. */
 __attribute__((noinline)) int select_algorithm(int x) {
-    static const char one[] = "algorithm_first", other[] = "algorithm_other";
-    last = x ? one : other;
+    static const char first_name[] = "algorithm_first", other_name[] = "algorithm_other";
+    last = x ? first_name : other_name;
     return x;
 }
 

@@ -19,23 +19,23 @@ typedef unsigned char instruction;
 static const instruction trap = 0xCC; /* int3: the saved program counter is one byte after it */
 #define PROGRAM_COUNTER(context) ((context)->uc_mcontext.gregs[REG_RIP])
 #define AFTER_TRAP 1
-#define SUPPORTED 1
+#define IS_SUPPORTED 1
 #elif defined(__aarch64__)
 typedef unsigned int instruction;
 static const instruction trap = 0xD4200000u; /* brk #0: the saved program counter is at it */
 #define PROGRAM_COUNTER(context) ((context)->uc_mcontext.pc)
 #define AFTER_TRAP 0
-#define SUPPORTED 1
+#define IS_SUPPORTED 1
 #else
-#define SUPPORTED 0
+#define IS_SUPPORTED 0
 #endif
 
-#if SUPPORTED
+#if IS_SUPPORTED
 
 enum { MAX_HITS = 64 };
 
 static offbeat_symbol_list functions;
-static instruction *saved; /* the first instruction of each function */
+static instruction *saved_instructions; /* the first instruction of each function */
 static volatile sig_atomic_t hits[MAX_HITS];
 static atomic_int hit_count; /* atomic, as a progress thread of the library may hit a breakpoint, too */
 static struct sigaction previous;
@@ -74,7 +74,7 @@ static void on_trap(int signal, siginfo_t *info, void *raw) {
         return;
     }
     if (read_instruction(address) == trap) {
-        write_instruction(address, saved[i]);
+        write_instruction(address, saved_instructions[i]);
         int index = atomic_fetch_add(&hit_count, 1);
         if (index < MAX_HITS)
             hits[index] = (sig_atomic_t)i;
@@ -92,9 +92,9 @@ static void initialize_once(void) {
     if (!functions.count) /* stripped library */
         functions =
             offbeat_symbols_find_by_func_names(offbeat_mpi_holds_algorithms, offbeat_mpi_is_algorithm);
-    saved = calloc(functions.count ? functions.count : 1, sizeof *saved);
+    saved_instructions = calloc(functions.count ? functions.count : 1, sizeof *saved_instructions);
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
-    if (!functions.count || !saved || sigaction(SIGTRAP, &action, &previous) != 0)
+    if (!functions.count || !saved_instructions || sigaction(SIGTRAP, &action, &previous) != 0)
         offbeat_symbols_free(&functions);
 }
 
@@ -102,7 +102,7 @@ static void remove_breakpoints(size_t count) {
     for (size_t i = 0; i < count; i++) {
         uintptr_t address = functions.items[i].address;
         if (read_instruction(address) == trap)
-            write_instruction(address, saved[i]);
+            write_instruction(address, saved_instructions[i]);
     }
     for (size_t i = 0; i < count; i++)
         protect(functions.items[i].address, PROT_READ | PROT_EXEC);
@@ -120,7 +120,7 @@ int offbeat_functions_begin(void) {
             remove_breakpoints(i);
             return -1;
         }
-        saved[i] = read_instruction(address);
+        saved_instructions[i] = read_instruction(address);
         write_instruction(address, trap);
     }
     return 0;
@@ -128,16 +128,16 @@ int offbeat_functions_begin(void) {
 
 const char *offbeat_functions_end(void) {
     remove_breakpoints(functions.count);
-    size_t used = 0;
+    size_t names_length = 0;
     for (int i = 0; i < hit_count && i < MAX_HITS; i++) {
         const char *name = functions.items[hits[i]].name;
         size_t length = strlen(name);
-        if (used + length + 2 > sizeof names)
+        if (names_length + length + 2 > sizeof names)
             break;
-        if (used)
-            names[used++] = ' ';
-        memcpy(names + used, name, length + 1);
-        used += length;
+        if (names_length)
+            names[names_length++] = ' ';
+        memcpy(names + names_length, name, length + 1);
+        names_length += length;
     }
     return names;
 }

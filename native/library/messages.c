@@ -141,12 +141,13 @@ unsigned ucp_worker_progress(void *worker) {
 /* In each step every process sends one byte to the rank at the same distance, so that no two processes send
  * to the same rank at once. */
 static void find_endpoints(MPI_Comm comm, int rank, int p) {
-    char sent = 0, received;
+    char sent_byte = 0, received_byte;
     for (int distance = 1; distance < p; distance++) {
         MPI_Request request;
-        MPI_Irecv(&received, 1, MPI_CHAR, (rank - distance + p) % p, OFFBEAT_TAG_ENDPOINT, comm, &request);
+        MPI_Irecv(&received_byte, 1, MPI_CHAR, (rank - distance + p) % p, OFFBEAT_TAG_ENDPOINT, comm,
+                  &request);
         probed_rank = (rank + distance) % p;
-        MPI_Send(&sent, 1, MPI_CHAR, probed_rank, OFFBEAT_TAG_ENDPOINT, comm);
+        MPI_Send(&sent_byte, 1, MPI_CHAR, probed_rank, OFFBEAT_TAG_ENDPOINT, comm);
         probed_rank = -1;
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
@@ -160,9 +161,9 @@ int offbeat_messages_available(MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &p);
     find_endpoints(comm, rank, p);
-    int64_t all_found = endpoint_count == p - 1 && p > 1;
-    offbeat_p2p_allreduce(&all_found, 1, OFFBEAT_MIN, comm);
-    is_available = (int)all_found;
+    int64_t is_complete = endpoint_count == p - 1 && p > 1;
+    offbeat_p2p_allreduce(&is_complete, 1, OFFBEAT_MIN, comm);
+    is_available = (int)is_complete;
     return is_available;
 }
 

@@ -55,11 +55,11 @@ int offbeat_mpi_is_algorithm(const char *symbol) {
     static const char *const prefixes[] = {
         "ompi_coll_base_", "mca_coll_basic_", "mca_coll_sm_",    "mca_coll_han_",
         "mca_coll_adapt_", "mca_coll_xhc_",   "mca_coll_acoll_", NULL};
-    static const char *const excluded[] = {"_dec_",    "_dynamic", "do_this", "do_forced", "check_forced",
-                                           "_generic", "_init",    "_fini",   "module",    "component",
-                                           "_query",   "enable",   "comm_",   "_inter",    NULL};
+    static const char *const excluded_parts[] = {
+        "_dec_",  "_dynamic",  "do_this", "do_forced", "check_forced", "_generic", "_init", "_fini",
+        "module", "component", "_query",  "enable",    "comm_",        "_inter",   NULL};
     const char *suffix = without_prefix(symbol, prefixes);
-    return suffix && starts_with_collective(suffix) && !contains_any(symbol, excluded);
+    return suffix && starts_with_collective(suffix) && !contains_any(symbol, excluded_parts);
 }
 
 #else
@@ -69,8 +69,8 @@ int offbeat_mpi_is_algorithm(const char *symbol) {
 const offbeat_mpi_implementation offbeat_mpi = {.name = "intelmpi", .objects = {"/libmpi.so"}};
 
 /* Every algorithm passes through the selection function MPIR_X_intra_auto and the applicability checks. */
-static const char *const excluded[] = {"_check", "_auto",   "container", "params",  "_cnt",    "_init",
-                                       "_final", "_inter_", "_tune",     "_create", "_select", NULL};
+static const char *const excluded_parts[] = {"_check", "_auto",   "container", "params",  "_cnt",    "_init",
+                                             "_final", "_inter_", "_tune",     "_create", "_select", NULL};
 
 #else
 
@@ -79,8 +79,8 @@ const offbeat_mpi_implementation offbeat_mpi = {
 
 /* The device's compositions (MPIDI_Reduce_intra_composition_alpha) divide a collective and call algorithms.
  */
-static const char *const excluded[] = {"_check",  "_auto", "container",   "_cnt",
-                                       "_inter_", "_json", "composition", NULL};
+static const char *const excluded_parts[] = {"_check",  "_auto", "container",   "_cnt",
+                                             "_inter_", "_json", "composition", NULL};
 
 #endif
 
@@ -88,7 +88,7 @@ static const char *const excluded[] = {"_check",  "_auto", "container",   "_cnt"
  * MPIDI_POSIX_Reduce_intra_shm_tiny, ... */
 int offbeat_mpi_is_algorithm(const char *symbol) {
     return strncmp(symbol, "MPI", 3) == 0 && (strstr(symbol, "_intra_") || strstr(symbol, "_allcomm_")) &&
-           !contains_any(symbol, excluded);
+           !contains_any(symbol, excluded_parts);
 }
 
 #endif

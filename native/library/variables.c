@@ -25,12 +25,12 @@ typedef struct variable {
 static struct {
     char name[NAME_BYTES];
     char value[NAME_BYTES];
-} changed[MAX_CHANGED];
+} changed_variables[MAX_CHANGED];
 static int changed_count;
 
 int offbeat_variables_open(void) {
-    int provided;
-    return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    int thread_level;
+    return MPI_T_init_thread(MPI_THREAD_SINGLE, &thread_level);
 }
 
 void offbeat_variables_close(void) {
@@ -87,7 +87,7 @@ static int read_value(const variable *v, char *text, size_t bytes) {
     return result;
 }
 
-static void write_items(const variable *v, FILE *out) {
+static void write_items(const variable *v, FILE *stream) {
     int count = 0;
     if (v->items != MPI_T_ENUM_NULL) {
         char name[NAME_BYTES];
@@ -95,53 +95,53 @@ static void write_items(const variable *v, FILE *out) {
         if (MPI_T_enum_get_info(v->items, &count, name, &length) != MPI_SUCCESS)
             count = 0;
     }
-    fputs(",\"items\":[", out);
+    fputs(",\"items\":[", stream);
     for (int i = 0; i < count; i++) {
         char name[NAME_BYTES];
         int value, length = NAME_BYTES;
         if (MPI_T_enum_get_item(v->items, i, &value, name, &length) != MPI_SUCCESS)
             continue;
-        fprintf(out, "%s[%d,", i ? "," : "", value);
-        offbeat_json_text(name, out);
-        fputc(']', out);
+        fprintf(stream, "%s[%d,", i ? "," : "", value);
+        offbeat_json_text(name, stream);
+        fputc(']', stream);
     }
-    fputc(']', out);
+    fputc(']', stream);
 }
 
-static void write_variable(const variable *v, FILE *out) {
+static void write_variable(const variable *v, FILE *stream) {
     char value[NAME_BYTES];
     read_value(v, value, sizeof value);
-    fputs("{\"name\":", out);
-    offbeat_json_text(v->name, out);
-    fprintf(out, ",\"type\":\"%s\"", is_text(v->type) ? "text" : is_int(v->type) ? "int" : "other");
-    fprintf(out, ",\"settable\":%s",
+    fputs("{\"name\":", stream);
+    offbeat_json_text(v->name, stream);
+    fprintf(stream, ",\"type\":\"%s\"", is_text(v->type) ? "text" : is_int(v->type) ? "int" : "other");
+    fprintf(stream, ",\"settable\":%s",
             v->scope != MPI_T_SCOPE_CONSTANT && v->scope != MPI_T_SCOPE_READONLY ? "true" : "false");
-    fputs(",\"value\":", out);
-    offbeat_json_text(value, out);
-    write_items(v, out);
-    fputs(",\"description\":", out);
-    offbeat_json_text(v->description, out);
-    fputc('}', out);
+    fputs(",\"value\":", stream);
+    offbeat_json_text(value, stream);
+    write_items(v, stream);
+    fputs(",\"description\":", stream);
+    offbeat_json_text(v->description, stream);
+    fputc('}', stream);
 }
 
-int offbeat_variables_list(const char *regex, FILE *out) {
+int offbeat_variables_list(const char *regex, FILE *stream) {
     regex_t expression;
     if (regcomp(&expression, regex, REG_EXTENDED | REG_NOSUB) != 0)
         return -1;
-    int count = 0, written = 0;
+    int count = 0, written_count = 0;
     static variable v;
     MPI_T_cvar_get_num(&count);
-    fputc('[', out);
+    fputc('[', stream);
     for (int i = 0; i < count; i++) {
         if (get_info(i, &v) != MPI_SUCCESS || regexec(&expression, v.name, 0, NULL, 0) != 0)
             continue;
-        if (written++)
-            fputc(',', out);
-        write_variable(&v, out);
+        if (written_count++)
+            fputc(',', stream);
+        write_variable(&v, stream);
     }
-    fputc(']', out);
+    fputc(']', stream);
     regfree(&expression);
-    return written;
+    return written_count;
 }
 
 static int write_value(const variable *v, const char *text) {
@@ -162,31 +162,31 @@ static int write_value(const variable *v, const char *text) {
 /* Keeps the value of a variable before its first change. @return 0, or -1 if too many variables are set */
 static int save_initial_value(const char *name, const char *value) {
     for (int i = 0; i < changed_count; i++)
-        if (strcmp(changed[i].name, name) == 0)
+        if (strcmp(changed_variables[i].name, name) == 0)
             return 0;
     if (changed_count == MAX_CHANGED)
         return -1;
-    snprintf(changed[changed_count].name, NAME_BYTES, "%s", name);
-    snprintf(changed[changed_count].value, NAME_BYTES, "%s", value);
+    snprintf(changed_variables[changed_count].name, NAME_BYTES, "%s", name);
+    snprintf(changed_variables[changed_count].value, NAME_BYTES, "%s", value);
     changed_count++;
     return 0;
 }
 
 int offbeat_variable_set(const char *name, const char *value, const char **why) {
     static variable v;
-    char before[NAME_BYTES], after[NAME_BYTES];
+    char value_before[NAME_BYTES], value_after[NAME_BYTES];
     int index;
     if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS || get_info(index, &v) != MPI_SUCCESS)
         return *why = "the library has no such variable", -1;
-    if (read_value(&v, before, sizeof before) != 0)
+    if (read_value(&v, value_before, sizeof value_before) != 0)
         return *why = "the library does not allow reading the variable", -1;
-    if (strlen(before) + 1 == sizeof before)
+    if (strlen(value_before) + 1 == sizeof value_before)
         return *why = "the variable's value is too long to be restored", -1;
-    if (save_initial_value(name, before) != 0)
+    if (save_initial_value(name, value_before) != 0)
         return *why = "too many variables are set", -1;
     if (write_value(&v, value) != 0)
         return *why = "the library refused the value", -1;
-    if (read_value(&v, after, sizeof after) != 0 || strcmp(after, value) != 0)
+    if (read_value(&v, value_after, sizeof value_after) != 0 || strcmp(value_after, value) != 0)
         return *why = "the library accepted the value but did not apply it", -1;
     return 0;
 }
@@ -195,8 +195,8 @@ int offbeat_variables_reset(void) {
     static variable v;
     int result = 0, index;
     for (int i = 0; i < changed_count; i++) {
-        if (MPI_T_cvar_get_index(changed[i].name, &index) != MPI_SUCCESS ||
-            get_info(index, &v) != MPI_SUCCESS || write_value(&v, changed[i].value) != 0)
+        if (MPI_T_cvar_get_index(changed_variables[i].name, &index) != MPI_SUCCESS ||
+            get_info(index, &v) != MPI_SUCCESS || write_value(&v, changed_variables[i].value) != 0)
             result = -1;
     }
     return result;

@@ -19,7 +19,7 @@ void offbeat_variables_close(void);
  * value, items (of an enumeration: [[value, name], ...]) and description. Local. @return the number of
  * variables, or -1 for an invalid expression
  */
-int offbeat_variables_list(const char *regex, FILE *out);
+int offbeat_variables_list(const char *regex, FILE *stream);
 
 /**
  * Sets a variable and verifies its new value. Saves its initial value for offbeat_variables_reset. Local.

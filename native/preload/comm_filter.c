@@ -55,20 +55,20 @@ static int result_keyval(void) {
     pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
-    int created = keyval;
+    int new_keyval = keyval;
     pthread_mutex_unlock(&lock);
-    return created;
+    return new_keyval;
 }
 
 int offbeat_preload_selects_comm(MPI_Comm comm) {
-    static char yes, no;
+    static char yes_mark, no_mark;
     int is_set = 0;
     void *value = NULL;
     if (comm == MPI_COMM_NULL)
         return 0;
     if (PMPI_Comm_get_attr(comm, result_keyval(), (void *)&value, &is_set) == MPI_SUCCESS && is_set)
-        return value == &yes;
+        return value == &yes_mark;
     int is_selected = evaluate(comm);
-    PMPI_Comm_set_attr(comm, result_keyval(), is_selected ? &yes : &no);
+    PMPI_Comm_set_attr(comm, result_keyval(), is_selected ? &yes_mark : &no_mark);
     return is_selected;
 }

@@ -24,14 +24,14 @@ static const struct {
 };
 
 int main(void) {
-    int failed = 0;
+    int has_failed = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int is_selected = offbeat_preload_list_selects(cases[i].list, cases[i].name, cases[i].is_like_world);
         if (is_selected == cases[i].is_selected)
             continue;
         fprintf(stderr, "The list '%s' %s the communicator '%s'.\n", cases[i].list,
                 is_selected ? "selects" : "does not select", cases[i].name);
-        failed = 1;
+        has_failed = 1;
     }
-    return failed;
+    return has_failed;
 }

@@ -109,40 +109,40 @@ void program_exchange_run(program_exchange *exchange) {
 
 static struct {
     void *memory;
-    size_t bytes, used; /* used: by messages that may not have left */
-} attached;
+    size_t bytes, used_bytes; /* used_bytes: of messages that may not have left */
+} send_buffer;
 
 int program_buffer_attach(size_t bytes) {
     if (bytes == 0)
         return 0;
     if (bytes > INT_MAX)
         return -1;
-    attached.bytes = bytes < INT_MAX / BUFFERED_ITERATIONS ? bytes * BUFFERED_ITERATIONS : INT_MAX;
-    attached.memory = malloc(attached.bytes);
-    if (!attached.memory)
+    send_buffer.bytes = bytes < INT_MAX / BUFFERED_ITERATIONS ? bytes * BUFFERED_ITERATIONS : INT_MAX;
+    send_buffer.memory = malloc(send_buffer.bytes);
+    if (!send_buffer.memory)
         return -1;
-    memset(attached.memory, 0, attached.bytes);
-    MPI_Buffer_attach(attached.memory, (int)attached.bytes);
+    memset(send_buffer.memory, 0, send_buffer.bytes);
+    MPI_Buffer_attach(send_buffer.memory, (int)send_buffer.bytes);
     return 0;
 }
 
 void program_buffer_reserve(size_t bytes) {
-    if (attached.used + bytes > attached.bytes) {
+    if (send_buffer.used_bytes + bytes > send_buffer.bytes) {
         void *memory;
         int size;
         MPI_Buffer_detach(&memory, &size);
         MPI_Buffer_attach(memory, size);
-        attached.used = 0;
+        send_buffer.used_bytes = 0;
     }
-    attached.used += bytes;
+    send_buffer.used_bytes += bytes;
 }
 
 void program_buffer_detach(void) {
     void *memory;
     int size;
-    if (!attached.memory)
+    if (!send_buffer.memory)
         return;
     MPI_Buffer_detach(&memory, &size);
-    free(attached.memory);
-    attached.memory = NULL;
+    free(send_buffer.memory);
+    send_buffer.memory = NULL;
 }

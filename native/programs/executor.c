@@ -32,15 +32,15 @@ static int needs_arrays(const program_plan *plan) {
 }
 
 /* A call that moves no data has a size that is allowed, and counts of 0. */
-static const char *prepare_call(const program_collective *of, MPI_Comm comm, offbeat_call **call) {
-    const int moves_nothing = of->bytes == 0;
+static const char *prepare_call(const program_collective *collective, MPI_Comm comm, offbeat_call **call) {
+    const int moves_nothing = collective->bytes == 0;
     const offbeat_variant variant = {.counts = moves_nothing ? OFFBEAT_COUNTS_NONE : OFFBEAT_COUNTS_EVEN};
     offbeat_request request = {
-        .collective = of->collective,
-        .bytes = (size_t)of->bytes,
-        .datatype = of->datatype,
-        .op = of->op,
-        .root = of->root,
+        .collective = collective->collective,
+        .bytes = (size_t)collective->bytes,
+        .datatype = collective->datatype,
+        .op = collective->op,
+        .root = collective->root,
         .comm = comm,
     };
     const char *why = NULL;
@@ -54,13 +54,13 @@ static const char *prepare_call(const program_collective *of, MPI_Comm comm, off
     return code == MPI_SUCCESS ? NULL : why;
 }
 
-static const char *prepare_step(const program_step *step, prepared_step *prepared) {
+static const char *prepare_step(const program_step *step, prepared_step *preparation) {
     if (step->kind == PROGRAM_COLLECTIVE)
-        return prepare_call(&step->call, prepared->comm, &prepared->call);
+        return prepare_call(&step->call, preparation->comm, &preparation->call);
     if (step->kind != PROGRAM_EXCHANGE)
         return NULL;
-    prepared->exchange = program_exchange_create(step);
-    return prepared->exchange ? NULL : "no memory for the messages of an exchange";
+    preparation->exchange = program_exchange_create(step);
+    return preparation->exchange ? NULL : "no memory for the messages of an exchange";
 }
 
 /* The first step that is a collective on the same communicators as this one, which may be itself. */
@@ -166,11 +166,11 @@ static void work(const program_executor *executor, const program_step *step, int
 /* Executes a step. @param delay_ns of work and of steps for delays */
 static void execute(const program_executor *executor, int index, int64_t delay_ns) {
     const program_step *step = &executor->plan->steps[index];
-    const prepared_step *prepared = &executor->steps[index];
+    const prepared_step *preparation = &executor->steps[index];
     if (step->kind == PROGRAM_EXCHANGE)
-        program_exchange_run(prepared->exchange);
+        program_exchange_run(preparation->exchange);
     else if (step->kind == PROGRAM_COLLECTIVE)
-        offbeat_call_run(prepared->call);
+        offbeat_call_run(preparation->call);
     else
         work(executor, step, delay_ns);
 }
@@ -209,7 +209,7 @@ static int64_t iterate(program_executor *executor, const offbeat_clock *clock, p
     MPI_Pcontrol(PROGRAM_MARK_ITERATION);
     for (int i = 0; i < executor->plan->step_count; i++) {
         const program_step *step = &executor->plan->steps[i];
-        if ((iteration + 1) % step->every != 0)
+        if ((iteration + 1) % step->period != 0)
             continue;
         const int is_communication = step->kind == PROGRAM_EXCHANGE || step->kind == PROGRAM_COLLECTIVE;
         const int64_t delay_ns = program_delays_take(delays, iteration, i);

@@ -184,7 +184,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.p);
     MPI_Comm_dup(MPI_COMM_WORLD, &r.control_comm);
-    offbeat_answer answer = {.out = r.rank == 0 ? stdout : NULL};
+    offbeat_answer answer = {.stream = r.rank == 0 ? stdout : NULL};
     const char *why = agree(&r, parse_plan(&r));
     if (!why) /* all processes create communicators, or none */
         why = agree(&r, prepare(&r));

@@ -11,7 +11,7 @@
 static const char no_memory[] = "no memory for the plan";
 
 /* @return the array with room for one element more, or NULL */
-static void *grown(void *array, int count, size_t bytes) {
+static void *grow(void *array, int count, size_t bytes) {
     const int is_power_of_two = (count & (count - 1)) == 0; /* 0 is one, too */
     return is_power_of_two ? realloc(array, (count ? 2 * (size_t)count : 1) * bytes) : array;
 }
@@ -32,12 +32,12 @@ static program_sends sends_named(const char *name) {
 }
 
 static const char *add_step(program_plan *plan, program_step_kind kind, const offbeat_command *command) {
-    program_step *steps = grown(plan->steps, plan->step_count, sizeof *steps);
+    program_step *steps = grow(plan->steps, plan->step_count, sizeof *steps);
     if (!steps)
         return no_memory;
     plan->steps = steps;
     steps[plan->step_count++] =
-        (program_step){.kind = kind, .every = offbeat_command_number(command, "every")};
+        (program_step){.kind = kind, .period = offbeat_command_number(command, "every")};
     return NULL;
 }
 
@@ -74,23 +74,23 @@ static const char *read_exchange(const offbeat_command *command, int rank, progr
 }
 
 static const char *read_message(const offbeat_command *command, int rank, program_plan *plan) {
-    const int from = (int)offbeat_command_number(command, "from");
-    const int to = (int)offbeat_command_number(command, "to");
+    const int sender = (int)offbeat_command_number(command, "from");
+    const int receiver = (int)offbeat_command_number(command, "to");
     program_step *step = last_step(plan);
     if (!step || step->kind != PROGRAM_EXCHANGE)
         return "a message must follow an exchange";
-    if (from == to || from >= plan->ranks || to >= plan->ranks)
+    if (sender == receiver || sender >= plan->ranks || receiver >= plan->ranks)
         return "from and to must be two different ranks";
-    if (from != rank && to != rank)
+    if (sender != rank && receiver != rank)
         return NULL;
-    program_message *messages = grown(step->messages, step->message_count, sizeof *messages);
+    program_message *messages = grow(step->messages, step->message_count, sizeof *messages);
     if (!messages)
         return no_memory;
     step->messages = messages;
     messages[step->message_count++] = (program_message){
-        .partner = from == rank ? to : from,
+        .partner = sender == rank ? receiver : sender,
         .bytes = (int)offbeat_command_number(command, "bytes"),
-        .is_sent = from == rank,
+        .is_sent = sender == rank,
     };
     return NULL;
 }

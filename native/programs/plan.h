@@ -44,7 +44,7 @@ typedef struct program_collective {
 /** A step; the members of other kinds of steps are 0. */
 typedef struct program_step {
     program_step_kind kind;
-    int64_t every;
+    int64_t period;
     int64_t memory_bytes, flops, time_ns; /**< of work, of this process */
     program_sends sends;
     program_message *messages; /**< of this process in the order of the plan */

@@ -44,7 +44,7 @@ static void a_process_takes_its_share(void) {
            "the first line");
     expect(plan.step_count == 5 && program_plan_phases(&plan) == 4, "a delay is a step but no phase");
     const program_step *work = &plan.steps[0], *exchange = &plan.steps[1], *collective = &plan.steps[3];
-    expect(work->memory_bytes == 200 && work->flops == 5 && work->time_ns == 9 && work->every == 2,
+    expect(work->memory_bytes == 200 && work->flops == 5 && work->time_ns == 9 && work->period == 2,
            "the work of rank 1");
     expect(exchange->sends == PROGRAM_SYNCHRONOUS && exchange->message_count == 3, "its messages");
     expect(!exchange->messages[0].is_sent && exchange->messages[1].is_sent &&
@@ -53,7 +53,7 @@ static void a_process_takes_its_share(void) {
     expect(collective->call.root == 2 && strcmp(collective->call.op, "bor") == 0, "the collective");
     expect(collective->call.communicators == 1 && collective->call.stride == 1, "it is one of all ranks");
     expect(plan.steps[4].call.communicators == 3 && plan.steps[4].call.stride == 3, "several communicators");
-    expect(plan.steps[2].every == 3 && plan.steps[2].kind == PROGRAM_DELAY, "the place of delays");
+    expect(plan.steps[2].period == 3 && plan.steps[2].kind == PROGRAM_DELAY, "the place of delays");
     program_plan_free(&plan);
     expect(!parse(text, 2, &plan) && plan.steps[0].memory_bytes == 100, "a shorter list is repeated");
     program_plan_free(&plan);

@@ -55,9 +55,9 @@ const char *program_record_open(const char *path, const program_record_header *h
 
 void program_record_iteration(const program_record *record, int64_t iteration, int64_t end_ns,
                               int64_t communication_ns) {
-    program_iteration *one = &record->iterations[iteration];
-    one->communication_ns = communication_ns;
-    __atomic_store_n(&one->end_ns, end_ns, __ATOMIC_RELEASE);
+    program_iteration *entry = &record->iterations[iteration];
+    entry->communication_ns = communication_ns;
+    __atomic_store_n(&entry->end_ns, end_ns, __ATOMIC_RELEASE);
 }
 
 void program_record_close(program_record *record) {

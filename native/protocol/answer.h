@@ -19,13 +19,13 @@ extern "C" {
 #endif
 
 typedef struct offbeat_answer {
-    FILE *out; /**< NULL: nothing is written, as on all ranks but 0 */
+    FILE *stream; /**< NULL: nothing is written, as on all ranks but 0 */
     const offbeat_verb *verb;
-    unsigned written; /**< a bit for each key that was written */
+    unsigned written_keys; /**< a bit for each key that was written */
 } offbeat_answer;
 
 /** Writes @p text as a quoted JSON string; bytes that are not ASCII become '?'. */
-void offbeat_json_text(const char *text, FILE *out);
+void offbeat_json_text(const char *text, FILE *stream);
 
 /** Answers {"ok":false,"why":...}. */
 void offbeat_answer_failure(offbeat_answer *answer, const char *why);

@@ -12,17 +12,17 @@
 /* The error message, which begins with the line and the verb. */
 typedef struct fault {
     char text[512];
-    size_t used;
+    size_t used_bytes;
 } fault;
 
 __attribute__((format(printf, 2, 3))) static void say(fault *why, const char *format, ...) {
     va_list values;
     va_start(values, format);
-    int more = vsnprintf(why->text + why->used, sizeof why->text - why->used, format, values);
+    int more = vsnprintf(why->text + why->used_bytes, sizeof why->text - why->used_bytes, format, values);
     va_end(values);
-    why->used += more > 0 ? (size_t)more : 0;
-    if (why->used >= sizeof why->text)
-        why->used = sizeof why->text - 1;
+    why->used_bytes += more > 0 ? (size_t)more : 0;
+    if (why->used_bytes >= sizeof why->text)
+        why->used_bytes = sizeof why->text - 1;
 }
 
 /* --- values ----------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ static const char *split(char *line, offbeat_command *command) {
 const char *offbeat_command_parse(char *line, long number, offbeat_program program,
                                   offbeat_command *command) {
     static fault why;
-    why.used = 0;
+    why.used_bytes = 0;
     say(&why, "line %ld: ", number);
     *command = (offbeat_command){.arguments = malloc((strlen(line) / 2 + 1) * sizeof(char *))};
     if (!command->arguments) { /* other processes may have memory, and would wait for this one */

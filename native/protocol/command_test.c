@@ -78,16 +78,17 @@ static void invalid_values_are_refused_by_key(void) {
         "call=x",
         "unrecorded=-1",
     };
-    char line[128], expected[64];
+    char line[128], expected_error[64];
     for (size_t i = 0; i < sizeof valid / sizeof *valid; i++) {
         snprintf(line, sizeof line, "measure collective=reduce %s", valid[i]);
         expect(!*error_of(line, OFFBEAT_DRIVER), valid[i]);
     }
     for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
         snprintf(line, sizeof line, "measure collective=reduce %s", invalid[i]);
-        snprintf(expected, sizeof expected, "line 3: measure: %.*s must be ", (int)strcspn(invalid[i], "="),
-                 invalid[i]);
-        expect(strncmp(error_of(line, OFFBEAT_DRIVER), expected, strlen(expected)) == 0, invalid[i]);
+        snprintf(expected_error, sizeof expected_error, "line 3: measure: %.*s must be ",
+                 (int)strcspn(invalid[i], "="), invalid[i]);
+        expect(strncmp(error_of(line, OFFBEAT_DRIVER), expected_error, strlen(expected_error)) == 0,
+               invalid[i]);
     }
 }
 
@@ -137,7 +138,7 @@ static void every_default_is_valid(void) {
 static void answers_are_json(void) {
     char *text = NULL;
     size_t size = 0;
-    offbeat_answer answer = {.out = open_memstream(&text, &size)};
+    offbeat_answer answer = {.stream = open_memstream(&text, &size)};
     const double times_s[] = {0, 0.1};
     const offbeat_verb *verb = offbeat_verbs;
     while (verb->program != OFFBEAT_SMPI)
@@ -148,7 +149,7 @@ static void answers_are_json(void) {
     offbeat_answer_times(&answer, "exits", times_s, 0);
     offbeat_answer_end(&answer);
     offbeat_answer_failure(&answer, "a \"b\"\\\n\t\x01\xC3");
-    fclose(answer.out);
+    fclose(answer.stream);
     expect(strcmp(text,
                   "@offbeat {\"ok\":true,\"cpu_s\":0.5,\"arrivals\":[0,0.10000000000000001],\"exits\":[]}\n"
                   "@offbeat {\"ok\":false,\"why\":\"a \\\"b\\\"\\\\\\n\\u0009\\u0001?\"}\n") == 0,

@@ -24,24 +24,24 @@ int offbeat_key_is_required(const offbeat_key *key) {
     return !key->default_value && !key->if_missing;
 }
 
-static void print_text(const char *name, const char *text, FILE *out) {
-    fprintf(out, ",\"%s\":", name);
+static void print_text(const char *name, const char *text, FILE *stream) {
+    fprintf(stream, ",\"%s\":", name);
     if (text)
-        offbeat_json_text(text, out);
+        offbeat_json_text(text, stream);
     else
-        fputs("null", out);
+        fputs("null", stream);
 }
 
-static void print_key(const offbeat_key *key, FILE *out) {
-    fputs("{\"name\":", out);
-    offbeat_json_text(key->name, out);
-    print_text("type", offbeat_type_name(key->type), out);
-    fprintf(out, ",\"minimum\":%lld,\"maximum\":%lld", (long long)key->minimum, (long long)key->maximum);
-    print_text("choices", key->choices, out);
-    print_text("default", key->default_value, out);
-    print_text("if_missing", key->if_missing, out);
-    print_text("meaning", key->meaning, out);
-    fputc('}', out);
+static void print_key(const offbeat_key *key, FILE *stream) {
+    fputs("{\"name\":", stream);
+    offbeat_json_text(key->name, stream);
+    print_text("type", offbeat_type_name(key->type), stream);
+    fprintf(stream, ",\"minimum\":%lld,\"maximum\":%lld", (long long)key->minimum, (long long)key->maximum);
+    print_text("choices", key->choices, stream);
+    print_text("default", key->default_value, stream);
+    print_text("if_missing", key->if_missing, stream);
+    print_text("meaning", key->meaning, stream);
+    fputc('}', stream);
 }
 
 static const char *const programs[] = {
@@ -50,33 +50,33 @@ static const char *const programs[] = {
     [OFFBEAT_EXECUTOR] = "executor",
 };
 
-static void print_verb(const offbeat_verb *verb, FILE *out) {
-    fputs("{\"program\":", out);
-    offbeat_json_text(programs[verb->program], out);
-    print_text("name", verb->name, out);
-    print_text("description", verb->description, out);
-    fputs(verb->keys ? ",\"settings\":false,\"keys\":[" : ",\"settings\":true,\"keys\":[", out);
+static void print_verb(const offbeat_verb *verb, FILE *stream) {
+    fputs("{\"program\":", stream);
+    offbeat_json_text(programs[verb->program], stream);
+    print_text("name", verb->name, stream);
+    print_text("description", verb->description, stream);
+    fputs(verb->keys ? ",\"settings\":false,\"keys\":[" : ",\"settings\":true,\"keys\":[", stream);
     for (const offbeat_key *key = verb->keys; key && key->name; key++) {
         if (key != verb->keys)
-            fputc(',', out);
-        print_key(key, out);
+            fputc(',', stream);
+        print_key(key, stream);
     }
-    fputs("],\"answers\":[", out);
+    fputs("],\"answers\":[", stream);
     for (const offbeat_answer_key *key = verb->answers; key->name; key++) {
-        fprintf(out, "%s{\"name\":", key == verb->answers ? "" : ",");
-        offbeat_json_text(key->name, out);
-        print_text("type", offbeat_type_name(key->type), out);
-        fprintf(out, ",\"optional\":%s}", key->is_optional ? "true" : "false");
+        fprintf(stream, "%s{\"name\":", key == verb->answers ? "" : ",");
+        offbeat_json_text(key->name, stream);
+        print_text("type", offbeat_type_name(key->type), stream);
+        fprintf(stream, ",\"optional\":%s}", key->is_optional ? "true" : "false");
     }
-    fputs("]}", out);
+    fputs("]}", stream);
 }
 
-void offbeat_protocol_print(FILE *out) {
-    fprintf(out, "{\"version\":%d,\"verbs\":[", OFFBEAT_PROTOCOL_VERSION);
+void offbeat_protocol_print(FILE *stream) {
+    fprintf(stream, "{\"version\":%d,\"verbs\":[", OFFBEAT_PROTOCOL_VERSION);
     for (const offbeat_verb *verb = offbeat_verbs; verb->name; verb++) {
         if (verb != offbeat_verbs)
-            fputc(',', out);
-        print_verb(verb, out);
+            fputc(',', stream);
+        print_verb(verb, stream);
     }
-    fputs("]}\n", out);
+    fputs("]}\n", stream);
 }

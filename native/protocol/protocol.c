@@ -57,8 +57,8 @@
     REPETITIONS, WARMUPS
 #define PAIR NUMBER("from", 0, INT_MAX, "0", "the rank that sends, or begins"), \
     NUMBER("to", 0, INT_MAX, "1", "the rank that receives, or answers"), TRANSFER
-#define COLD(WHICH) NUMBER("cold", 0, 1, "0", \
-                    "1: before each " WHICH ", every sender and receiver works through arrays that are larger" \
+#define COLD(OCCASION) NUMBER("cold", 0, 1, "0", \
+                    "1: before each " OCCASION ", every sender and receiver works through arrays that are larger" \
                     " than its caches, so that no message is in a cache")
 #define CLOCK TEXT("source", NULL, "the library's", "time source of the clocks, such as `MPI_Wtime`"), \
     NUMBER("exchanges", 0, INT_MAX, "0", \
@@ -67,7 +67,7 @@
 #define SMPI_CALL(DATATYPE) COLLECTIVE, \
     TEXT("algorithm", "default", NULL, "SMPI's algorithm"), BYTES, ROOT, DATATYPE
 
-#define EVERY NUMBER("every", 1, INT_MAX, "1", "executed in iterations whose number, from 1, is a multiple of this")
+#define PERIOD NUMBER("every", 1, INT_MAX, "1", "executed in iterations whose number, from 1, is a multiple of this")
 
 /* --- answers ------------------------------------------------------------------------------------------- */
 
@@ -291,26 +291,26 @@ const offbeat_verb offbeat_verbs[] = {
      " operations overlap with the memory traffic. Each list has one number per rank; a shorter list is repeated.",
      KEYS(NUMBERS("memory", INT64_MAX, "0", NULL, "bytes of memory traffic"),
           NUMBERS("flops", INT64_MAX, "0", NULL, "floating-point operations"),
-          NUMBERS("time_ns", OFFBEAT_MAX_NS, "0", NULL, "nanoseconds on the core"), EVERY),
+          NUMBERS("time_ns", OFFBEAT_MAX_NS, "0", NULL, "nanoseconds on the core"), PERIOD),
      .answers = no_answers},
     {OFFBEAT_EXECUTOR, "exchange",
      "`exchange sends=S`: a phase in which messages are exchanged; lines `message` follow. Each process posts its"
      " receives (MPI_Irecv), sends in the order of the lines, and waits for all (MPI_Waitall).",
      KEYS(CHOICE("sends", "nonblocking blocking synchronous buffered", "nonblocking",
                  "MPI_Isend, MPI_Send, MPI_Issend or MPI_Ibsend"),
-          EVERY),
+          PERIOD),
      .answers = no_answers},
     {OFFBEAT_EXECUTOR, "message", "`message from=A to=B bytes=N`: a message of the last exchange.",
      KEYS(NUMBER("from", 0, INT_MAX, NULL, "the rank that sends"),
           NUMBER("to", 0, INT_MAX, NULL, "the rank that receives"), MESSAGE_BYTES),
      .answers = no_answers},
     {OFFBEAT_EXECUTOR, "collective", "`collective collective=C bytes=N`: a phase that is a collective.",
-     KEYS(CALL, LAYOUT, EVERY), .answers = no_answers},
+     KEYS(CALL, LAYOUT, PERIOD), .answers = no_answers},
     {OFFBEAT_EXECUTOR, "delay",
      "`delay`: a place for delays, where ranks have no other work. Delays are in the file `delays`: for each rank"
      " the position of its first record in bytes, and one position more for the end of the last rank's records;"
      " then records of three numbers: iteration and step, both from 0, and nanoseconds. All are int64.",
-     KEYS(EVERY), .answers = no_answers},
+     KEYS(PERIOD), .answers = no_answers},
     {OFFBEAT_DRIVER, NULL, NULL, NULL, NULL},
 };
 /* clang-format on */

@@ -5,8 +5,9 @@
  * and the keys of each answer.
  *
  * protocol.c has the table. The parser (command.h) checks every command against it, the answers (answer.h)
- * are written by it, and `offbeat-driver --protocol` prints it. src/offbeat/libraries/launch/driver_protocol.py has the same
- * messages as Python structures, and tests/mpi/test_protocol.py compares the two.
+ * are written by it, and `offbeat-driver --protocol` prints it.
+ * src/offbeat/libraries/launch/driver_protocol.py has the same messages as Python structures, and
+ * tests/mpi/test_protocol.py compares the two.
  */
 #ifndef OFFBEAT_PROTOCOL_H
 #define OFFBEAT_PROTOCOL_H
@@ -79,7 +80,7 @@ const offbeat_key *offbeat_verb_key(const offbeat_verb *verb, const char *name);
 int offbeat_key_is_required(const offbeat_key *key);
 
 /** Prints the version and all verbs as a JSON object. */
-void offbeat_protocol_print(FILE *out);
+void offbeat_protocol_print(FILE *stream);
 
 #ifdef __cplusplus
 }

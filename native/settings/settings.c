@@ -14,8 +14,8 @@ const char *offbeat_settings_value(const char *name) {
 }
 
 int offbeat_settings_fail(const offbeat_settings_error *error, const char *name, const char *value,
-                          const char *expected) {
-    snprintf(error->text, error->bytes, "%s=%s cannot be read; it should be %s", name, value, expected);
+                          const char *expectation) {
+    snprintf(error->text, error->bytes, "%s=%s cannot be read; it should be %s", name, value, expectation);
     return -1;
 }
 
@@ -59,15 +59,15 @@ int offbeat_settings_read_ranges(const char *name, offbeat_ranges *ranges,
                                  "numbers and ranges like 0-3,8,16- (at most 64 of them)");
 }
 
-int offbeat_settings_read_number(const char *name, long min, long max, const char *expected, long *number,
+int offbeat_settings_read_number(const char *name, long min, long max, const char *expectation, long *number,
                                  const offbeat_settings_error *error) {
-    const char *value = offbeat_settings_value(name), *at = value;
+    const char *value = offbeat_settings_value(name), *cursor = value;
     if (value == NULL)
         return 0;
-    *number = offbeat_settings_parse_number(&at);
-    return *number >= min && *number <= max && *at == '\0'
+    *number = offbeat_settings_parse_number(&cursor);
+    return *number >= min && *number <= max && *cursor == '\0'
                ? 0
-               : offbeat_settings_fail(error, name, value, expected);
+               : offbeat_settings_fail(error, name, value, expectation);
 }
 
 int offbeat_ranges_contain(const offbeat_ranges *ranges, long number) {

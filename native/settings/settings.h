@@ -28,9 +28,9 @@ typedef struct offbeat_settings_error {
 /** The value of a variable; NULL if it is unset or empty. */
 const char *offbeat_settings_value(const char *name);
 
-/** Writes the message that a value cannot be read. @param expected what it should be @return -1 */
+/** Writes the message that a value cannot be read. @param expectation what it should be @return -1 */
 int offbeat_settings_fail(const offbeat_settings_error *error, const char *name, const char *value,
-                          const char *expected);
+                          const char *expectation);
 
 /** Parses a whole number, 0 or more, and advances *text past it. @return -1 if there is none */
 long offbeat_settings_parse_number(const char **text);
@@ -39,7 +39,7 @@ long offbeat_settings_parse_number(const char **text);
 int offbeat_settings_parse_ranges(const char *text, offbeat_ranges *ranges);
 
 /** Reads a whole number; without the variable, *number stays unchanged. @return 0, or -1 with a message */
-int offbeat_settings_read_number(const char *name, long min, long max, const char *expected, long *number,
+int offbeat_settings_read_number(const char *name, long min, long max, const char *expectation, long *number,
                                  const offbeat_settings_error *error);
 
 /** Reads ranges; without the variable there are none. @return 0, or -1 with a message */

@@ -60,9 +60,9 @@ template <auto function> int run_REDUCE_SCATTER(const Call &call, void *input, v
     return function(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
 }
 
-#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    {#name,      Blocks::sent,   Blocks::received,           Result::result,                                 \
-     Root::root, Counts::counts, run_##signature<MPI_##Name>},
+#define OFFBEAT_COLLECTIVE(Name, name, signature, sent_blocks, received_blocks, result, root, counts)        \
+    {#name,      Blocks::sent_blocks, Blocks::received_blocks,    Result::result,                            \
+     Root::root, Counts::counts,      run_##signature<MPI_##Name>},
 const Collective collectives[] = {
 #include "collectives/collectives.def"
 };
@@ -88,7 +88,7 @@ struct Selector {
 
 const std::map<std::string, Selector> &selectors() {
     namespace colls = simgrid::smpi::colls;
-    static const std::map<std::string, Selector> all = {
+    static const std::map<std::string, Selector> selectors = {
         {"allgather",
          {colls::set_allgather,
           "PKviPNS0_8DatatypeEPviS4_PNS0_4CommE",
@@ -139,7 +139,7 @@ const std::map<std::string, Selector> &selectors() {
           {"mvapich2_two_level_binomial", "mvapich2_two_level_direct", "ompi_basic_linear", "ompi_binomial",
            "ompi_linear_nb"}}},
     };
-    return all;
+    return selectors;
 }
 
 /** Whether this SimGrid has the algorithm's function; selecting a missing algorithm would end the process. */
@@ -232,8 +232,8 @@ Call parse_call(const Command &command, const std::string &op, int p) {
 size_t buffer_bytes(const Call &call, int p) {
     int element = 1;
     MPI_Type_size(call.datatype, &element);
-    const bool has_blocks = call.collective->sent == Blocks::BLOCK_PER_RANK ||
-                            call.collective->received == Blocks::BLOCK_PER_RANK;
+    const bool has_blocks = call.collective->sent_blocks == Blocks::BLOCK_PER_RANK ||
+                            call.collective->received_blocks == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call.count) * static_cast<size_t>(element) *
            (has_blocks ? static_cast<size_t>(p) : 1);
 }
@@ -277,7 +277,7 @@ Check::Check(const Call &call, int p)
         }
     }
     // bcast has one buffer: the root's output holds the data
-    if (call.collective->result == Result::FROM_ROOT && call.collective->sent == Blocks::NO_BLOCK) {
+    if (call.collective->result == Result::FROM_ROOT && call.collective->sent_blocks == Blocks::NO_BLOCK) {
         std::copy_n(static_cast<uint32_t *>(input(call.root)), length_,
                     static_cast<uint32_t *>(output(call.root)));
     }
@@ -296,7 +296,7 @@ int64_t Check::count_wrong() const {
     for (int rank = 0; rank < p_; rank++) {
         const uint32_t *elements = outputs_.data() + static_cast<size_t>(rank) * length_;
         for (size_t index = 0; index < result_length(rank); index++) {
-            wrong += elements[index] != expected(rank, index);
+            wrong += elements[index] != expected_element(rank, index);
         }
     }
     return wrong;
@@ -317,24 +317,24 @@ uint32_t Check::sum(int ranks, size_t index) {
 
 size_t Check::result_length(int rank) const {
     const Collective &collective = *call_.collective;
-    if (collective.received == Blocks::NO_BLOCK ||
+    if (collective.received_blocks == Blocks::NO_BLOCK ||
         (collective.root == Root::ROOT_RECEIVES && rank != call_.root) ||
         (collective.result == Result::REDUCE_BEFORE && rank == 0)) {
         return 0;
     }
-    const bool all_blocks = collective.received == Blocks::BLOCK_PER_RANK;
+    const bool all_blocks = collective.received_blocks == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call_.count) * (all_blocks ? static_cast<size_t>(p_) : 1);
 }
 
-uint32_t Check::expected(int rank, size_t index) const {
+uint32_t Check::expected_element(int rank, size_t index) const {
     const auto n = static_cast<size_t>(call_.count);
-    const bool own_block = call_.collective->sent == Blocks::BLOCK_PER_RANK;
+    const bool own_block = call_.collective->sent_blocks == Blocks::BLOCK_PER_RANK;
     const size_t first =
         own_block ? static_cast<size_t>(rank) * n : 0; // of what each sender has for this rank
     switch (call_.collective->result) {
     case Result::FROM_ROOT:
         return value(call_.root, first + index);
-    case Result::FROM_EACH:
+    case Result::FROM_EACH_RANK:
         return value(static_cast<int>(index / n), first + index % n);
     case Result::REDUCE_UPTO:
         return sum(rank + 1, index);

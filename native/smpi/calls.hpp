@@ -19,7 +19,7 @@ namespace offbeat::smpi {
 enum class Blocks { NO_BLOCK, ONE_BLOCK, BLOCK_PER_RANK };
 
 /** The content of the receive buffer. */
-enum class Result { NOTHING, FROM_ROOT, FROM_EACH, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
+enum class Result { NO_RESULT, FROM_ROOT, FROM_EACH_RANK, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
 
 enum class Root { NO_ROOT, ROOT_SENDS, ROOT_RECEIVES };
 
@@ -30,8 +30,8 @@ struct Call;
 /** A row of the table of collectives (native/collectives/collectives.def). */
 struct Collective {
     const char *name;
-    Blocks sent;
-    Blocks received;
+    Blocks sent_blocks;
+    Blocks received_blocks;
     Result result;
     Root root;
     Counts counts;
@@ -80,7 +80,7 @@ class Check {
     [[nodiscard]] static uint32_t sum(int ranks, size_t index);
     /** Number of elements of a rank's result. */
     [[nodiscard]] size_t result_length(int rank) const;
-    [[nodiscard]] uint32_t expected(int rank, size_t index) const;
+    [[nodiscard]] uint32_t expected_element(int rank, size_t index) const;
 
     Call call_;
     int p_;

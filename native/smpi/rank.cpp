@@ -92,7 +92,7 @@ void grow_buffers(Session &session) {
 /** Runs the algorithm once before it is measured: some algorithms create communicators in their first call,
  * which takes simulated time. */
 void warm_up(Session &session, const std::string &algorithm) {
-    if (session.warmed_up.insert(std::string(session.call.collective->name) + " " + algorithm).second) {
+    if (session.warm_calls.insert(std::string(session.call.collective->name) + " " + algorithm).second) {
         const Call call = session.call;
         session.call.count = 1;
         std::fill(session.call.counts.begin(), session.call.counts.end(), 1);

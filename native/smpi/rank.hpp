@@ -49,9 +49,9 @@ struct Session {
     std::vector<double> delays_s;
     std::vector<double> arrivals_s; /**< since the start, as exits_s */
     std::vector<double> exits_s;
-    int error = 0;                   /**< the MPI error code of any rank */
-    std::set<std::string> warmed_up; /**< collectives and algorithms that have been called once */
-    Buffer input;                    /**< of all ranks, as is the output: the data are not checked */
+    int error = 0;                    /**< the MPI error code of any rank */
+    std::set<std::string> warm_calls; /**< collectives and algorithms that have been called once */
+    Buffer input;                     /**< of all ranks, as is the output: the data are not checked */
     Buffer output;
 };
 

@@ -13,8 +13,8 @@ static const int64_t SECOND = 1000000000;
 static int64_t sleep_after_receive_ns, signal_delay_ns, handler_sleep_ns;
 
 void sleep_ns(int64_t length_ns) {
-    struct timespec remaining = {.tv_sec = length_ns / SECOND, .tv_nsec = length_ns % SECOND};
-    while (nanosleep(&remaining, &remaining) != 0)
+    struct timespec remaining_time = {.tv_sec = length_ns / SECOND, .tv_nsec = length_ns % SECOND};
+    while (nanosleep(&remaining_time, &remaining_time) != 0)
         ;
 }
 

@@ -136,36 +136,37 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
     return PMPI_Bcast(buffer, count, type, root, comm);
 }
 
-int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+int MPI_Reduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op, int root,
+               MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Reduce(in, out, count, type, op, root, comm);
+    return PMPI_Reduce(input, output, count, type, op, root, comm);
 }
 
-int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Allreduce(in, out, count, type, op, comm);
+    return PMPI_Allreduce(input, output, count, type, op, comm);
 }
 
-int MPI_Gather(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+int MPI_Gather(const void *input, int in_count, MPI_Datatype in_type, void *output, int out_count,
                MPI_Datatype out_type, int root, MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Gather(in, in_count, in_type, out, out_count, out_type, root, comm);
+    return PMPI_Gather(input, in_count, in_type, output, out_count, out_type, root, comm);
 }
 
-int MPI_Allgather(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+int MPI_Allgather(const void *input, int in_count, MPI_Datatype in_type, void *output, int out_count,
                   MPI_Datatype out_type, MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Allgather(in, in_count, in_type, out, out_count, out_type, comm);
+    return PMPI_Allgather(input, in_count, in_type, output, out_count, out_type, comm);
 }
 
-int MPI_Scatter(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+int MPI_Scatter(const void *input, int in_count, MPI_Datatype in_type, void *output, int out_count,
                 MPI_Datatype out_type, int root, MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Scatter(in, in_count, in_type, out, out_count, out_type, root, comm);
+    return PMPI_Scatter(input, in_count, in_type, output, out_count, out_type, root, comm);
 }
 
-int MPI_Alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+int MPI_Alltoall(const void *input, int in_count, MPI_Datatype in_type, void *output, int out_count,
                  MPI_Datatype out_type, MPI_Comm comm) {
     collective_calls++;
-    return PMPI_Alltoall(in, in_count, in_type, out, out_count, out_type, comm);
+    return PMPI_Alltoall(input, in_count, in_type, output, out_count, out_type, comm);
 }

@@ -31,7 +31,7 @@ static int64_t random_latency_ns(network_model *network, double minimum_ns) {
     double latency_ns = minimum_ns + delays->jitter_ns * exponential(&network->seed);
     if (network_random(&network->seed) < delays->tail)
         latency_ns += delays->jitter_ns * (1 / (network_random(&network->seed) + 1e-3) - 0.99);
-    if (network_random(&network->seed) < delays->preempted)
+    if (network_random(&network->seed) < delays->preemption_share)
         latency_ns += delays->preemption_ns * network_random(&network->seed);
     return (int64_t)latency_ns;
 }
@@ -45,8 +45,8 @@ network_model network_create(int size, const offbeat_sync_method *method, networ
         exit(1);
     }
     for (int rank = 0; rank < size; rank++) {
-        offbeat_clock_sync_stage all = {.is_star = method->is_star, .index = rank, .count = size};
-        network.processes[rank].schedule.stages[0] = all;
+        offbeat_clock_sync_stage star_stage = {.is_star = method->is_star, .index = rank, .count = size};
+        network.processes[rank].schedule.stages[0] = star_stage;
         offbeat_clock_state_init(&network.processes[rank].state, method, 1);
     }
     return network;

@@ -18,9 +18,9 @@
 typedef struct network_delays {
     double to_reference_ns, to_client_ns; /**< minimum latency in each direction */
     double jitter_ns;                     /**< mean of an exponentially distributed additional latency */
-    double tail;          /**< share of messages with a heavy-tailed jitter, up to a thousandfold */
-    double preempted;     /**< share of messages whose receiver is descheduled */
-    double preemption_ns; /**< for at most this time */
+    double tail;             /**< share of messages with a heavy-tailed jitter, up to a thousandfold */
+    double preemption_share; /**< share of messages whose receiver is descheduled */
+    double preemption_ns;    /**< for at most this time */
 } network_delays;
 
 typedef struct network_process {

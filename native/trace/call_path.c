@@ -22,24 +22,24 @@ static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
 static mapping *mappings;
 static size_t mapping_count, mapping_capacity;
 
-static int is_defined(const mapping *one) {
+static int is_defined(const mapping *candidate) {
     for (size_t i = mapping_count; i-- > 0;)
-        if (one->start < mappings[i].end && one->end > mappings[i].start)
-            return one->start == mappings[i].start && one->end == mappings[i].end &&
-                   one->offset == mappings[i].offset && one->inode == mappings[i].inode;
+        if (candidate->start < mappings[i].end && candidate->end > mappings[i].start)
+            return candidate->start == mappings[i].start && candidate->end == mappings[i].end &&
+                   candidate->offset == mappings[i].offset && candidate->inode == mappings[i].inode;
     return 0;
 }
 
-static void add_mapping(const mapping *one) {
+static void add_mapping(const mapping *candidate) {
     if (mapping_count == mapping_capacity) {
         size_t larger = mapping_capacity == 0 ? 64 : 2 * mapping_capacity;
-        mapping *moved = realloc(mappings, larger * sizeof *moved);
-        if (moved == NULL)
+        mapping *larger_array = realloc(mappings, larger * sizeof *larger_array);
+        if (larger_array == NULL)
             return;
-        mappings = moved;
+        mappings = larger_array;
         mapping_capacity = larger;
     }
-    mappings[mapping_count++] = *one;
+    mappings[mapping_count++] = *candidate;
 }
 
 /* Parses a number and advances *text past it and the character after it. */
@@ -58,22 +58,24 @@ static void skip_field(char **text) {
 
 /* A line of /proc/self/maps: "7f00-7f10 r-xp 00002000 08:01 1234   /usr/lib/libc.so.6". */
 static void process_line(char *line) {
-    mapping one;
+    mapping candidate;
     line[strcspn(line, "\n")] = '\0';
-    one.start = parse_number(&line, 16);
-    one.end = parse_number(&line, 16);
+    candidate.start = parse_number(&line, 16);
+    candidate.end = parse_number(&line, 16);
     const int is_code = strlen(line) > 4 && line[2] == 'x';
     skip_field(&line);
-    one.offset = parse_number(&line, 16);
+    candidate.offset = parse_number(&line, 16);
     skip_field(&line);
-    one.inode = parse_number(&line, 10);
+    candidate.inode = parse_number(&line, 10);
     line += strspn(line, " ");
-    if (!is_code || is_defined(&one))
+    if (!is_code || is_defined(&candidate))
         return;
-    offbeat_trace_mapping definition = {
-        .start = one.start, .end = one.end, .offset = one.offset, .path_bytes = (uint32_t)strlen(line)};
+    offbeat_trace_mapping definition = {.start = candidate.start,
+                                        .end = candidate.end,
+                                        .offset = candidate.offset,
+                                        .path_bytes = (uint32_t)strlen(line)};
     offbeat_tracer_define(OFFBEAT_TRACE_MAPPING, &definition, sizeof definition, line, definition.path_bytes);
-    add_mapping(&one);
+    add_mapping(&candidate);
 }
 
 /* With the lock held. */
@@ -104,15 +106,15 @@ static const mapping *mapping_of(uint64_t address) {
 
 void offbeat_tracer_find_mapping(offbeat_tracer_thread *thread, uint64_t address) {
     pthread_mutex_lock(&mappings_lock);
-    const mapping *one = mapping_of(address);
-    const int is_new = one == NULL;
+    const mapping *candidate = mapping_of(address);
+    const int is_new = candidate == NULL;
     if (is_new) {
         read_mappings();
-        one = mapping_of(address);
+        candidate = mapping_of(address);
     }
-    if (one != NULL) {
-        thread->code_start = one->start;
-        thread->code_bytes = one->end - one->start;
+    if (candidate != NULL) {
+        thread->code_start = candidate->start;
+        thread->code_bytes = candidate->end - candidate->start;
     }
     pthread_mutex_unlock(&mappings_lock);
     if (is_new) /* after unlocking: it calls the dynamic linker, which has locks of its own */
@@ -144,7 +146,7 @@ typedef struct cached_call {
     uint64_t address, stack, site;
     int count;
     struct {
-        const uint64_t *at;
+        const uint64_t *address;
         uint64_t value;
     } callers[OFFBEAT_TRACER_MAX_DEPTH];
 } cached_call;
@@ -153,7 +155,7 @@ typedef struct offbeat_tracer_path_cache {
     cached_call calls[CACHED_CALLS];
     cached_frame frames[CACHED_FRAMES / WAYS][WAYS];
     known_path paths[CACHED_PATHS / WAYS][WAYS];
-    unsigned evicted; /* counts evictions: the entry of the next one */
+    unsigned evictions; /* counts evictions: the entry of the next one */
 } offbeat_tracer_path_cache;
 
 /* The addresses of a path, and the stack pointers there, innermost first. */
@@ -189,7 +191,7 @@ static void insert_frame(offbeat_tracer_path_cache *cache, cached_frame frame) {
     for (int i = 0; entry == NULL && i < WAYS; i++)
         if (set[i].address == 0)
             entry = &set[i];
-    *(entry != NULL ? entry : &set[cache->evicted++ % WAYS]) = frame;
+    *(entry != NULL ? entry : &set[cache->evictions++ % WAYS]) = frame;
 }
 
 /* The id of a path; 0 if it is not cached. */
@@ -207,7 +209,7 @@ static void insert_path(offbeat_tracer_path_cache *cache, uint64_t hash, uint64_
     for (int i = 0; entry == NULL && i < WAYS; i++)
         if (set[i].id == 0 || set[i].hash == hash)
             entry = &set[i];
-    *(entry != NULL ? entry : &set[cache->evicted++ % WAYS]) = (known_path){hash, id};
+    *(entry != NULL ? entry : &set[cache->evictions++ % WAYS]) = (known_path){hash, id};
 }
 
 /* The hash of the path, from cached frames; fills in @p call. @return whether all frames are cached */
@@ -229,7 +231,7 @@ static int hash_cached(offbeat_tracer_path_cache *cache, offbeat_tracer_caller c
         address = *frame->caller;
         stack = frame->caller_stack;
         sum = mix(sum, address);
-        call->callers[call->count].at = frame->caller;
+        call->callers[call->count].address = frame->caller;
         call->callers[call->count++].value = address;
     }
     *hash = sum;
@@ -247,7 +249,7 @@ static inline int is_same_call(const cached_call *call, offbeat_tracer_caller ca
         call->stack != (uint64_t)(uintptr_t)caller.stack_pointer)
         return 0;
     for (int i = 0; i < call->count; i++)
-        if (*call->callers[i].at != call->callers[i].value)
+        if (*call->callers[i].address != call->callers[i].value)
             return 0;
     return 1;
 }
@@ -255,8 +257,8 @@ static inline int is_same_call(const cached_call *call, offbeat_tracer_caller ca
 /* --- unwinding --- */
 
 /* A callback of _Unwind_Backtrace. Frames of the wrapper and of its callees have a lower stack pointer. */
-static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *into) {
-    stack_walk *walk = into;
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argument) {
+    stack_walk *walk = argument;
     const uint64_t stack = (uint64_t)_Unwind_GetCFA(context), address = (uint64_t)_Unwind_GetIP(context);
     if (stack < walk->start)
         return _URC_NO_REASON;
@@ -269,9 +271,9 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *into
 
 /* Where the return address of a frame is: at its upper end on x86, elsewhere anywhere in it. */
 static const uint64_t *find_return_address(uint64_t start, uint64_t end, uint64_t address) {
-    for (uint64_t at = end - 8; at >= start && at < end; at -= 8)
-        if (*(const uint64_t *)(uintptr_t)at == address)
-            return (const uint64_t *)(uintptr_t)at;
+    for (uint64_t slot = end - 8; slot >= start && slot < end; slot -= 8)
+        if (*(const uint64_t *)(uintptr_t)slot == address)
+            return (const uint64_t *)(uintptr_t)slot;
     return NULL;
 }
 

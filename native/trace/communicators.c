@@ -265,6 +265,6 @@ int offbeat_tracer_communicators_init(void) {
 }
 
 void offbeat_tracer_communicators_finalize(void) {
-    for (const offbeat_tracer_communicator *one = communicators; one != NULL; one = one->next)
-        offbeat_tracer_communicator_define_name(one);
+    for (const offbeat_tracer_communicator *entry = communicators; entry != NULL; entry = entry->next)
+        offbeat_tracer_communicator_define_name(entry);
 }

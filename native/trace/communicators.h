@@ -41,13 +41,14 @@ static inline offbeat_tracer_communicator *offbeat_tracer_communicator_cached(of
     const uintptr_t handle = (uintptr_t)comm;
     unsigned generation =
         atomic_load_explicit(&offbeat_tracer_communicators_generation, memory_order_acquire);
-    offbeat_tracer_cached_communicator *cached =
+    offbeat_tracer_cached_communicator *cache_entry =
         &thread->communicators[offbeat_tracer_hash_slot(handle, OFFBEAT_TRACER_CACHED_COMMUNICATORS)];
-    if (cached->communicator != NULL && cached->handle == handle && cached->generation == generation)
-        return cached->communicator;
-    *cached =
+    if (cache_entry->communicator != NULL && cache_entry->handle == handle &&
+        cache_entry->generation == generation)
+        return cache_entry->communicator;
+    *cache_entry =
         (offbeat_tracer_cached_communicator){handle, generation, offbeat_tracer_communicator_find(comm)};
-    return cached->communicator;
+    return cache_entry->communicator;
 }
 
 /** The sequence number of a call that begins. MPI forbids concurrent collectives on one communicator, so that

@@ -21,18 +21,18 @@
  * reads all definitions first.
  *
  * The file is written through a shared memory mapping: its contents survive the process, however it ends.
- * The member `published` of a page is written last, and by one store: it says how much of the page was
+ * The member `published_words` of a page is written last, and by one store: it says how much of the page was
  * written, and the checksum of that.
  *
  * **Checksums.** A page consists of OFFBEAT_TRACE_PAGE_WORDS words of 8 bytes behind its header. Its checksum
  * is the sum of the numbers mix(word + (i + 1) × 0x9E3779B97F4A7C15) modulo 2^64 over the words that were
  * written, where i is the index of a word, and over four more: OFFBEAT_TRACE_KIND_WORD: kind + lane × 2^32;
  * OFFBEAT_TRACE_ORIGIN_WORD: `origin_ns`; OFFBEAT_TRACE_RUN_WORD: `run` of the file's header;
- * OFFBEAT_TRACE_PLACE_WORD: rank + 2^32 × number of the page. `published` holds the upper 40 bits of the sum,
- * so that a page is not valid at another place or in another file. A process that is killed while it changes
- * an OFFBEAT_TRACE_POLL leaves a wrong checksum; `before_poll` is the value of `published` without that
- * message, which is the last one. The header has two checksums of the same kind over its own words:
- * `checksum` over those that do not change, `state_checksum` over the members that do.
+ * OFFBEAT_TRACE_PLACE_WORD: rank + 2^32 × number of the page. `published_words` holds the upper 40 bits of
+ * the sum, so that a page is not valid at another place or in another file. A process that is killed while it
+ * changes an OFFBEAT_TRACE_POLL leaves a wrong checksum; `before_poll` is the value of `published_words`
+ * without that message, which is the last one. The header has two checksums of the same kind over its own
+ * words: `checksum` over those that do not change, `state_checksum` over the members that do.
  *
  * **Encoded records.** Words from the first one on are entries, of which the lower 10 bits are a number.
  * Below OFFBEAT_TRACE_MOST_TEMPLATES, it is that of an offbeat_trace_template in the same page, and the entry
@@ -125,13 +125,13 @@ typedef struct offbeat_trace_header {
     /*   84 */ uint32_t lanes;       /**< used so far */
     /*   88 */ int64_t ended_ns;     /**< local clock; 0 while OFFBEAT_TRACE_RUNNING */
     /*   96 */ uint64_t pages;       /**< allocated so far, including this one */
-    /*  104 */ uint64_t lost;        /**< records and messages that were not written (limit, disk full) */
+    /*  104 */ uint64_t lost_count;  /**< records and messages that were not written (limit, disk full) */
     /*  112 */ int32_t lost_because; /**< 0; an errno value (ENOSPC); -1: OFFBEAT_TRACE_BYTES was reached */
-    /*  116 */ uint32_t every;       /**< every n-th collective of a communicator is recorded; 1: all */
+    /*  116 */ uint32_t period;      /**< every n-th collective of a communicator is recorded; 1: all */
     /*  120 */ uint64_t bytes_limit; /**< OFFBEAT_TRACE_BYTES; 0: none */
     /*  128 */ int64_t stamps_wrong_ns; /**< maximum error of the times of records */
     /*  136 */ uint32_t has_messages;   /**< 1: point-to-point calls were recorded (OFFBEAT_TRACE_MESSAGES) */
-    /*  140 */ uint32_t reserved;
+    /*  140 */ uint32_t reserved_word;
     /*  144 */ uint64_t checksum;       /**< of the members that do not change */
     /*  152 */ uint64_t state_checksum; /**< of state, lanes, ended_ns, pages, lost, lost_because and
                                              stamps_wrong_ns as seven words */
@@ -158,8 +158,8 @@ typedef struct offbeat_trace_page {
     uint32_t lane; /**< of a page of records or messages, from 0 */
     /** Bits 0 to 12: how many words were written from the first one on; 13 to 23: the number of templates;
      * the others: the checksum. */
-    uint64_t published;
-    uint64_t before_poll; /**< `published` before the last message, if that is an OFFBEAT_TRACE_POLL */
+    uint64_t published_words;
+    uint64_t before_poll; /**< `published_words` before the last message, if that is an OFFBEAT_TRACE_POLL */
     int64_t origin_ns;    /**< of encoded records */
     uint64_t zero[4];
 } offbeat_trace_page;

@@ -58,11 +58,11 @@ static int create_folder_of(const char *file) {
     char part[sizeof path];
     int error = 0;
     snprintf(part, sizeof part, "%s", file);
-    for (char *at = part + 1; *at != '\0'; at++)
-        if (*at == '/') {
-            *at = '\0';
+    for (char *cursor = part + 1; *cursor != '\0'; cursor++)
+        if (*cursor == '/') {
+            *cursor = '\0';
             error = mkdir(part, 0777) == 0 || errno == EEXIST ? 0 : errno; /* the last one counts */
-            *at = '/';
+            *cursor = '/';
         }
     return error;
 }
@@ -78,11 +78,11 @@ static int is_spawned(void) {
 /* Sets `path`. Processes that MPI spawned have an MPI_COMM_WORLD of their own, with ranks from 0: their trace
  * is in a folder of its own inside that of the program. @return 0, or an errno value */
 static int set_path(uint64_t run_id) {
-    char spawned[48] = "";
+    char spawn_folder[48] = "";
     if (is_spawned())
-        snprintf(spawned, sizeof spawned, "spawned-%016llx/", (unsigned long long)run_id);
+        snprintf(spawn_folder, sizeof spawn_folder, "spawned-%016llx/", (unsigned long long)run_id);
     int bytes = snprintf(path, sizeof path, "%s/%srank-%06d.trace", offbeat_tracer_state.config.folder,
-                         spawned, offbeat_tracer_state.rank);
+                         spawn_folder, offbeat_tracer_state.rank);
     return bytes < (int)sizeof path ? 0 : ENAMETOOLONG;
 }
 
@@ -125,7 +125,7 @@ static void write_header(offbeat_trace_header *header, uint64_t run_id) {
     header->began_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     header->drift_limit = OFFBEAT_DRIFT_LIMIT;
     header->wander = OFFBEAT_WANDER_LIMIT;
-    header->every = offbeat_tracer_state.config.every;
+    header->period = offbeat_tracer_state.config.period;
     header->has_messages = offbeat_tracer_state.config.has_messages != 0;
     header->bytes_limit = offbeat_tracer_state.config.max_file_bytes;
     header->stamps_wrong_ns = offbeat_tracer_timestamp_bound_ns();
@@ -236,10 +236,10 @@ static void report_lost_records(const offbeat_trace_header *header) {
               header->rank, path);
         return;
     }
-    if (header->lost == 0)
+    if (header->lost_count == 0)
         return;
     snprintf(note, sizeof note, "%llu records found no room in the trace (%s); the earlier ones are complete",
-             (unsigned long long)header->lost,
+             (unsigned long long)header->lost_count,
              header->lost_because > 0 ? strerror(header->lost_because) : "OFFBEAT_TRACE_BYTES was reached");
     offbeat_tracer_define_note(offbeat_tracer_now_ns(), note);
     if (header->lost_because > 0)

@@ -68,12 +68,12 @@ static void *find_mpi_scope(const void *caller) {
 static int is_built_for(void *scope) {
     if (*OFFBEAT_TRACE_MPI == '\0')
         return 1;
-    void *expected = dlopen(OFFBEAT_TRACE_MPI, RTLD_LAZY | RTLD_NOLOAD);
-    if (expected == NULL)
+    void *mpi_library = dlopen(OFFBEAT_TRACE_MPI, RTLD_LAZY | RTLD_NOLOAD);
+    if (mpi_library == NULL)
         return 0;
     const int is_same =
-        offbeat_tracer_dlsym(expected, "PMPI_Init") == offbeat_tracer_dlsym(scope, "PMPI_Init");
-    dlclose(expected);
+        offbeat_tracer_dlsym(mpi_library, "PMPI_Init") == offbeat_tracer_dlsym(scope, "PMPI_Init");
+    dlclose(mpi_library);
     return is_same;
 }
 
@@ -86,13 +86,13 @@ static void get_version(void *scope, char *name, size_t bytes) {
     if (get == NULL || get(version, &length) != 0)
         strcpy(version, "another MPI library");
     version[strcspn(version, ",\n")] = '\0';
-    size_t used = 0;
-    for (const char *at = version; *at != '\0' && used + 1 < bytes; at++)
-        if (!isspace((unsigned char)*at))
-            name[used++] = *at;
-        else if (used > 0 && name[used - 1] != ' ')
-            name[used++] = ' ';
-    name[used] = '\0';
+    size_t name_length = 0;
+    for (const char *cursor = version; *cursor != '\0' && name_length + 1 < bytes; cursor++)
+        if (!isspace((unsigned char)*cursor))
+            name[name_length++] = *cursor;
+        else if (name_length > 0 && name[name_length - 1] != ' ')
+            name[name_length++] = ' ';
+    name[name_length] = '\0';
 }
 
 static void print_other_library(void *scope) {
@@ -107,9 +107,9 @@ static void print_other_library(void *scope) {
 
 /* The tracer's dependence on the MPI library is satisfied by the program's, which is loaded already. */
 static void load_tracer(void) {
-    void *loaded = dlopen("liboffbeat-tracer.so", RTLD_NOW | RTLD_LOCAL);
-    if (loaded != NULL) {
-        atomic_store(&tracer, loaded);
+    void *tracer_handle = dlopen("liboffbeat-tracer.so", RTLD_NOW | RTLD_LOCAL);
+    if (tracer_handle != NULL) {
+        atomic_store(&tracer, tracer_handle);
         return;
     }
     print_once("the tracer cannot be loaded (%s) and the program continues untraced; it should be in the "
@@ -304,8 +304,8 @@ typedef struct relocations {
 } relocations;
 
 /* Some dynamic linkers make the addresses in a dynamic section absolute, others do not. */
-static uintptr_t absolute(const object *of, uintptr_t address) {
-    return address < of->base ? of->base + address : address;
+static uintptr_t absolute(const object *owner, uintptr_t address) {
+    return address < owner->base ? owner->base + address : address;
 }
 
 static int is_in_preload_library(uintptr_t address) {
@@ -321,10 +321,10 @@ static uintptr_t page_of(uintptr_t address) {
     return address / page_bytes * page_bytes;
 }
 
-static void clear(const object *of, uintptr_t *slot) {
+static void clear(const object *owner, uintptr_t *slot) {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)page_of((uintptr_t)slot);
-    const int is_read_only = (uintptr_t)slot >= of->relro_start && (uintptr_t)slot < of->relro_end;
+    const int is_read_only = (uintptr_t)slot >= owner->relro_start && (uintptr_t)slot < owner->relro_end;
     if (is_read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
         return;
     *slot = 0;
@@ -332,33 +332,33 @@ static void clear(const object *of, uintptr_t *slot) {
         mprotect(page, page_bytes, PROT_READ);
 }
 
-static void clear_in_table(const object *of, const relocations *table) {
-    for (size_t at = 0; table->entry_bytes > 0 && at < table->bytes; at += table->entry_bytes) {
-        const ElfW(Rel) *relocation = (const ElfW(Rel) *)(table->first + at);
-        const ElfW(Sym) *symbol = &of->symbols[SYMBOL_OF(relocation->r_info)];
-        const char *name = of->names + symbol->st_name;
-        uintptr_t *slot = (uintptr_t *)(of->base + relocation->r_offset);
+static void clear_in_table(const object *owner, const relocations *table) {
+    for (size_t offset = 0; table->entry_bytes > 0 && offset < table->bytes; offset += table->entry_bytes) {
+        const ElfW(Rel) *relocation = (const ElfW(Rel) *)(table->first + offset);
+        const ElfW(Sym) *symbol = &owner->symbols[SYMBOL_OF(relocation->r_info)];
+        const char *name = owner->names + symbol->st_name;
+        uintptr_t *slot = (uintptr_t *)(owner->base + relocation->r_offset);
         if (symbol->st_shndx == SHN_UNDEF && BINDING_OF(symbol) == STB_WEAK &&
             strncmp(name, "MPI_", 4) == 0 && is_in_preload_library(*slot) &&
             offbeat_tracer_resolve(name) == NULL)
-            clear(of, slot);
+            clear(owner, slot);
     }
 }
 
-static void clear_in_object(object *of, const ElfW(Dyn) * dynamic) {
+static void clear_in_object(object *owner, const ElfW(Dyn) * dynamic) {
     relocations data = {0}, calls = {0};
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
         const uintptr_t value = dynamic->d_un.d_val;
         switch (dynamic->d_tag) {
         case DT_SYMTAB:
-            of->symbols = (const ElfW(Sym) *)absolute(of, value);
+            owner->symbols = (const ElfW(Sym) *)absolute(owner, value);
             break;
         case DT_STRTAB:
-            of->names = (const char *)absolute(of, value);
+            owner->names = (const char *)absolute(owner, value);
             break;
         case DT_RELA:
         case DT_REL:
-            data.first = absolute(of, value);
+            data.first = absolute(owner, value);
             break;
         case DT_RELASZ:
         case DT_RELSZ:
@@ -369,7 +369,7 @@ static void clear_in_object(object *of, const ElfW(Dyn) * dynamic) {
             data.entry_bytes = value;
             break;
         case DT_JMPREL:
-            calls.first = absolute(of, value);
+            calls.first = absolute(owner, value);
             break;
         case DT_PLTRELSZ:
             calls.bytes = value;
@@ -381,29 +381,29 @@ static void clear_in_object(object *of, const ElfW(Dyn) * dynamic) {
             break;
         }
     }
-    if (of->symbols == NULL || of->names == NULL)
+    if (owner->symbols == NULL || owner->names == NULL)
         return;
-    clear_in_table(of, &data);
-    clear_in_table(of, &calls);
+    clear_in_table(owner, &data);
+    clear_in_table(owner, &calls);
 }
 
 /* A callback of dl_iterate_phdr. */
-static int visit_object(struct dl_phdr_info *info, size_t bytes, void *unused) {
-    object of = {.base = info->dlpi_addr};
+static int visit_object(struct dl_phdr_info *info, size_t bytes, void *context) {
+    object owner = {.base = info->dlpi_addr};
     const ElfW(Dyn) *dynamic = NULL;
-    (void)bytes, (void)unused;
+    (void)bytes, (void)context;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(of.base + segment->p_vaddr);
+            dynamic = (const ElfW(Dyn) *)(owner.base + segment->p_vaddr);
         if (segment->p_type == PT_GNU_RELRO) {
-            of.relro_start = of.base + segment->p_vaddr;
-            of.relro_end =
-                page_of(of.relro_start + segment->p_memsz); /* a last, partial page stays writable */
+            owner.relro_start = owner.base + segment->p_vaddr;
+            owner.relro_end =
+                page_of(owner.relro_start + segment->p_memsz); /* a last, partial page stays writable */
         }
     }
     if (dynamic != NULL)
-        clear_in_object(&of, dynamic);
+        clear_in_object(&owner, dynamic);
     return 0;
 }
 

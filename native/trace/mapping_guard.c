@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static _Atomic(offbeat_tracer_guarded *) guarded;
+static _Atomic(offbeat_tracer_guarded *) guarded_mappings;
 static _Atomic int has_replaced;
 static struct sigaction program_action; /* what SIGBUS does without the guard */
 static uintptr_t page_bytes;
@@ -16,14 +16,15 @@ static uintptr_t page_bytes;
 /* Replaces the guarded pages from an address on: what follows a page that the file does not have is not in
  * the file either. @return whether the address was guarded */
 static int replace_pages(uintptr_t address) {
-    for (offbeat_tracer_guarded *mapping = atomic_load(&guarded); mapping != NULL; mapping = mapping->next) {
+    for (offbeat_tracer_guarded *mapping = atomic_load(&guarded_mappings); mapping != NULL;
+         mapping = mapping->next) {
         const uintptr_t start = (uintptr_t)atomic_load(&mapping->start);
         if (start == 0 || address < start || address >= start + mapping->bytes)
             continue;
         const uintptr_t first = address / page_bytes * page_bytes;
-        void *replaced = mmap((void *)first, start + mapping->bytes - first, PROT_READ | PROT_WRITE,
-                              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (replaced == MAP_FAILED)
+        void *replacement = mmap((void *)first, start + mapping->bytes - first, PROT_READ | PROT_WRITE,
+                                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (replacement == MAP_FAILED)
             return 0;
         atomic_store(&has_replaced, 1);
         return 1;
@@ -79,11 +80,12 @@ void offbeat_tracer_guard_end(void) {
 }
 
 void offbeat_tracer_guard_add(offbeat_tracer_guarded *mapping) {
-    for (const offbeat_tracer_guarded *known = atomic_load(&guarded); known != NULL; known = known->next)
-        if (known == mapping)
+    for (const offbeat_tracer_guarded *entry = atomic_load(&guarded_mappings); entry != NULL;
+         entry = entry->next)
+        if (entry == mapping)
             return;
-    mapping->next = atomic_load(&guarded);
-    atomic_store(&guarded, mapping);
+    mapping->next = atomic_load(&guarded_mappings);
+    atomic_store(&guarded_mappings, mapping);
 }
 
 int offbeat_tracer_guard_has_replaced(void) {

@@ -8,10 +8,11 @@ offbeat_tracer_request_table offbeat_tracer_requests, offbeat_tracer_found_messa
 /* --- messages --- */
 
 void offbeat_tracer_message_exchanged(const offbeat_tracer_message_call *call, int code,
-                                      const offbeat_tracer_envelope *sent,
-                                      const offbeat_tracer_envelope *received, const MPI_Status *status) {
-    offbeat_tracer_message_sent(call, code, sent);
-    offbeat_tracer_message_received(call, code, received, status);
+                                      const offbeat_tracer_envelope *send_envelope,
+                                      const offbeat_tracer_envelope *receive_envelope,
+                                      const MPI_Status *status) {
+    offbeat_tracer_message_sent(call, code, send_envelope);
+    offbeat_tracer_message_received(call, code, receive_envelope, status);
 }
 
 /* --- requests --- */
@@ -22,33 +23,35 @@ static void add_both(const offbeat_tracer_message_call *call, offbeat_trace_mess
     offbeat_tracer_requests_lock();
     send->request = offbeat_tracer_request_number();
     receive->request = offbeat_tracer_request_number();
-    offbeat_tracer_request *other = offbeat_tracer_request_new(), *both = offbeat_tracer_request_new();
-    if (other != NULL) {
-        other->is_message = 1;
-        other->is_recorded = call->is_recorded;
-        other->message = *send;
+    offbeat_tracer_request *send_request = offbeat_tracer_request_new(),
+                           *pair_request = offbeat_tracer_request_new();
+    if (send_request != NULL) {
+        send_request->is_message = 1;
+        send_request->is_recorded = call->is_recorded;
+        send_request->message = *send;
     }
-    if (both != NULL) {
-        both->is_message = 1;
-        both->is_recorded = call->is_recorded;
-        both->message = *receive;
-        both->other = other;
-        offbeat_tracer_request_insert(&offbeat_tracer_requests, both, handle);
-    } else if (other != NULL) {
-        offbeat_tracer_request_delete(other);
+    if (pair_request != NULL) {
+        pair_request->is_message = 1;
+        pair_request->is_recorded = call->is_recorded;
+        pair_request->message = *receive;
+        pair_request->send_request = send_request;
+        offbeat_tracer_request_insert(&offbeat_tracer_requests, pair_request, handle);
+    } else if (send_request != NULL) {
+        offbeat_tracer_request_delete(send_request);
     }
     offbeat_tracer_requests_unlock();
 }
 
 void offbeat_tracer_message_both_posted(const offbeat_tracer_message_call *call, int code,
-                                        const offbeat_tracer_envelope *sent,
-                                        const offbeat_tracer_envelope *received, MPI_Request request) {
+                                        const offbeat_tracer_envelope *send_envelope,
+                                        const offbeat_tracer_envelope *receive_envelope,
+                                        MPI_Request request) {
     offbeat_trace_message send =
                               offbeat_tracer_message_of(call, OFFBEAT_TRACE_SEND, OFFBEAT_TRACE_ISSUE, code),
                           receive = offbeat_tracer_message_of(call, OFFBEAT_TRACE_RECEIVE,
                                                               OFFBEAT_TRACE_ISSUE, code);
-    offbeat_tracer_message_set_envelope(call, &send, sent);
-    offbeat_tracer_message_set_envelope(call, &receive, received);
+    offbeat_tracer_message_set_envelope(call, &send, send_envelope);
+    offbeat_tracer_message_set_envelope(call, &receive, receive_envelope);
     if (code == MPI_SUCCESS)
         add_both(call, &send, &receive, (uintptr_t)request);
     offbeat_tracer_message_write_issue(call, &send);
@@ -97,19 +100,19 @@ void offbeat_tracer_message_take(offbeat_tracer_message_call *call, uint16_t fun
     if (!offbeat_tracer_message_call_is_outermost(call->thread))
         return;
     offbeat_tracer_request copy;
-    const offbeat_tracer_request *found =
+    const offbeat_tracer_request *matched_request =
         offbeat_tracer_request_take(&offbeat_tracer_found_messages, (uintptr_t)message, INT64_MAX, &copy);
-    if (found != NULL) {
+    if (matched_request != NULL) {
         call->is_found = 1;
-        call->was_found_recorded = found->is_recorded;
-        call->found = found->message;
+        call->was_found_recorded = matched_request->is_recorded;
+        call->matched_message = matched_request->message;
     }
     offbeat_tracer_message_begin(call, function, flags, caller);
 }
 
 /* The message of MPI_Mrecv or MPI_Imrecv: those members that differ from the issue. */
-static offbeat_trace_message taking_of(const offbeat_tracer_message_call *call, int phase, int code) {
-    offbeat_trace_message message = call->found;
+static offbeat_trace_message completion_of(const offbeat_tracer_message_call *call, int phase, int code) {
+    offbeat_trace_message message = call->matched_message;
     message.enter_ns = call->enter_ns;
     message.exit_ns = call->exit_ns;
     message.flags = (uint16_t)((message.flags & ~OFFBEAT_TRACE_PHASE) | call->flags | phase |
@@ -123,7 +126,7 @@ void offbeat_tracer_message_taken(const offbeat_tracer_message_call *call, int c
         offbeat_tracer_message_write_call(call, OFFBEAT_TRACE_REQUESTS, OFFBEAT_TRACE_UNKNOWN);
         return;
     }
-    offbeat_trace_message message = taking_of(call, OFFBEAT_TRACE_COMPLETION, code);
+    offbeat_trace_message message = completion_of(call, OFFBEAT_TRACE_COMPLETION, code);
     if (code == MPI_SUCCESS)
         offbeat_tracer_message_resolve(&message, status);
     if (call->was_found_recorded)
@@ -139,7 +142,7 @@ static void add_found(const offbeat_tracer_message_call *call, uintptr_t handle)
     if (request != NULL) {
         request->is_message = 1;
         request->is_recorded = call->was_found_recorded;
-        request->message = call->found;
+        request->message = call->matched_message;
         offbeat_tracer_request_insert(&offbeat_tracer_requests, request, handle);
     }
     offbeat_tracer_requests_unlock();
@@ -150,7 +153,7 @@ void offbeat_tracer_message_taking(const offbeat_tracer_message_call *call, int 
         offbeat_tracer_message_write_call(call, OFFBEAT_TRACE_REQUESTS, OFFBEAT_TRACE_UNKNOWN);
         return;
     }
-    offbeat_trace_message message = taking_of(call, OFFBEAT_TRACE_CALL, code);
+    offbeat_trace_message message = completion_of(call, OFFBEAT_TRACE_CALL, code);
     message.function = call->function;
     if (call->is_recorded)
         offbeat_tracer_message_write(call, &message);
@@ -180,11 +183,11 @@ void offbeat_tracer_message_write_poll(const offbeat_tracer_message_call *call) 
     if (last != NULL && last->function == call->function && poll->address == call->caller.address &&
         poll->stack_pointer == call->caller.stack_pointer &&
         call->enter_ns - last->exit_ns <= MOST_BETWEEN_POLLS_NS && last->partition < INT_MAX) {
-        offbeat_trace_message extended = *last;
-        extended.exit_ns = call->exit_ns;
-        extended.bytes += spent_ns;
-        extended.partition++;
-        offbeat_tracer_replace_poll(call->thread, &extended);
+        offbeat_trace_message longer_poll = *last;
+        longer_poll.exit_ns = call->exit_ns;
+        longer_poll.bytes += spent_ns;
+        longer_poll.partition++;
+        offbeat_tracer_replace_poll(call->thread, &longer_poll);
         return;
     }
     offbeat_trace_message message =

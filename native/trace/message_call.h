@@ -23,12 +23,12 @@ typedef struct offbeat_tracer_message_call {
     offbeat_tracer_thread *thread;
     const offbeat_tracer_communicator *comm; /**< NULL: not traced, or a call without a communicator */
     unsigned char is_traced, is_recorded;
-    unsigned char is_found, was_found_recorded; /**< of MPI_Mrecv and MPI_Imrecv: `found` is known, and
-                                                   whether the probe was recorded */
+    unsigned char is_found, was_found_recorded; /**< of MPI_Mrecv and MPI_Imrecv: `matched_message` is known,
+                                                   and whether the probe was recorded */
     uint16_t function, flags;
     int64_t enter_ns, exit_ns;
     offbeat_tracer_caller caller;
-    offbeat_trace_message found; /**< the message of the probe */
+    offbeat_trace_message matched_message; /**< the message of the probe */
 } offbeat_tracer_message_call;
 
 /** The arguments on one message. */
@@ -146,9 +146,10 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_message_write_or_skip(const offbeat_tr
                                                                 offbeat_trace_message *message) {
     const int is_posted = !(message->flags & OFFBEAT_TRACE_FAILED);
     if (!call->is_recorded) {
-        const offbeat_trace_message skipped = *message; /* as in offbeat_tracer_message_state_skipped */
+        const offbeat_trace_message skipped_message =
+            *message; /* as in offbeat_tracer_message_state_skipped */
         if (is_posted)
-            offbeat_tracer_message_skip(&skipped);
+            offbeat_tracer_message_skip(&skipped_message);
         return;
     }
     if (is_posted)
@@ -181,8 +182,9 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_message_received(const offbeat_tracer_
 
 /** MPI_Sendrecv: a message was sent and one was received. */
 void offbeat_tracer_message_exchanged(const offbeat_tracer_message_call *call, int code,
-                                      const offbeat_tracer_envelope *sent,
-                                      const offbeat_tracer_envelope *received, const MPI_Status *status);
+                                      const offbeat_tracer_envelope *send_envelope,
+                                      const offbeat_tracer_envelope *receive_envelope,
+                                      const MPI_Status *status);
 
 /** The requests of all calls, and the table that MPI_Mprobe fills. */
 extern offbeat_tracer_request_table offbeat_tracer_requests, offbeat_tracer_found_messages;
@@ -233,8 +235,8 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_message_posted(const offbeat_tracer_me
 
 /** MPI_Isendrecv: a request for a message that is sent and one that is received was created. */
 void offbeat_tracer_message_both_posted(const offbeat_tracer_message_call *call, int code,
-                                        const offbeat_tracer_envelope *sent,
-                                        const offbeat_tracer_envelope *received, MPI_Request request);
+                                        const offbeat_tracer_envelope *send_envelope,
+                                        const offbeat_tracer_envelope *receive_envelope, MPI_Request request);
 
 /** A probe returned, and found a message or nothing. */
 void offbeat_tracer_message_probed(const offbeat_tracer_message_call *call, int code,

@@ -111,49 +111,54 @@
 #define OFFBEAT_REPLACED_ENVELOPE ENVELOPE(source, recvtag, TYPE(type), COUNT(count))
 #define OFFBEAT_PROBED_ENVELOPE ENVELOPE(peer, tag, MPI_DATATYPE_NULL, 0)
 
-#define OFFBEAT_AFTER(...)                                                                                   \
+#define OFFBEAT_AFTER_CALL(...)                                                                              \
     if (offbeat_tracer_message_leave(&call)) {                                                               \
         __VA_ARGS__;                                                                                         \
     }
-#define OFFBEAT_POSTED(kind, is_persistent)                                                                  \
-    OFFBEAT_AFTER(                                                                                           \
+#define OFFBEAT_LEAVE_NEW_REQUEST(kind, is_persistent)                                                       \
+    OFFBEAT_AFTER_CALL(                                                                                      \
         const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                                      \
         offbeat_tracer_message_posted(&call, CODE, kind, &envelope, REQUEST_AT(request), is_persistent))
-#define OFFBEAT_EXCHANGED(received_envelope)                                                                 \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope sent = OFFBEAT_SENT_ENVELOPE, received = received_envelope;  \
-                  offbeat_tracer_message_exchanged(&call, CODE, &sent, &received, STATUS_AT(status)))
-#define OFFBEAT_BOTH_POSTED(received_envelope)                                                               \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope sent = OFFBEAT_SENT_ENVELOPE, received = received_envelope;  \
-                  offbeat_tracer_message_both_posted(&call, CODE, &sent, &received, REQUEST_AT(request)))
-#define OFFBEAT_PROBED(is_found)                                                                             \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                          \
-                  offbeat_tracer_message_probed(&call, CODE, &envelope, is_found, STATUS_AT(status)))
-#define OFFBEAT_FOUND(is_found)                                                                              \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                          \
-                  if (is_found) offbeat_tracer_message_found(&call, CODE, &envelope, MESSAGE_AT(message),    \
-                                                             STATUS_AT(status));                             \
-                  else offbeat_tracer_message_probed(&call, CODE, &envelope, 0, NULL))
+#define OFFBEAT_LEAVE_EXCHANGE(received_envelope)                                                            \
+    OFFBEAT_AFTER_CALL(                                                                                      \
+        const offbeat_tracer_envelope send_envelope = OFFBEAT_SENT_ENVELOPE,                                 \
+        receive_envelope = received_envelope;                                                                \
+        offbeat_tracer_message_exchanged(&call, CODE, &send_envelope, &receive_envelope, STATUS_AT(status)))
+#define OFFBEAT_LEAVE_EXCHANGE_REQUEST(received_envelope)                                                    \
+    OFFBEAT_AFTER_CALL(const offbeat_tracer_envelope send_envelope = OFFBEAT_SENT_ENVELOPE,                  \
+                       receive_envelope = received_envelope;                                                 \
+                       offbeat_tracer_message_both_posted(&call, CODE, &send_envelope, &receive_envelope,    \
+                                                          REQUEST_AT(request)))
+#define OFFBEAT_LEAVE_PROBE_CALL(is_found)                                                                   \
+    OFFBEAT_AFTER_CALL(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                     \
+                       offbeat_tracer_message_probed(&call, CODE, &envelope, is_found, STATUS_AT(status)))
+#define OFFBEAT_LEAVE_MATCHED_PROBE(is_found)                                                                \
+    OFFBEAT_AFTER_CALL(const offbeat_tracer_envelope envelope = OFFBEAT_PROBED_ENVELOPE;                     \
+                       if (is_found) offbeat_tracer_message_found(&call, CODE, &envelope,                    \
+                                                                  MESSAGE_AT(message), STATUS_AT(status));   \
+                       else offbeat_tracer_message_probed(&call, CODE, &envelope, 0, NULL))
 
 #define OFFBEAT_LEAVE_SEND                                                                                   \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                            \
-                  offbeat_tracer_message_sent(&call, CODE, &envelope))
-#define OFFBEAT_LEAVE_ISEND OFFBEAT_POSTED(OFFBEAT_TRACE_SEND, 0)
-#define OFFBEAT_LEAVE_SEND_INIT OFFBEAT_POSTED(OFFBEAT_TRACE_SEND, 1)
+    OFFBEAT_AFTER_CALL(const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                       \
+                       offbeat_tracer_message_sent(&call, CODE, &envelope))
+#define OFFBEAT_LEAVE_ISEND OFFBEAT_LEAVE_NEW_REQUEST(OFFBEAT_TRACE_SEND, 0)
+#define OFFBEAT_LEAVE_SEND_INIT OFFBEAT_LEAVE_NEW_REQUEST(OFFBEAT_TRACE_SEND, 1)
 #define OFFBEAT_LEAVE_RECV                                                                                   \
-    OFFBEAT_AFTER(const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                            \
-                  offbeat_tracer_message_received(&call, CODE, &envelope, STATUS_AT(status)))
-#define OFFBEAT_LEAVE_IRECV OFFBEAT_POSTED(OFFBEAT_TRACE_RECEIVE, 0)
-#define OFFBEAT_LEAVE_RECV_INIT OFFBEAT_POSTED(OFFBEAT_TRACE_RECEIVE, 1)
-#define OFFBEAT_LEAVE_MRECV OFFBEAT_AFTER(offbeat_tracer_message_taken(&call, CODE, STATUS_AT(status)))
-#define OFFBEAT_LEAVE_IMRECV OFFBEAT_AFTER(offbeat_tracer_message_taking(&call, CODE, REQUEST_AT(request)))
-#define OFFBEAT_LEAVE_SENDRECV OFFBEAT_EXCHANGED(OFFBEAT_RECEIVED_ENVELOPE)
-#define OFFBEAT_LEAVE_ISENDRECV OFFBEAT_BOTH_POSTED(OFFBEAT_RECEIVED_ENVELOPE)
-#define OFFBEAT_LEAVE_SENDRECV_REPLACE OFFBEAT_EXCHANGED(OFFBEAT_REPLACED_ENVELOPE)
-#define OFFBEAT_LEAVE_ISENDRECV_REPLACE OFFBEAT_BOTH_POSTED(OFFBEAT_REPLACED_ENVELOPE)
-#define OFFBEAT_LEAVE_PROBE OFFBEAT_PROBED(1)
-#define OFFBEAT_LEAVE_IPROBE OFFBEAT_PROBED(INTEGER_AT(flag) != 0)
-#define OFFBEAT_LEAVE_MPROBE OFFBEAT_FOUND(1)
-#define OFFBEAT_LEAVE_IMPROBE OFFBEAT_FOUND(INTEGER_AT(flag) != 0)
+    OFFBEAT_AFTER_CALL(const offbeat_tracer_envelope envelope = OFFBEAT_SENT_ENVELOPE;                       \
+                       offbeat_tracer_message_received(&call, CODE, &envelope, STATUS_AT(status)))
+#define OFFBEAT_LEAVE_IRECV OFFBEAT_LEAVE_NEW_REQUEST(OFFBEAT_TRACE_RECEIVE, 0)
+#define OFFBEAT_LEAVE_RECV_INIT OFFBEAT_LEAVE_NEW_REQUEST(OFFBEAT_TRACE_RECEIVE, 1)
+#define OFFBEAT_LEAVE_MRECV OFFBEAT_AFTER_CALL(offbeat_tracer_message_taken(&call, CODE, STATUS_AT(status)))
+#define OFFBEAT_LEAVE_IMRECV                                                                                 \
+    OFFBEAT_AFTER_CALL(offbeat_tracer_message_taking(&call, CODE, REQUEST_AT(request)))
+#define OFFBEAT_LEAVE_SENDRECV OFFBEAT_LEAVE_EXCHANGE(OFFBEAT_RECEIVED_ENVELOPE)
+#define OFFBEAT_LEAVE_ISENDRECV OFFBEAT_LEAVE_EXCHANGE_REQUEST(OFFBEAT_RECEIVED_ENVELOPE)
+#define OFFBEAT_LEAVE_SENDRECV_REPLACE OFFBEAT_LEAVE_EXCHANGE(OFFBEAT_REPLACED_ENVELOPE)
+#define OFFBEAT_LEAVE_ISENDRECV_REPLACE OFFBEAT_LEAVE_EXCHANGE_REQUEST(OFFBEAT_REPLACED_ENVELOPE)
+#define OFFBEAT_LEAVE_PROBE OFFBEAT_LEAVE_PROBE_CALL(1)
+#define OFFBEAT_LEAVE_IPROBE OFFBEAT_LEAVE_PROBE_CALL(INTEGER_AT(flag) != 0)
+#define OFFBEAT_LEAVE_MPROBE OFFBEAT_LEAVE_MATCHED_PROBE(1)
+#define OFFBEAT_LEAVE_IMPROBE OFFBEAT_LEAVE_MATCHED_PROBE(INTEGER_AT(flag) != 0)
 
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -21,13 +21,14 @@ static void test_every_size_is_read(void) {
 }
 
 static void test_the_size_of_a_message_is_read(void) {
-    double sent[5] = {0}, received[9];
+    double send_buffer[5] = {0}, receive_buffer[9];
     MPI_Request request;
     MPI_Status status;
-    MPI_Isend(sent, 5, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
-    MPI_Recv(received, 9, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &status);
+    MPI_Isend(send_buffer, 5, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Recv(receive_buffer, 9, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &status);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    test_assert(offbeat_tracer_received_bytes(&status) == sizeof sent, "5 doubles are read as %llu bytes",
+    test_assert(offbeat_tracer_received_bytes(&status) == sizeof send_buffer,
+                "5 doubles are read as %llu bytes",
                 (unsigned long long)offbeat_tracer_received_bytes(&status));
 }
 

@@ -44,7 +44,7 @@ static inline uint64_t offbeat_trace_empty_sum(const offbeat_trace_header *heade
            offbeat_trace_mix((uint32_t)header->rank | page_number << 32, OFFBEAT_TRACE_PLACE_WORD);
 }
 
-/** The value of `published`. */
+/** The value of `published_words`. */
 static inline uint64_t offbeat_trace_published(uint64_t sum, uint64_t words, uint64_t templates) {
     return words | templates << OFFBEAT_TRACE_TEMPLATES_SHIFT |
            sum >> OFFBEAT_TRACE_CHECKSUM_SHIFT << OFFBEAT_TRACE_CHECKSUM_SHIFT;
@@ -55,7 +55,7 @@ static inline uint64_t offbeat_trace_header_checksum(const offbeat_trace_header 
     offbeat_trace_header constant = *header;
     constant.state = constant.lanes = 0;
     constant.ended_ns = constant.stamps_wrong_ns = 0;
-    constant.pages = constant.lost = constant.checksum = constant.state_checksum = 0;
+    constant.pages = constant.lost_count = constant.checksum = constant.state_checksum = 0;
     constant.lost_because = 0;
     return offbeat_trace_mix_bytes(&constant, sizeof constant, 0);
 }
@@ -66,7 +66,7 @@ static inline uint64_t offbeat_trace_state_checksum(const offbeat_trace_header *
                               header->lanes,
                               (uint64_t)header->ended_ns,
                               header->pages,
-                              header->lost,
+                              header->lost_count,
                               (uint32_t)header->lost_because,
                               (uint64_t)header->stamps_wrong_ns};
     return offbeat_trace_mix_bytes(words, sizeof words, 0);

@@ -20,12 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define EXPORTED __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
 
 /* The compiler does not take the model of the declaration. With another model each access is a call, around
  * which the trampolines would save their arguments. */
 _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread __attribute__((tls_model("initial-exec")));
-EXPORTED _Thread_local int offbeat_tracer_has_pmpi_name __attribute__((tls_model("initial-exec")));
+EXPORT _Thread_local int offbeat_tracer_has_pmpi_name __attribute__((tls_model("initial-exec")));
 
 typedef uintptr_t word;
 typedef offbeat_tracer_function function;
@@ -126,7 +126,7 @@ static __attribute__((noinline)) word call_by_pmpi_name(PARAMETERS) {
         return first_call(ARGUMENTS);                                                                        \
     }
 #define TRAMPOLINES_OF(symbol, pmpi)                                                                         \
-    EXPORTED function symbol, pmpi;                                                                          \
+    EXPORT function symbol, pmpi;                                                                            \
     TRAMPOLINE(symbol, symbol)                                                                               \
     TRAMPOLINE(pmpi, symbol)                                                                                 \
     word symbol(PARAMETERS) {                                                                                \

@@ -91,8 +91,8 @@ static void write_history(const offbeat_clock_state *state, int64_t from_ns, int
 
 /* Whether the clock has stored constraints from both sides, as model_at requires. */
 static int has_history(const offbeat_clock_state *state) {
-    return !state->model.is_shared && state->method->has_history && state->history.above.count > 0 &&
-           state->history.below.count > 0;
+    return !state->model.is_shared && state->method->has_history &&
+           state->history.upper_constraints.count > 0 && state->history.lower_constraints.count > 0;
 }
 
 int offbeat_tracer_resync(int64_t began_ns) {

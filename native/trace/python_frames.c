@@ -127,7 +127,7 @@ static size_t copy_attribute(void *code, const char *name, char *text, size_t ma
 size_t offbeat_tracer_python_format(const offbeat_tracer_python_frames *frames, char *text) {
     const size_t max_bytes = OFFBEAT_TRACER_PYTHON_TEXT_BYTES / OFFBEAT_TRACER_MAX_DEPTH / 2 - 12;
     void *type, *value, *traceback;
-    size_t used = 0;
+    size_t length = 0;
     if (frames->count == 0)
         return 0;
     python.fetch_error(&type, &value, &traceback);
@@ -135,12 +135,12 @@ size_t offbeat_tracer_python_format(const offbeat_tracer_python_frames *frames, 
         void *code = frames->codes[i];
         const int position = frames->positions[i];
         const int line = python.instruction != NULL ? python.line_of(code, position) : position;
-        used += copy_attribute(code, "co_filename", text + used, max_bytes);
-        used += (size_t)sprintf(text + used, "%d\n", line);
-        used += copy_attribute(code, "co_name", text + used, max_bytes);
+        length += copy_attribute(code, "co_filename", text + length, max_bytes);
+        length += (size_t)sprintf(text + length, "%d\n", line);
+        length += copy_attribute(code, "co_name", text + length, max_bytes);
     }
     python.restore_error(type, value, traceback); /* replaces errors of the calls above */
-    return used;
+    return length;
 }
 
 void offbeat_tracer_python_retain(const offbeat_tracer_python_frames *frames) {

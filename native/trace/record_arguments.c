@@ -28,8 +28,9 @@ int64_t offbeat_tracer_record_blocks(offbeat_trace_record *record, const void *c
     uint32_t empty = 0;
     for (int i = 0; i < number; i++) {
         const int64_t count = offbeat_tracer_count_at(counts, arrays, i);
-        const uint64_t each = types != NULL && count > 0 ? (uint64_t)size_at(types, arrays, i) : type_bytes;
-        const uint64_t bytes = count > 0 ? (uint64_t)count * each : 0;
+        const uint64_t element_bytes =
+            types != NULL && count > 0 ? (uint64_t)size_at(types, arrays, i) : type_bytes;
+        const uint64_t bytes = count > 0 ? (uint64_t)count * element_bytes : 0;
         empty += bytes == 0;
         largest = bytes > largest ? bytes : largest;
         sum += bytes;
@@ -69,14 +70,14 @@ static uint16_t get_id(handle_table *table, const offbeat_tracer_cached_handle *
         if (defined->handle.handle == handle->handle && defined->handle.size_bytes == handle->size_bytes &&
             defined->is_user_defined == is_user_defined)
             return defined->handle.id;
-    defined_handle *added = table->count < UINT16_MAX ? malloc(sizeof *added) : NULL;
-    if (added == NULL)
+    defined_handle *new_handle = table->count < UINT16_MAX ? malloc(sizeof *new_handle) : NULL;
+    if (new_handle == NULL)
         return 0;
-    *added = (defined_handle){*handle, is_user_defined, *chain};
-    added->handle.id = (uint16_t)++table->count;
-    *chain = added;
+    *new_handle = (defined_handle){*handle, is_user_defined, *chain};
+    new_handle->handle.id = (uint16_t)++table->count;
+    *chain = new_handle;
     *is_new = 1;
-    return added->handle.id;
+    return new_handle->handle.id;
 }
 
 static void define_type(MPI_Datatype type, const offbeat_tracer_cached_handle *handle, int is_derived) {
@@ -103,14 +104,14 @@ offbeat_tracer_cached_handle offbeat_tracer_datatype_find(offbeat_tracer_thread 
     int is_new;
     if (type == MPI_DATATYPE_NULL || offbeat_tracer_type_size(type, &size) != MPI_SUCCESS || size < 0)
         return handle;
-    const int derived = is_derived(type);
+    const int needs_definition = is_derived(type);
     handle.size_bytes = (uint64_t)size;
     pthread_mutex_lock(&lock);
-    handle.id = get_id(&types, &handle, derived, &is_new);
+    handle.id = get_id(&types, &handle, needs_definition, &is_new);
     if (is_new)
-        define_type(type, &handle, derived);
+        define_type(type, &handle, needs_definition);
     pthread_mutex_unlock(&lock);
-    if (!derived)
+    if (!needs_definition)
         thread->types[offbeat_tracer_hash_slot(handle.handle, OFFBEAT_TRACER_CACHED_TYPES)] = handle;
     return handle;
 }
@@ -120,14 +121,15 @@ static const char *name_of(MPI_Op op) {
     const struct {
         MPI_Op op;
         const char *name;
-    } predefined[] = {{MPI_SUM, "MPI_SUM"},         {MPI_MIN, "MPI_MIN"},       {MPI_MAX, "MPI_MAX"},
-                      {MPI_PROD, "MPI_PROD"},       {MPI_LAND, "MPI_LAND"},     {MPI_BAND, "MPI_BAND"},
-                      {MPI_LOR, "MPI_LOR"},         {MPI_BOR, "MPI_BOR"},       {MPI_LXOR, "MPI_LXOR"},
-                      {MPI_BXOR, "MPI_BXOR"},       {MPI_MINLOC, "MPI_MINLOC"}, {MPI_MAXLOC, "MPI_MAXLOC"},
-                      {MPI_REPLACE, "MPI_REPLACE"}, {MPI_NO_OP, "MPI_NO_OP"}};
-    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
-        if (predefined[i].op == op)
-            return predefined[i].name;
+    } predefined_operations[] = {
+        {MPI_SUM, "MPI_SUM"},         {MPI_MIN, "MPI_MIN"},       {MPI_MAX, "MPI_MAX"},
+        {MPI_PROD, "MPI_PROD"},       {MPI_LAND, "MPI_LAND"},     {MPI_BAND, "MPI_BAND"},
+        {MPI_LOR, "MPI_LOR"},         {MPI_BOR, "MPI_BOR"},       {MPI_LXOR, "MPI_LXOR"},
+        {MPI_BXOR, "MPI_BXOR"},       {MPI_MINLOC, "MPI_MINLOC"}, {MPI_MAXLOC, "MPI_MAXLOC"},
+        {MPI_REPLACE, "MPI_REPLACE"}, {MPI_NO_OP, "MPI_NO_OP"}};
+    for (size_t i = 0; i < sizeof predefined_operations / sizeof *predefined_operations; i++)
+        if (predefined_operations[i].op == op)
+            return predefined_operations[i].name;
     return "";
 }
 

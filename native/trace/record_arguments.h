@@ -82,25 +82,25 @@ int64_t offbeat_tracer_record_blocks(offbeat_trace_record *record, const void *c
 
 OFFBEAT_TRACER_INLINE offbeat_tracer_cached_handle
 offbeat_tracer_datatype_cached(offbeat_tracer_thread *thread, MPI_Datatype type) {
-    const offbeat_tracer_cached_handle *cached =
+    const offbeat_tracer_cached_handle *cache_entry =
         &thread->types[offbeat_tracer_hash_slot((uintptr_t)type, OFFBEAT_TRACER_CACHED_TYPES)];
-    const int is_hit = cached->id != 0 && cached->handle == (uintptr_t)type;
-    return is_hit ? *cached : offbeat_tracer_datatype_find(thread, type);
+    const int is_hit = cache_entry->id != 0 && cache_entry->handle == (uintptr_t)type;
+    return is_hit ? *cache_entry : offbeat_tracer_datatype_find(thread, type);
 }
 
 OFFBEAT_TRACER_INLINE offbeat_tracer_cached_handle
 offbeat_tracer_operation_cached(offbeat_tracer_thread *thread, MPI_Op op) {
-    const offbeat_tracer_cached_handle *cached =
+    const offbeat_tracer_cached_handle *cache_entry =
         &thread->operations[offbeat_tracer_hash_slot((uintptr_t)op, OFFBEAT_TRACER_CACHED_OPERATIONS)];
-    const int is_hit = cached->id != 0 && cached->handle == (uintptr_t)op;
-    return is_hit ? *cached : offbeat_tracer_operation_find(thread, op);
+    const int is_hit = cache_entry->id != 0 && cache_entry->handle == (uintptr_t)op;
+    return is_hit ? *cache_entry : offbeat_tracer_operation_find(thread, op);
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_set_bytes(offbeat_tracer_call *call, MPI_Datatype type,
                                                     int64_t count) {
-    offbeat_tracer_cached_handle cached = offbeat_tracer_datatype_cached(call->thread, type);
-    call->record.datatype = cached.id;
-    call->record.bytes = count > 0 ? (uint64_t)count * cached.size_bytes : 0;
+    offbeat_tracer_cached_handle cache_entry = offbeat_tracer_datatype_cached(call->thread, type);
+    call->record.datatype = cache_entry.id;
+    call->record.bytes = count > 0 ? (uint64_t)count * cache_entry.size_bytes : 0;
 }
 
 /* The length of arrays of counts. */
@@ -187,9 +187,9 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_reduction(offbeat_tracer_call *
                                                            const offbeat_tracer_arguments *arguments,
                                                            int64_t count) {
     offbeat_tracer_set_bytes(call, arguments->sendtype, count);
-    offbeat_tracer_cached_handle cached = offbeat_tracer_operation_cached(call->thread, arguments->op);
-    call->record.operation = cached.id;
-    if (cached.size_bytes)
+    offbeat_tracer_cached_handle cache_entry = offbeat_tracer_operation_cached(call->thread, arguments->op);
+    call->record.operation = cache_entry.id;
+    if (cache_entry.size_bytes)
         call->record.flags |= OFFBEAT_TRACE_COMMUTES;
 }
 

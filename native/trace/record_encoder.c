@@ -15,27 +15,28 @@ void offbeat_tracer_encoder_begin(offbeat_tracer_encoder *encoder, offbeat_trace
 }
 
 /* Whether the values of the record that a template does not have can be in entries. */
-static int fit(const offbeat_trace_template *known, const offbeat_trace_record *record) {
-    return (record->bytes == known->bytes || record->bytes >> VALUE_BITS == 0) &&
-           (record->largest_bytes == known->largest_bytes || record->largest_bytes >> VALUE_BITS == 0) &&
-           ((record->blocks == known->blocks && record->empty_blocks == known->empty_blocks) ||
+static int fit(const offbeat_trace_template *candidate, const offbeat_trace_record *record) {
+    return (record->bytes == candidate->bytes || record->bytes >> VALUE_BITS == 0) &&
+           (record->largest_bytes == candidate->largest_bytes || record->largest_bytes >> VALUE_BITS == 0) &&
+           ((record->blocks == candidate->blocks && record->empty_blocks == candidate->empty_blocks) ||
             (record->blocks | record->empty_blocks) <= half_mask);
 }
 
 /* Whether the template has the members of a record that are in no entry. */
-static int is_template_of(const offbeat_trace_template *known, const offbeat_trace_record *record,
+static int is_template_of(const offbeat_trace_template *candidate, const offbeat_trace_record *record,
                           uint32_t advance) {
-    return known->address == record->address && known->communicator == record->communicator &&
-           known->advance == advance && known->root == record->root && known->function == record->function &&
-           known->datatype == record->datatype && known->operation == record->operation &&
-           known->flags == record->flags && fit(known, record);
+    return candidate->address == record->address && candidate->communicator == record->communicator &&
+           candidate->advance == advance && candidate->root == record->root &&
+           candidate->function == record->function && candidate->datatype == record->datatype &&
+           candidate->operation == record->operation && candidate->flags == record->flags &&
+           fit(candidate, record);
 }
 
 static uint32_t slot_of(const offbeat_trace_record *record, uint32_t advance) {
-    const uint64_t place = record->communicator | (uint64_t)(uint32_t)record->root << 32,
+    const uint64_t location = record->communicator | (uint64_t)(uint32_t)record->root << 32,
                    kind = record->function | (uint64_t)record->datatype << 16 |
                           (uint64_t)record->operation << 32 | (uint64_t)record->flags << 48;
-    const uint64_t hash = offbeat_trace_mix(record->address + offbeat_trace_mix(place, kind), advance);
+    const uint64_t hash = offbeat_trace_mix(record->address + offbeat_trace_mix(location, kind), advance);
     return (uint32_t)hash & (OFFBEAT_TRACER_TEMPLATE_SLOTS - 1);
 }
 
@@ -43,21 +44,21 @@ static void add_template(offbeat_tracer_encoder *encoder, const offbeat_trace_re
                          uint32_t advance) {
     const uint32_t number = encoder->templates++;
     const uint64_t first = OFFBEAT_TRACE_PAGE_WORDS - (number + 1) * (uint64_t)OFFBEAT_TRACE_TEMPLATE_WORDS;
-    const offbeat_trace_template added = {.address = record->address,
-                                          .bytes = record->bytes,
-                                          .largest_bytes = record->largest_bytes,
-                                          .communicator = record->communicator,
-                                          .advance = advance,
-                                          .round = record->round,
-                                          .root = record->root,
-                                          .blocks = record->blocks,
-                                          .empty_blocks = record->empty_blocks,
-                                          .function = record->function,
-                                          .datatype = record->datatype,
-                                          .operation = record->operation,
-                                          .flags = record->flags};
-    memcpy((uint64_t *)(encoder->page + 1) + first, &added, sizeof added);
-    encoder->sum += offbeat_trace_mix_bytes(&added, sizeof added, first);
+    const offbeat_trace_template new_template = {.address = record->address,
+                                                 .bytes = record->bytes,
+                                                 .largest_bytes = record->largest_bytes,
+                                                 .communicator = record->communicator,
+                                                 .advance = advance,
+                                                 .round = record->round,
+                                                 .root = record->root,
+                                                 .blocks = record->blocks,
+                                                 .empty_blocks = record->empty_blocks,
+                                                 .function = record->function,
+                                                 .datatype = record->datatype,
+                                                 .operation = record->operation,
+                                                 .flags = record->flags};
+    memcpy((uint64_t *)(encoder->page + 1) + first, &new_template, sizeof new_template);
+    encoder->sum += offbeat_trace_mix_bytes(&new_template, sizeof new_template, first);
     encoder->end = (uint32_t)first - OFFBEAT_TRACE_TEMPLATE_WORDS - 7;
     encoder->next[number] = (uint16_t)number;
 }
@@ -76,15 +77,15 @@ static uint32_t template_of(offbeat_tracer_encoder *encoder, const offbeat_trace
 }
 
 /* Writes the members that differ from those of the template. */
-static void put_values(offbeat_tracer_encoder *encoder, const offbeat_trace_template *known,
+static void put_values(offbeat_tracer_encoder *encoder, const offbeat_trace_template *candidate,
                        const offbeat_trace_record *record) {
-    if (record->round != known->round)
+    if (record->round != candidate->round)
         offbeat_tracer_put(encoder, OFFBEAT_TRACE_ROUND, record->round);
-    if (record->bytes != known->bytes)
+    if (record->bytes != candidate->bytes)
         offbeat_tracer_put(encoder, OFFBEAT_TRACE_SIZE, record->bytes);
-    if (record->largest_bytes != known->largest_bytes)
+    if (record->largest_bytes != candidate->largest_bytes)
         offbeat_tracer_put(encoder, OFFBEAT_TRACE_LARGEST, record->largest_bytes);
-    if (record->blocks != known->blocks || record->empty_blocks != known->empty_blocks)
+    if (record->blocks != candidate->blocks || record->empty_blocks != candidate->empty_blocks)
         offbeat_tracer_put(encoder, OFFBEAT_TRACE_BLOCKS,
                            record->blocks | (uint64_t)record->empty_blocks << OFFBEAT_TRACE_HALF_BITS);
 }

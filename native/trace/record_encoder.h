@@ -48,8 +48,9 @@ int offbeat_tracer_encode_any(offbeat_tracer_encoder *encoder, const offbeat_tra
 
 /** Whether the page has room for any record: a template, an entry for each value, and the record. */
 static inline int offbeat_tracer_encoder_has_room(const offbeat_tracer_encoder *encoder) {
-    const uint32_t used = encoder->words + encoder->templates * OFFBEAT_TRACE_TEMPLATE_WORDS;
-    return encoder->page != NULL && used + OFFBEAT_TRACE_TEMPLATE_WORDS + 7 <= OFFBEAT_TRACE_PAGE_WORDS &&
+    const uint32_t used_words = encoder->words + encoder->templates * OFFBEAT_TRACE_TEMPLATE_WORDS;
+    return encoder->page != NULL &&
+           used_words + OFFBEAT_TRACE_TEMPLATE_WORDS + 7 <= OFFBEAT_TRACE_PAGE_WORDS &&
            encoder->templates < OFFBEAT_TRACE_MOST_TEMPLATES;
 }
 
@@ -76,23 +77,23 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_encoder_publish(offbeat_tracer_encoder
     encoder->last = number;
     encoder->number = encoder->next[number];
     atomic_thread_fence(memory_order_release);
-    *(volatile uint64_t *)&encoder->page->published =
+    *(volatile uint64_t *)&encoder->page->published_words =
         offbeat_trace_published(encoder->sum, encoder->words, encoder->templates);
 }
 
 /** Whether a record has the members of a template, and this advance of the sequence. */
 OFFBEAT_TRACER_INLINE int offbeat_tracer_is_of_template(const offbeat_trace_record *record, uint32_t advance,
-                                                        const offbeat_trace_template *known) {
-    const uint64_t wide = (known->address ^ record->address) | (known->bytes ^ record->bytes);
-    const uint32_t narrow = (known->communicator ^ record->communicator) | (known->advance ^ advance) |
-                            (known->round ^ record->round) | (uint32_t)(known->root ^ record->root) |
-                            (known->blocks ^ record->blocks);
-    const int kind = (known->function ^ record->function) | (known->datatype ^ record->datatype) |
-                     (known->operation ^ record->operation) | (known->flags ^ record->flags);
+                                                        const offbeat_trace_template *candidate) {
+    const uint64_t wide = (candidate->address ^ record->address) | (candidate->bytes ^ record->bytes);
+    const uint32_t narrow = (candidate->communicator ^ record->communicator) |
+                            (candidate->advance ^ advance) | (candidate->round ^ record->round) |
+                            (uint32_t)(candidate->root ^ record->root) | (candidate->blocks ^ record->blocks);
+    const int kind = (candidate->function ^ record->function) | (candidate->datatype ^ record->datatype) |
+                     (candidate->operation ^ record->operation) | (candidate->flags ^ record->flags);
     /* Without blocks, there is no largest one. */
     return (wide | narrow | (uint64_t)kind) == 0 &&
-           (record->blocks == 0 || ((known->largest_bytes ^ record->largest_bytes) |
-                                    (known->empty_blocks ^ record->empty_blocks)) == 0);
+           (record->blocks == 0 || ((candidate->largest_bytes ^ record->largest_bytes) |
+                                    (candidate->empty_blocks ^ record->empty_blocks)) == 0);
 }
 
 /** Whether the record is one word: it has the template that is expected, and the page has room. */

@@ -67,46 +67,47 @@ enum { MOST_OF_A_REUSED_HANDLE = 8 };
 /* Of the requests of a handle, the one before the one that was completed; NULL if that is the oldest. With
  * one thread an older request with the handle of a newer one is not complete yet, and both are alike. With
  * several, another thread may have completed the older one and not looked it up yet. */
-static offbeat_tracer_request *before_completed(offbeat_tracer_request *oldest, int64_t enter_ns) {
-    offbeat_tracer_request *before = NULL;
-    offbeat_tracer_request *at = oldest;
-    for (int i = 0; at->younger != NULL && issue_ns(at->younger) < enter_ns; i++, at = at->younger) {
+static offbeat_tracer_request *predecessor_of_completed(offbeat_tracer_request *oldest, int64_t enter_ns) {
+    offbeat_tracer_request *predecessor = NULL;
+    offbeat_tracer_request *current = oldest;
+    for (int i = 0; current->younger != NULL && issue_ns(current->younger) < enter_ns;
+         i++, current = current->younger) {
         if (i == MOST_OF_A_REUSED_HANDLE)
             return NULL;
-        before = at;
+        predecessor = current;
     }
-    return before;
+    return predecessor;
 }
 
 offbeat_tracer_request *offbeat_tracer_request_take_shared(offbeat_tracer_request_table *table,
                                                            uintptr_t handle, int64_t enter_ns,
                                                            offbeat_tracer_request *copy) {
-    offbeat_tracer_request *taken = NULL;
+    offbeat_tracer_request *taken_request = NULL;
     offbeat_tracer_requests_lock();
     offbeat_tracer_request **link = offbeat_tracer_request_link(table, handle);
     if (*link != NULL) {
-        offbeat_tracer_request *before = before_completed(*link, enter_ns);
-        taken = before != NULL ? before->younger : *link;
-        if (!taken->is_persistent) {
-            offbeat_tracer_request_unlink(table, link, before, taken);
-            *copy = *taken;
-            offbeat_tracer_request_delete(taken);
-            taken = copy;
+        offbeat_tracer_request *predecessor = predecessor_of_completed(*link, enter_ns);
+        taken_request = predecessor != NULL ? predecessor->younger : *link;
+        if (!taken_request->is_persistent) {
+            offbeat_tracer_request_unlink(table, link, predecessor, taken_request);
+            *copy = *taken_request;
+            offbeat_tracer_request_delete(taken_request);
+            taken_request = copy;
         }
     }
     offbeat_tracer_requests_unlock();
-    return taken;
+    return taken_request;
 }
 
 void offbeat_tracer_request_remove(offbeat_tracer_request_table *table, offbeat_tracer_request *request) {
     offbeat_tracer_requests_lock();
     offbeat_tracer_request **link = offbeat_tracer_request_link(table, request->handle), *older = NULL,
-                           *at = *link;
-    while (at != NULL && at != request) {
-        older = at;
-        at = at->younger;
+                           *current = *link;
+    while (current != NULL && current != request) {
+        older = current;
+        current = current->younger;
     }
-    if (at != NULL) {
+    if (current != NULL) {
         offbeat_tracer_request_unlink(table, link, older, request);
         offbeat_tracer_request_delete(request);
     }

@@ -29,9 +29,9 @@ typedef struct offbeat_tracer_request {
         *youngest;            /**< of the same handle; the latter of the oldest only */
     unsigned char is_message; /**< point-to-point; else a collective or a constructor */
     unsigned char is_persistent, is_active, is_cancelled;
-    unsigned char is_recorded;            /**< its issue; of a persistent request: the start of this round */
-    struct offbeat_tracer_request *other; /**< MPI_Isendrecv: the send; not in the table itself */
-    const MPI_Comm *newcomm;              /**< of a nonblocking constructor in C; else NULL */
+    unsigned char is_recorded; /**< its issue; of a persistent request: the start of this round */
+    struct offbeat_tracer_request *send_request; /**< MPI_Isendrecv: the send; not in the table itself */
+    const MPI_Comm *newcomm;                     /**< of a nonblocking constructor in C; else NULL */
     const MPI_Fint *newcomm_fortran;
     union {
         offbeat_trace_record record; /**< of the issue */
@@ -100,7 +100,7 @@ OFFBEAT_TRACER_INLINE offbeat_tracer_request *offbeat_tracer_request_new(void) {
     pool->free = request->next;
     request->is_persistent = request->is_cancelled = 0;
     request->is_active = 1;
-    request->other = NULL;
+    request->send_request = NULL;
     request->newcomm = NULL;
     request->newcomm_fortran = NULL;
     return request;
@@ -176,17 +176,17 @@ OFFBEAT_TRACER_INLINE offbeat_tracer_request *offbeat_tracer_request_take(offbea
         return NULL;
     if (__builtin_expect(offbeat_tracer_requests_pool.is_shared, 0))
         return offbeat_tracer_request_take_shared(table, handle, enter_ns, copy);
-    offbeat_tracer_request **link = offbeat_tracer_request_link(table, handle), *taken = *link;
-    if (taken == NULL || taken->is_persistent)
-        return taken;
-    if (__builtin_expect(taken->younger != NULL, 0)) {
-        offbeat_tracer_request_unlink(table, link, NULL, taken);
+    offbeat_tracer_request **link = offbeat_tracer_request_link(table, handle), *taken_request = *link;
+    if (taken_request == NULL || taken_request->is_persistent)
+        return taken_request;
+    if (__builtin_expect(taken_request->younger != NULL, 0)) {
+        offbeat_tracer_request_unlink(table, link, NULL, taken_request);
     } else {
-        *link = taken->next;
+        *link = taken_request->next;
         offbeat_tracer_requests_count(table, (size_t)-1);
     }
-    offbeat_tracer_request_delete(taken);
-    return taken;
+    offbeat_tracer_request_delete(taken_request);
+    return taken_request;
 }
 
 /** The request of a handle, which stays in the table; NULL if there is none. */
@@ -195,9 +195,9 @@ offbeat_tracer_request_find(const offbeat_tracer_request_table *table, uintptr_t
     if (atomic_load_explicit(&table->count, memory_order_relaxed) == 0)
         return NULL;
     offbeat_tracer_requests_lock();
-    offbeat_tracer_request *found = *offbeat_tracer_request_link(table, handle);
+    offbeat_tracer_request *match = *offbeat_tracer_request_link(table, handle);
     offbeat_tracer_requests_unlock();
-    return found;
+    return match;
 }
 
 /** Removes a persistent request from the table and frees it. */

@@ -4,7 +4,7 @@
 
 #include "testing/assert.h"
 
-enum { MANY = 300000 };
+enum { REQUESTS = 300000 };
 
 static offbeat_tracer_request_table table;
 
@@ -26,22 +26,23 @@ static int64_t take(uintptr_t handle, int64_t enter_ns) {
 }
 
 static void test_many_requests_are_found_in_any_order(void) {
-    for (int64_t i = 0; i < MANY; i++)
+    for (int64_t i = 0; i < REQUESTS; i++)
         insert((uintptr_t)(16 * i), i);
-    for (int64_t i = 0; i < MANY; i++) {
-        const int64_t at = i * 7919 % MANY;
-        test_assert(take((uintptr_t)(16 * at), MANY) == at, "request %lld is not found", (long long)at);
+    for (int64_t i = 0; i < REQUESTS; i++) {
+        const int64_t index = i * 7919 % REQUESTS;
+        test_assert(take((uintptr_t)(16 * index), REQUESTS) == index, "request %lld is not found",
+                    (long long)index);
     }
-    test_assert(table.count == 0 && take(16, MANY) == -1, "%zu requests are left", (size_t)table.count);
+    test_assert(table.count == 0 && take(16, REQUESTS) == -1, "%zu requests are left", (size_t)table.count);
 }
 
 static void test_requests_of_one_handle_are_taken_in_their_order(void) {
-    for (int64_t i = 0; i < MANY; i++)
+    for (int64_t i = 0; i < REQUESTS; i++)
         insert(5, i);
     insert(6, 77);
-    for (int64_t i = 0; i < MANY; i++)
-        test_assert(take(5, MANY) == i, "request %lld is taken too late", (long long)i);
-    test_assert(take(6, MANY) == 77 && table.count == 0, "the other handle's request is lost");
+    for (int64_t i = 0; i < REQUESTS; i++)
+        test_assert(take(5, REQUESTS) == i, "request %lld is taken too late", (long long)i);
+    test_assert(take(6, REQUESTS) == 77 && table.count == 0, "the other handle's request is lost");
 }
 
 /* A thread completed the request of time 10 and has not looked it up when the library gives its handle to
@@ -52,10 +53,10 @@ static void test_threads_find_their_own_request_of_a_handle_used_again(void) {
     insert(8, 30);
     test_assert(take(8, 40) == 30, "the second thread took the first one's request");
     test_assert(take(8, 20) == 10, "the first thread's request is lost");
-    for (int64_t i = 0; i < MANY; i++)
+    for (int64_t i = 0; i < REQUESTS; i++)
         insert(8, i);
-    for (int64_t i = 0; i < MANY; i++)
-        test_assert(take(8, MANY) >= 0, "request %lld is lost", (long long)i);
+    for (int64_t i = 0; i < REQUESTS; i++)
+        test_assert(take(8, REQUESTS) >= 0, "request %lld is lost", (long long)i);
     offbeat_tracer_requests_share(0);
 }
 
@@ -72,17 +73,18 @@ static void test_a_persistent_request_stays_until_it_is_removed(void) {
 static void test_what_a_thread_took_stays_as_it_was_while_others_issue(void) {
     offbeat_tracer_requests_share(1);
     insert(10, 1);
-    offbeat_tracer_request copy, *taken = offbeat_tracer_request_take(&table, 10, 5, &copy);
-    offbeat_tracer_request *issued = insert(11, 2);
-    test_assert(taken->message.enter_ns == 1 && taken != issued, "the request that was taken has changed");
+    offbeat_tracer_request copy, *taken_request = offbeat_tracer_request_take(&table, 10, 5, &copy);
+    offbeat_tracer_request *new_request = insert(11, 2);
+    test_assert(taken_request->message.enter_ns == 1 && taken_request != new_request,
+                "the request that was taken has changed");
     test_assert(take(11, 5) == 2, "the other thread's request is lost");
     offbeat_tracer_requests_share(0);
 }
 
 /* Each request is used again after it was taken: memory does not grow with the number of messages. */
 static void test_requests_are_used_again(void) {
-    for (int shared = 0; shared < 2; shared++) {
-        offbeat_tracer_requests_share(shared);
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        offbeat_tracer_requests_share(is_shared);
         offbeat_tracer_request *first = insert(12, 1);
         take(12, 5);
         for (uintptr_t handle = 13; handle < 1013; handle++) {

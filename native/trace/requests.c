@@ -14,14 +14,14 @@ void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_t
     if (request == MPI_REQUEST_NULL)
         return;
     offbeat_tracer_requests_lock();
-    offbeat_tracer_request *added = offbeat_tracer_request_new();
-    if (added != NULL) {
-        added->is_message = 0;
-        added->is_recorded = is_recorded != 0;
-        added->newcomm = newcomm;
-        added->newcomm_fortran = newcomm_fortran;
-        added->record = *record;
-        offbeat_tracer_request_insert(table, added, (uintptr_t)request);
+    offbeat_tracer_request *new_request = offbeat_tracer_request_new();
+    if (new_request != NULL) {
+        new_request->is_message = 0;
+        new_request->is_recorded = is_recorded != 0;
+        new_request->newcomm = newcomm;
+        new_request->newcomm_fortran = newcomm_fortran;
+        new_request->record = *record;
+        offbeat_tracer_request_insert(table, new_request, (uintptr_t)request);
     }
     offbeat_tracer_requests_unlock();
 }
@@ -130,9 +130,10 @@ OFFBEAT_TRACER_INLINE void complete_message(offbeat_tracer_completion *completio
         offbeat_tracer_message_resolve(&message, status);
     const int is_received = !(message.flags & (OFFBEAT_TRACE_FAILED | OFFBEAT_TRACE_CANCELLED));
     if (!request->is_recorded && !offbeat_tracer_in_window(completion->enter_ns)) {
-        const offbeat_trace_message skipped = message; /* as in offbeat_tracer_message_state_skipped */
+        const offbeat_trace_message skipped_message =
+            message; /* as in offbeat_tracer_message_state_skipped */
         if (is_received)
-            offbeat_tracer_message_skip(&skipped);
+            offbeat_tracer_message_skip(&skipped_message);
         return;
     }
     if (is_received && (!was_resolved || !request->is_recorded))
@@ -151,7 +152,8 @@ OFFBEAT_TRACER_INLINE int class_of(const offbeat_tracer_completion *completion, 
                                    const MPI_Status *status) {
     int class = code;
     const int is_pending = status != NULL && status->MPI_ERROR == MPI_ERR_PENDING;
-    if (status != NULL && (code == MPI_ERR_IN_STATUS || (completion->queried != NULL && !is_pending)))
+    if (status != NULL &&
+        (code == MPI_ERR_IN_STATUS || (completion->queried_statuses != NULL && !is_pending)))
         PMPI_Error_class(status->MPI_ERROR, &class);
     return class;
 }
@@ -166,10 +168,10 @@ enum { EXCHANGES_HAVE_STATUS = 0 };
 
 /* Writes and frees the send of MPI_Isendrecv. */
 static __attribute__((noinline)) void finish_other(offbeat_tracer_completion *completion,
-                                                   offbeat_tracer_request *other, int is_failed) {
-    complete_message(completion, other, NULL, is_failed);
+                                                   offbeat_tracer_request *send_request, int is_failed) {
+    complete_message(completion, send_request, NULL, is_failed);
     offbeat_tracer_requests_lock();
-    offbeat_tracer_request_delete(other);
+    offbeat_tracer_request_delete(send_request);
     offbeat_tracer_requests_unlock();
 }
 
@@ -177,9 +179,9 @@ static __attribute__((noinline)) void finish_other(offbeat_tracer_completion *co
 OFFBEAT_TRACER_INLINE void finish(offbeat_tracer_completion *completion, offbeat_tracer_request *request,
                                   const MPI_Status *status, int is_failed) {
     if (request->is_message && request->is_active) {
-        const int has_status = request->other == NULL || EXCHANGES_HAVE_STATUS;
-        if (request->other != NULL)
-            finish_other(completion, request->other, is_failed);
+        const int has_status = request->send_request == NULL || EXCHANGES_HAVE_STATUS;
+        if (request->send_request != NULL)
+            finish_other(completion, request->send_request, is_failed);
         complete_message(completion, request, has_status ? status : NULL, is_failed);
     } else if (request->is_active && request->is_recorded) {
         write_record(completion, request, OFFBEAT_TRACE_COMPLETION, is_failed);
@@ -200,19 +202,19 @@ OFFBEAT_TRACER_INLINE void complete(offbeat_tracer_completion *completion, uintp
         finish(completion, request, status, class != MPI_SUCCESS);
 }
 
-/* One of the statuses; NULL if there are none. @param converted where one of Fortran is stored */
+/* One of the statuses; NULL if there are none. @param status_copy where one of Fortran is stored */
 OFFBEAT_TRACER_INLINE const MPI_Status *status_at(const offbeat_tracer_completion *completion,
-                                                  const void *statuses, int i, MPI_Status *converted) {
+                                                  const void *statuses, int i, MPI_Status *status_copy) {
     const MPI_Status *status = statuses;
-    if (status == NULL || !completion->is_fortran || status == completion->queried)
+    if (status == NULL || !completion->is_fortran || status == completion->queried_statuses)
         return status == NULL ? NULL : &status[i];
-    return PMPI_Status_f2c((const MPI_Fint *)&status[i], converted) == MPI_SUCCESS ? converted : NULL;
+    return PMPI_Status_f2c((const MPI_Fint *)&status[i], status_copy) == MPI_SUCCESS ? status_copy : NULL;
 }
 
 OFFBEAT_TRACER_INLINE void complete_at(offbeat_tracer_completion *completion, int i, int status_index,
                                        const void *statuses, int code) {
-    MPI_Status converted;
-    complete(completion, completion->handles[i], status_at(completion, statuses, status_index, &converted),
+    MPI_Status status_copy;
+    complete(completion, completion->handles[i], status_at(completion, statuses, status_index, &status_copy),
              code);
 }
 
@@ -241,7 +243,7 @@ static void start(offbeat_tracer_completion *completion, offbeat_tracer_request 
     ++*round;
     request->is_active = !is_failed;
     if (!request->is_message) {
-        const int is_sampled = (*round - 1) % offbeat_tracer_state.config.every == 0;
+        const int is_sampled = (*round - 1) % offbeat_tracer_state.config.period == 0;
         request->is_recorded = is_sampled && is_in_window;
         if (request->is_recorded)
             write_record(completion, request, OFFBEAT_TRACE_START, is_failed);

@@ -30,7 +30,8 @@ typedef struct offbeat_tracer_completion {
     uintptr_t *handles;
     uintptr_t inline_handles[OFFBEAT_TRACER_INLINE_REQUESTS];
     MPI_Status inline_statuses[OFFBEAT_TRACER_INLINE_REQUESTS];
-    const MPI_Status *queried; /**< of each request, by offbeat_tracer_completion_query; NULL: none */
+    const MPI_Status
+        *queried_statuses; /**< of each request, by offbeat_tracer_completion_query; NULL: none */
     unsigned char is_fortran;
     unsigned char has_written_records, has_written_messages;
 } offbeat_tracer_completion;
@@ -85,34 +86,35 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_copy(offbeat_tracer_complet
 
 /** Enters a call.
  * @param function     its id
- * @param completed_by OFFBEAT_TRACE_BY_WAIT and so on; OFFBEAT_TRACE_BY_NONE for a start */
+ * @param completion_kind OFFBEAT_TRACE_BY_WAIT and so on; OFFBEAT_TRACE_BY_NONE for a start */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion,
-                                                           uint16_t function, int completed_by,
+                                                           uint16_t function, int completion_kind,
                                                            offbeat_tracer_request_list requests,
                                                            offbeat_tracer_caller caller) {
     completion->thread = &offbeat_tracer_this_thread;
     completion->count = 0;
     completion->has_messages = 0;
-    completion->queried = NULL;
-    const size_t outstanding = atomic_load_explicit(&offbeat_tracer_requests.count, memory_order_relaxed);
+    completion->queried_statuses = NULL;
+    const size_t outstanding_count =
+        atomic_load_explicit(&offbeat_tracer_requests.count, memory_order_relaxed);
     if (completion->thread->depth++ > 0 ||
         !atomic_load_explicit(&offbeat_tracer_is_tracing, memory_order_relaxed) ||
-        (outstanding == 0 && !offbeat_tracer_state.config.has_messages))
+        (outstanding_count == 0 && !offbeat_tracer_state.config.has_messages))
         return;
     completion->caller = caller;
     completion->function = function;
-    completion->flags = (uint16_t)(completed_by << OFFBEAT_TRACE_BY_SHIFT |
+    completion->flags = (uint16_t)(completion_kind << OFFBEAT_TRACE_BY_SHIFT |
                                    (requests.is_fortran ? OFFBEAT_TRACE_FORTRAN : 0));
     completion->is_fortran = requests.is_fortran;
     completion->has_written_records = completion->has_written_messages = 0;
     completion->has_messages = offbeat_tracer_state.config.has_messages;
-    if (outstanding > 0)
+    if (outstanding_count > 0)
         offbeat_tracer_completion_copy(completion, &requests);
     completion->enter_ns = offbeat_tracer_timestamp_ns(&completion->thread->timestamps);
 }
 
-/** Waits, as MPI_Waitall does, for the receives among the requests and takes their statuses: `queried`, or
- * NULL if this could have another effect. status_query.c. */
+/** Waits, as MPI_Waitall does, for the receives among the requests and takes their statuses:
+ * `queried_statuses`, or NULL if this could have another effect. status_query.c. */
 void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_Status *statuses);
 
 /** The statuses to pass instead of ignored ones, as many as handles; NULL: the ignored ones. Fortran's have

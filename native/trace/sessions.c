@@ -15,29 +15,29 @@ int offbeat_tracer_session_remove(void) {
 
 #ifdef MPI_SESSION_NULL
 
-static MPI_Session session; /* valid once `all` is */
-static MPI_Group all;
+static MPI_Session session; /* valid once `world_group` is */
+static MPI_Group world_group;
 static int has_session;
 
 /* Groups of different sessions cannot be compared; a communicator with as many processes has all of them. */
 static int has_all_processes(MPI_Comm comm) {
     int size = 0, all_size = 0;
     PMPI_Comm_size(comm, &size);
-    PMPI_Group_size(all, &all_size);
+    PMPI_Group_size(world_group, &all_size);
     return size == all_size;
 }
 
-MPI_Comm offbeat_tracer_session_world(MPI_Comm created) {
+MPI_Comm offbeat_tracer_session_world(MPI_Comm new_comm) {
     MPI_Comm world = MPI_COMM_NULL;
     if (atomic_load(&sessions) == 0)
         return MPI_COMM_NULL;
     if (!has_session) {
         if (PMPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS)
             return MPI_COMM_NULL;
-        has_session = PMPI_Group_from_session_pset(session, "mpi://WORLD", &all) == MPI_SUCCESS;
+        has_session = PMPI_Group_from_session_pset(session, "mpi://WORLD", &world_group) == MPI_SUCCESS;
     }
-    if (!has_session || !has_all_processes(created) ||
-        PMPI_Comm_create_from_group(all, "offbeat.trace", MPI_INFO_NULL, MPI_ERRORS_RETURN, &world) !=
+    if (!has_session || !has_all_processes(new_comm) ||
+        PMPI_Comm_create_from_group(world_group, "offbeat.trace", MPI_INFO_NULL, MPI_ERRORS_RETURN, &world) !=
             MPI_SUCCESS)
         return MPI_COMM_NULL;
     return world;
@@ -48,15 +48,15 @@ void offbeat_tracer_session_free(MPI_Comm world) {
         return;
     if (world != MPI_COMM_NULL)
         PMPI_Comm_free(&world);
-    PMPI_Group_free(&all);
+    PMPI_Group_free(&world_group);
     PMPI_Session_finalize(&session);
     has_session = 0;
 }
 
 #else /* a library without sessions */
 
-MPI_Comm offbeat_tracer_session_world(MPI_Comm created) {
-    (void)created;
+MPI_Comm offbeat_tracer_session_world(MPI_Comm new_comm) {
+    (void)new_comm;
     return MPI_COMM_NULL;
 }
 

@@ -19,7 +19,7 @@ int offbeat_tracer_session_remove(void);
 
 /** A communicator of the tracer's own session, of all processes, after the program has created one.
  * @return MPI_COMM_NULL if the program has no session, or its communicator has other processes */
-MPI_Comm offbeat_tracer_session_world(MPI_Comm created);
+MPI_Comm offbeat_tracer_session_world(MPI_Comm new_comm);
 
 /** Frees what offbeat_tracer_session_world created, before the program's last session ends. */
 void offbeat_tracer_session_free(MPI_Comm world);

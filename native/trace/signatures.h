@@ -109,14 +109,14 @@
 #define OFFBEAT_LEFT(...)                                                                                    \
     offbeat_tracer_completion_exit(&completion);                                                             \
     __VA_ARGS__
-#define ALL(are_complete, statuses)                                                                          \
+#define COMPLETE_ALL(are_complete, statuses)                                                                 \
     OFFBEAT_LEFT(offbeat_tracer_completion_leave_all(&completion, CODE, are_complete, READABLE(statuses)))
-#define SOME(count, indices, statuses)                                                                       \
+#define COMPLETE_SOME(count, indices, statuses)                                                              \
     OFFBEAT_LEFT(offbeat_tracer_completion_leave_some(&completion, CODE, count, indices, READABLE(statuses), \
                                                       FIRST_INDEX))
-#define STARTED OFFBEAT_LEFT(offbeat_tracer_start_leave(&completion, CODE))
-#define FREED OFFBEAT_LEFT(offbeat_tracer_free_leave(&completion, CODE))
-#define CANCELLED OFFBEAT_LEFT(offbeat_tracer_cancel_leave(&completion, CODE))
+#define LEAVE_START OFFBEAT_LEFT(offbeat_tracer_start_leave(&completion, CODE))
+#define LEAVE_FREE OFFBEAT_LEFT(offbeat_tracer_free_leave(&completion, CODE))
+#define LEAVE_CANCEL OFFBEAT_LEFT(offbeat_tracer_cancel_leave(&completion, CODE))
 
 // NOLINTEND(bugprone-macro-parentheses)
 

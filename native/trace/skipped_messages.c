@@ -39,16 +39,16 @@ void offbeat_tracer_message_skip(const offbeat_trace_message *message) {
 }
 
 int32_t offbeat_tracer_message_take_skipped(const offbeat_trace_message *message) {
-    uint64_t skipped = 0;
+    uint64_t skipped_count = 0;
     if (!is_resolved(message))
         return 0;
     pthread_mutex_lock(&lock);
     uint64_t *number = offbeat_tracer_number_of(&table, hash_of(message));
     if (number != NULL) {
-        skipped = *number > 1 ? *number - 1 : 0;
-        offbeat_tracer_keys_with_skipped -= skipped > 0;
+        skipped_count = *number > 1 ? *number - 1 : 0;
+        offbeat_tracer_keys_with_skipped -= skipped_count > 0;
         *number = 1;
     }
     pthread_mutex_unlock(&lock);
-    return skipped > INT_MAX ? INT_MAX : (int32_t)skipped;
+    return skipped_count > INT_MAX ? INT_MAX : (int32_t)skipped_count;
 }

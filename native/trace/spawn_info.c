@@ -38,13 +38,14 @@ static int is_for_tracer(const char *assignment) {
 
 /* Adds this process's variables for the tracer to a value of the key. @return whether there was space */
 static int add_variables(char value[MPI_MAX_INFO_VAL]) {
-    size_t used = strlen(value);
-    for (char **at = environ; *at != NULL; at++) {
-        if (!is_for_tracer(*at) || is_assigned(value, *at) || strchr(*at, '\n') != NULL)
+    size_t length = strlen(value);
+    for (char **variable = environ; *variable != NULL; variable++) {
+        if (!is_for_tracer(*variable) || is_assigned(value, *variable) || strchr(*variable, '\n') != NULL)
             continue;
-        const int bytes = snprintf(value + used, MPI_MAX_INFO_VAL - used, "%s%s", used > 0 ? "\n" : "", *at);
-        used += (size_t)bytes;
-        if (used >= MPI_MAX_INFO_VAL)
+        const int bytes =
+            snprintf(value + length, MPI_MAX_INFO_VAL - length, "%s%s", length > 0 ? "\n" : "", *variable);
+        length += (size_t)bytes;
+        if (length >= MPI_MAX_INFO_VAL)
             return 0;
     }
     return 1;

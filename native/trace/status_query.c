@@ -25,11 +25,11 @@ static int is_needed(uintptr_t handle) {
 enum { IS_FIRST_ERROR_LAST = 1 };
 
 typedef struct error_handlers {
-    char unused;
+    char filler;
 } error_handlers;
 
 static int silence(error_handlers *handlers) {
-    handlers->unused = 0;
+    handlers->filler = 0;
     return 1;
 }
 
@@ -53,12 +53,12 @@ static const MPI_Comm comms[COMM_COUNT] = {MPI_COMM_SELF, MPI_COMM_WORLD};
 /* MPI_Request_get_status reports the error of the request, and so would MPI_Waitall again: errors are only
  * returned meanwhile. @return 0 if other threads could have an error meanwhile, or if there are sessions only
  */
-static int silence(error_handlers *before) {
+static int silence(error_handlers *handlers_before) {
     int has_world = 0;
     if (offbeat_tracer_requests_pool.is_shared || PMPI_Initialized(&has_world) != MPI_SUCCESS || !has_world)
         return 0;
     for (int i = 0; i < COMM_COUNT; i++) {
-        PMPI_Comm_get_errhandler(comms[i], &before->handlers[i]);
+        PMPI_Comm_get_errhandler(comms[i], &handlers_before->handlers[i]);
         PMPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
     }
     return 1;
@@ -72,11 +72,11 @@ static int is_predefined(MPI_Errhandler handler) {
     return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
 }
 
-static void restore(error_handlers *before) {
+static void restore(error_handlers *handlers_before) {
     for (int i = 0; i < COMM_COUNT; i++) {
-        PMPI_Comm_set_errhandler(comms[i], before->handlers[i]);
-        if (!is_predefined(before->handlers[i]))
-            PMPI_Errhandler_free(&before->handlers[i]);
+        PMPI_Comm_set_errhandler(comms[i], handlers_before->handlers[i]);
+        if (!is_predefined(handlers_before->handlers[i]))
+            PMPI_Errhandler_free(&handlers_before->handlers[i]);
     }
 }
 
@@ -94,7 +94,7 @@ static void query(uintptr_t handle, MPI_Status *status) {
         status->MPI_ERROR = MPI_ERR_PENDING;
     else if (code != MPI_SUCCESS)
         status->MPI_ERROR = code;
-    else if (request != NULL && request->other != NULL) /* MPI_Isendrecv does not set it */
+    else if (request != NULL && request->send_request != NULL) /* MPI_Isendrecv does not set it */
         status->MPI_ERROR = MPI_SUCCESS;
 }
 
@@ -127,5 +127,5 @@ void offbeat_tracer_completion_query(offbeat_tracer_completion *completion, MPI_
         return;
     wait_for(completion->handles, statuses, completion->count);
     restore(&handlers);
-    completion->queried = statuses;
+    completion->queried_statuses = statuses;
 }

@@ -12,7 +12,7 @@ typedef struct free_lane {
     uint32_t lane;
     offbeat_tracer_encoder *records;
     offbeat_tracer_cursor messages;
-    struct free_lane *below;
+    struct free_lane *next_lane;
 } free_lane;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -21,18 +21,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
 /* Destructor of `key`. If the ending thread still calls MPI after this, it acquires another lane. */
-static void release_lane(void *ended) {
-    offbeat_tracer_thread *thread = ended;
-    free_lane *released = malloc(sizeof *released);
-    if (released == NULL)
+static void release_lane(void *thread_pointer) {
+    offbeat_tracer_thread *thread = thread_pointer;
+    free_lane *new_lane = malloc(sizeof *new_lane);
+    if (new_lane == NULL)
         return;
-    *released = (free_lane){.lane = thread->lane, .records = thread->records, .messages = thread->messages};
+    *new_lane = (free_lane){.lane = thread->lane, .records = thread->records, .messages = thread->messages};
     free(thread->paths);
     free(thread->scratch);
     memset(thread, 0, sizeof *thread);
     pthread_mutex_lock(&lock);
-    released->below = free_lanes;
-    free_lanes = released;
+    new_lane->next_lane = free_lanes;
+    free_lanes = new_lane;
     pthread_mutex_unlock(&lock);
 }
 
@@ -41,7 +41,7 @@ static void create_key(void) {
 }
 
 /* Calls of a lane must not overlap: its last call has to end before the next one begins. */
-static int ended_before(const free_lane *lane, int64_t enter_ns) {
+static int has_ended_before(const free_lane *lane, int64_t enter_ns) {
     const offbeat_trace_message *message = lane->messages.next;
     return (lane->records == NULL || lane->records->exit_ns <= enter_ns) &&
            (message == NULL || message[-1].exit_ns <= enter_ns);
@@ -53,19 +53,19 @@ static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
     pthread_setspecific(key, thread);
     pthread_mutex_lock(&lock);
     free_lane **link = &free_lanes;
-    while (*link != NULL && !ended_before(*link, enter_ns))
-        link = &(*link)->below;
-    free_lane *reused = *link;
-    if (reused != NULL) {
-        *link = reused->below;
-        thread->lane = reused->lane;
-        thread->records = reused->records;
-        thread->messages = reused->messages;
+    while (*link != NULL && !has_ended_before(*link, enter_ns))
+        link = &(*link)->next_lane;
+    free_lane *reused_lane = *link;
+    if (reused_lane != NULL) {
+        *link = reused_lane->next_lane;
+        thread->lane = reused_lane->lane;
+        thread->records = reused_lane->records;
+        thread->messages = reused_lane->messages;
     } else {
         thread->lane = offbeat_tracer_file_add_lane();
     }
     pthread_mutex_unlock(&lock);
-    free(reused);
+    free(reused_lane);
     thread->has_lane = 1;
 }
 

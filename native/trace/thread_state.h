@@ -96,7 +96,7 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *th
 static inline void offbeat_tracer_publish_messages(offbeat_tracer_cursor *cursor) {
     const size_t bytes = (size_t)((char *)cursor->next - (char *)(cursor->page + 1));
     atomic_thread_fence(memory_order_release);
-    *(volatile uint64_t *)&cursor->page->published = offbeat_trace_published(cursor->sum, bytes / 8, 0);
+    *(volatile uint64_t *)&cursor->page->published_words = offbeat_trace_published(cursor->sum, bytes / 8, 0);
 }
 
 /** Writes a message of the calling thread. Counts it as lost if there is no space. */
@@ -107,7 +107,7 @@ static inline void offbeat_tracer_write_message(offbeat_tracer_thread *thread,
         return;
     const size_t words = (size_t)((char *)cursor->next - (char *)(cursor->page + 1)) / 8;
     if (message->kind == OFFBEAT_TRACE_POLL)
-        cursor->page->before_poll = cursor->page->published;
+        cursor->page->before_poll = cursor->page->published_words;
     *cursor->next++ = *message;
     cursor->sum += offbeat_trace_mix_bytes(message, sizeof *message, words);
     offbeat_tracer_publish_messages(cursor);
@@ -116,13 +116,13 @@ static inline void offbeat_tracer_write_message(offbeat_tracer_thread *thread,
 
 /** Replaces the last message of the calling thread, an OFFBEAT_TRACE_POLL. */
 static inline void offbeat_tracer_replace_poll(offbeat_tracer_thread *thread,
-                                               const offbeat_trace_message *changed) {
+                                               const offbeat_trace_message *changed_message) {
     offbeat_tracer_cursor *cursor = &thread->messages;
     offbeat_trace_message *last = cursor->next - 1;
     const size_t words = (size_t)((char *)last - (char *)(cursor->page + 1)) / 8;
-    cursor->sum += offbeat_trace_mix_bytes(changed, sizeof *changed, words) -
+    cursor->sum += offbeat_trace_mix_bytes(changed_message, sizeof *changed_message, words) -
                    offbeat_trace_mix_bytes(last, sizeof *last, words);
-    *last = *changed;
+    *last = *changed_message;
     offbeat_tracer_publish_messages(cursor);
 }
 

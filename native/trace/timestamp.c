@@ -40,13 +40,13 @@ static int kernel_uses_tsc(void) {
 static offbeat_tracer_reading read_both(double ns_per_tick) {
     offbeat_tracer_reading best = {.error_ns = INFINITY};
     for (int i = 0; i < TRIES && best.error_ns > MAX_ERROR_NS / 10; i++) {
-        uint64_t before = __rdtsc();
+        uint64_t ticks_before = __rdtsc();
         int64_t ns = clock_ns();
-        uint64_t after = __rdtsc();
-        double half_ns = (double)(after - before) / 2 * ns_per_tick;
+        uint64_t ticks_after = __rdtsc();
+        double half_ns = (double)(ticks_after - ticks_before) / 2 * ns_per_tick;
         if (half_ns < best.error_ns)
             best = (offbeat_tracer_reading){
-                .ticks = before + (after - before) / 2, .ns = ns, .error_ns = half_ns};
+                .ticks = ticks_before + (ticks_after - ticks_before) / 2, .ns = ns, .error_ns = half_ns};
     }
     return best;
 }
@@ -57,12 +57,13 @@ static double rate_between(const offbeat_tracer_reading *start, const offbeat_tr
 
 /* Upper bound of the fit's error while it was valid. */
 static double error_of_fit(const offbeat_tracer_timestamps *timestamps, const offbeat_tracer_reading *now) {
-    double elapsed = (double)(now->ticks - timestamps->start_ticks), valid = (double)timestamps->valid_ticks;
-    double fitted_ns = elapsed * ((double)timestamps->scale / TWO_TO_32);
+    double elapsed_ticks = (double)(now->ticks - timestamps->start_ticks),
+           valid = (double)timestamps->valid_ticks;
+    double fitted_ns = elapsed_ticks * ((double)timestamps->scale / TWO_TO_32);
     double end_error_ns = fabs((double)(timestamps->start_ns - now->ns) + fitted_ns);
     double start_error_ns = fabs((double)(timestamps->start_ns - timestamps->start.ns));
-    if (elapsed > valid) /* the fit expired before now: interpolate */
-        end_error_ns = fmax(start_error_ns, end_error_ns * valid / elapsed);
+    if (elapsed_ticks > valid) /* the fit expired before now: interpolate */
+        end_error_ns = fmax(start_error_ns, end_error_ns * valid / elapsed_ticks);
     return fmax(end_error_ns, start_error_ns) + fmax(now->error_ns, timestamps->start.error_ns) + 1;
 }
 
@@ -78,10 +79,10 @@ static void raise_error_bound(double error_ns) {
 
 /* The largest timestamp that the fit may have returned until now. */
 static int64_t last_timestamp(const offbeat_tracer_timestamps *timestamps, uint64_t ticks) {
-    uint64_t elapsed = ticks - timestamps->start_ticks;
-    if (elapsed > timestamps->valid_ticks)
-        elapsed = timestamps->valid_ticks;
-    return timestamps->start_ns + (int64_t)(elapsed * timestamps->scale >> 32);
+    uint64_t elapsed_ticks = ticks - timestamps->start_ticks;
+    if (elapsed_ticks > timestamps->valid_ticks)
+        elapsed_ticks = timestamps->valid_ticks;
+    return timestamps->start_ns + (int64_t)(elapsed_ticks * timestamps->scale >> 32);
 }
 
 static void measure_rate(offbeat_tracer_timestamps *timestamps, const offbeat_tracer_reading *now) {

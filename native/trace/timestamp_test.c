@@ -30,34 +30,34 @@ typedef struct statistics {
 } statistics;
 
 /* Takes a timestamp between two readings of a clock. */
-static void observe(offbeat_tracer_timestamps *timestamps, int64_t (*clock_ns)(void), statistics *all) {
+static void observe(offbeat_tracer_timestamps *timestamps, int64_t (*clock_ns)(void), statistics *totals) {
     const int64_t before_ns = clock_ns(), timestamp_ns = offbeat_tracer_timestamp_ns(timestamps);
     const int64_t after_ns = clock_ns();
     const int64_t early_ns = before_ns - timestamp_ns, late_ns = timestamp_ns - after_ns;
     const int64_t error_ns = early_ns > late_ns ? early_ns : late_ns;
-    test_assert(timestamp_ns >= all->last_ns, "a timestamp decreased by %lld ns",
-                (long long)(all->last_ns - timestamp_ns));
-    all->last_ns = timestamp_ns;
-    all->from_tsc += timestamps->valid_ticks > 0;
-    if (error_ns > all->max_error_ns)
-        all->max_error_ns = error_ns;
+    test_assert(timestamp_ns >= totals->last_ns, "a timestamp decreased by %lld ns",
+                (long long)(totals->last_ns - timestamp_ns));
+    totals->last_ns = timestamp_ns;
+    totals->from_tsc += timestamps->valid_ticks > 0;
+    if (error_ns > totals->max_error_ns)
+        totals->max_error_ns = error_ns;
 }
 
 static void *observe_for_a_while(void *argument) {
     int64_t (*clock_ns)(void) = *(int64_t(**)(void))argument;
     static const struct timespec pause = {0, 30000000};
     offbeat_tracer_timestamps timestamps = {0};
-    statistics all = {0};
+    statistics totals = {0};
     for (int round = 0; round < 4; round++) {
         for (int64_t end_ns = monotonic_ns() + 30000000; monotonic_ns() < end_ns;)
-            observe(&timestamps, clock_ns, &all);
+            observe(&timestamps, clock_ns, &totals);
         nanosleep(&pause, NULL);
     }
     offbeat_tracer_recalibrate(&timestamps); /* measures the error of the last fit */
-    test_assert(all.max_error_ns <= offbeat_tracer_timestamp_bound_ns(),
-                "the error was %lld ns, the bound is %lld ns", (long long)all.max_error_ns,
+    test_assert(totals.max_error_ns <= offbeat_tracer_timestamp_bound_ns(),
+                "the error was %lld ns, the bound is %lld ns", (long long)totals.max_error_ns,
                 (long long)offbeat_tracer_timestamp_bound_ns());
-    test_assert(all.from_tsc > 0 || offbeat_tracer_timestamp_bound_ns() == 0,
+    test_assert(totals.from_tsc > 0 || offbeat_tracer_timestamp_bound_ns() == 0,
                 "there is a bound without timestamps from the TSC");
     return NULL;
 }

@@ -29,22 +29,23 @@ const offbeat_tracer_function offbeat_tracer_functions[] = {
 
 /* Selects the functions with this option name. @return how many there are */
 static int select_functions(offbeat_tracer_config *config, const char *option_name, size_t length) {
-    int selected = 0;
+    int selected_count = 0;
     for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++) {
         const char *option = offbeat_tracer_functions[id].option_name;
         if (length > 0 && strlen(option) == length && strncasecmp(option, option_name, length) == 0) {
             config->is_recorded[id] = 1;
-            selected++;
+            selected_count++;
         }
     }
-    return selected;
+    return selected_count;
 }
 
 static int read_collectives(offbeat_tracer_config *config, const offbeat_settings_error *error) {
     const char *value = offbeat_settings_value("OFFBEAT_TRACE_COLLECTIVES");
     memset(config->is_recorded, value == NULL, sizeof config->is_recorded);
-    for (const char *at = value; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!select_functions(config, at, strcspn(at, ",")))
+    for (const char *cursor = value; cursor != NULL;
+         cursor = strchr(cursor, ',') ? strchr(cursor, ',') + 1 : NULL)
+        if (!select_functions(config, cursor, strcspn(cursor, ",")))
             return offbeat_settings_fail(error, "OFFBEAT_TRACE_COLLECTIVES", value,
                                          "names of collectives, separated by commas, like "
                                          "allreduce,alltoallv,neighbor_alltoall,constructors");
@@ -52,8 +53,8 @@ static int read_collectives(offbeat_tracer_config *config, const offbeat_setting
 }
 
 static int read_numbers(offbeat_tracer_config *config, const offbeat_settings_error *error) {
-    long every = 1, depth = OFFBEAT_TRACER_DEFAULT_DEPTH, level = -1, messages = 0;
-    if (offbeat_settings_read_number("OFFBEAT_TRACE_EVERY", 1, INT_MAX, "a whole number, 1 or more", &every,
+    long period = 1, depth = OFFBEAT_TRACER_DEFAULT_DEPTH, level = -1, messages = 0;
+    if (offbeat_settings_read_number("OFFBEAT_TRACE_EVERY", 1, INT_MAX, "a whole number, 1 or more", &period,
                                      error) != 0 ||
         offbeat_settings_read_number("OFFBEAT_TRACE_DEPTH", 0, OFFBEAT_TRACER_MAX_DEPTH,
                                      "a whole number from 0 to 16", &depth, error) != 0 ||
@@ -62,7 +63,7 @@ static int read_numbers(offbeat_tracer_config *config, const offbeat_settings_er
                                      "a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own",
                                      &level, error) != 0)
         return -1;
-    config->every = (unsigned)every;
+    config->period = (unsigned)period;
     config->depth = (int)depth;
     config->has_messages = messages != 0;
     config->has_sync_level = level >= 0;
@@ -84,16 +85,16 @@ static double parse_seconds(const char **text) {
 }
 
 static int read_window(offbeat_tracer_config *config, const offbeat_settings_error *error) {
-    const char *value = offbeat_settings_value("OFFBEAT_TRACE_WINDOW"), *at = value;
+    const char *value = offbeat_settings_value("OFFBEAT_TRACE_WINDOW"), *cursor = value;
     config->window_start_s = 0;
     config->window_end_s = INFINITY;
     if (value == NULL)
         return 0;
-    config->window_start_s = parse_seconds(&at);
-    int has_dash = *at == '-';
-    if (has_dash && *++at != '\0')
-        config->window_end_s = parse_seconds(&at);
-    if (!has_dash || *at != '\0' || config->window_start_s < 0 || config->window_start_s > 1e9 ||
+    config->window_start_s = parse_seconds(&cursor);
+    int has_dash = *cursor == '-';
+    if (has_dash && *++cursor != '\0')
+        config->window_end_s = parse_seconds(&cursor);
+    if (!has_dash || *cursor != '\0' || config->window_start_s < 0 || config->window_start_s > 1e9 ||
         config->window_end_s <= config->window_start_s)
         return offbeat_settings_fail(
             error, "OFFBEAT_TRACE_WINDOW", value,
@@ -125,12 +126,12 @@ static uint64_t unit_bytes(const char *unit) {
 }
 
 static int read_max_file_bytes(offbeat_tracer_config *config, const offbeat_settings_error *error) {
-    const char *value = offbeat_settings_value("OFFBEAT_TRACE_BYTES"), *at = value;
+    const char *value = offbeat_settings_value("OFFBEAT_TRACE_BYTES"), *cursor = value;
     if (value == NULL)
         return 0;
-    long number = offbeat_settings_parse_number(&at);
-    at += strspn(at, " ");
-    uint64_t unit = unit_bytes(at);
+    long number = offbeat_settings_parse_number(&cursor);
+    cursor += strspn(cursor, " ");
+    uint64_t unit = unit_bytes(cursor);
     /* The header, a page of definitions and one of records. */
     const uint64_t min_bytes = UINT64_C(3) * OFFBEAT_TRACE_PAGE_BYTES;
     if (number < 0 || unit == 0 || (uint64_t)number > UINT64_MAX / 2 / unit ||
@@ -161,11 +162,12 @@ void offbeat_tracer_config_format(char *text, size_t bytes) {
                                         "OFFBEAT_TRACE_WINDOW",      "OFFBEAT_TRACE_BYTES",
                                         "OFFBEAT_TRACE_SYNC_LEVEL"};
     text[0] = '\0';
-    for (size_t i = 0, used = 0; i < sizeof names / sizeof *names && used < bytes; i++) {
+    for (size_t i = 0, used_bytes = 0; i < sizeof names / sizeof *names && used_bytes < bytes; i++) {
         const char *value = offbeat_settings_value(names[i]);
         if (value == NULL)
             continue;
-        int length = snprintf(text + used, bytes - used, "%s%s=%s", used > 0 ? " " : "", names[i], value);
-        used += length > 0 ? (size_t)length : 0;
+        int length = snprintf(text + used_bytes, bytes - used_bytes, "%s%s=%s", used_bytes > 0 ? " " : "",
+                              names[i], value);
+        used_bytes += length > 0 ? (size_t)length : 0;
     }
 }

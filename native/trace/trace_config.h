@@ -58,7 +58,7 @@ enum { OFFBEAT_TRACER_MAX_DEPTH = 16, OFFBEAT_TRACER_DEFAULT_DEPTH = 4 };
 typedef struct offbeat_tracer_config {
     const char *folder;
     offbeat_ranges ranks, comm_sizes;
-    unsigned every;                                           /**< at least 1 */
+    unsigned period;                                          /**< at least 1 */
     unsigned char is_recorded[OFFBEAT_TRACER_FUNCTION_COUNT]; /**< by id of a collective or constructor */
     int has_messages;                                         /**< point-to-point calls are recorded */
     double window_start_s, window_end_s;                      /**< 0 and infinity: always */

@@ -22,7 +22,7 @@ static int read_with(const char *name, const char *value) {
 static void test_an_empty_environment_records_everything(void) {
     test_assert(offbeat_tracer_config_read(&config, error, sizeof error) == 0, "rejected: %s", error);
     test_assert(strcmp(config.folder, "offbeat-trace") == 0, "the folder is %s", config.folder);
-    test_assert(config.every == 1 && config.max_file_bytes == 0 && !config.has_sync_level,
+    test_assert(config.period == 1 && config.max_file_bytes == 0 && !config.has_sync_level,
                 "there is a limit");
     test_assert(config.window_start_s == 0 && isinf(config.window_end_s), "there is a window");
     test_assert(offbeat_ranges_contain(&config.ranks, 0) &&
@@ -34,11 +34,13 @@ static void test_an_empty_environment_records_everything(void) {
 
 static void test_ranges_are_inclusive_and_may_be_open(void) {
     test_assert(read_with("OFFBEAT_TRACE_RANKS", "0-3,8,16-") == 0, "ranges were rejected: %s", error);
-    const long included[] = {0, 3, 8, 16, 1000000}, excluded[] = {4, 7, 9, 15};
+    const long included_ranks[] = {0, 3, 8, 16, 1000000}, excluded_ranks[] = {4, 7, 9, 15};
     for (int i = 0; i < 5; i++)
-        test_assert(offbeat_ranges_contain(&config.ranks, included[i]), "rank %ld is excluded", included[i]);
+        test_assert(offbeat_ranges_contain(&config.ranks, included_ranks[i]), "rank %ld is excluded",
+                    included_ranks[i]);
     for (int i = 0; i < 4; i++)
-        test_assert(!offbeat_ranges_contain(&config.ranks, excluded[i]), "rank %ld is included", excluded[i]);
+        test_assert(!offbeat_ranges_contain(&config.ranks, excluded_ranks[i]), "rank %ld is included",
+                    excluded_ranks[i]);
 }
 
 static void test_a_collective_includes_its_variants(void) {
@@ -67,7 +69,7 @@ static void test_sizes_have_units(void) {
 }
 
 static void test_whole_numbers(void) {
-    test_assert(read_with("OFFBEAT_TRACE_EVERY", "10") == 0 && config.every == 10, "every: %s", error);
+    test_assert(read_with("OFFBEAT_TRACE_EVERY", "10") == 0 && config.period == 10, "every: %s", error);
     test_assert(read_with("OFFBEAT_TRACE_DEPTH", "0") == 0 && config.depth == 0, "depth: %s", error);
     test_assert(!config.has_messages, "point-to-point calls are recorded unless asked for");
     test_assert(read_with("OFFBEAT_TRACE_MESSAGES", "1") == 0 && config.has_messages, "messages: %s", error);
@@ -120,13 +122,14 @@ static void test_invalid_values_are_rejected_with_their_variable(void) {
 }
 
 static void test_the_variables_are_formatted(void) {
-    char text[128], truncated[16];
+    char text[128], truncated_text[16];
     setenv("OFFBEAT_TRACE_EVERY", "10", 1);
     setenv("OFFBEAT_TRACE_RANKS", "0-3", 1);
     offbeat_tracer_config_format(text, sizeof text);
     test_assert(strcmp(text, "OFFBEAT_TRACE_RANKS=0-3 OFFBEAT_TRACE_EVERY=10") == 0, "the text is: %s", text);
-    offbeat_tracer_config_format(truncated, sizeof truncated);
-    test_assert(strncmp(truncated, text, 15) == 0 && truncated[15] == '\0', "truncated it is: %s", truncated);
+    offbeat_tracer_config_format(truncated_text, sizeof truncated_text);
+    test_assert(strncmp(truncated_text, text, 15) == 0 && truncated_text[15] == '\0', "truncated it is: %s",
+                truncated_text);
     unsetenv("OFFBEAT_TRACE_EVERY");
     unsetenv("OFFBEAT_TRACE_RANKS");
 }

@@ -35,8 +35,8 @@ enum { LOWEST_DESCRIPTOR = 900 };
 typedef struct extent {
     offbeat_tracer_guarded guard; /* its start is that of the extent */
     char *start;
-    int allocated, released; /* pages */
-    struct extent *next;     /* in one of the lists below */
+    int allocated_count, released_count; /* pages */
+    struct extent *next;                 /* in one of the lists below */
 } extent;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,11 +63,11 @@ static int is_open_on_file(int number) {
 
 /* Gives a descriptor a high number. @return the number, which is the old one if there is no other */
 static int move_descriptor(int number) {
-    const int moved = fcntl(number, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
-    if (moved < 0)
+    const int new_number = fcntl(number, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
+    if (new_number < 0)
         return number;
     close(number);
-    return moved;
+    return new_number;
 }
 
 /* Makes sure that the descriptor can be written to: opens the file again if the program closed the
@@ -76,14 +76,14 @@ static int move_descriptor(int number) {
 static int ensure_descriptor(void) {
     if (is_open_on_file(descriptor))
         return 0;
-    const int opened = open(location, O_RDWR | O_CLOEXEC);
-    if (opened < 0)
+    const int number = open(location, O_RDWR | O_CLOEXEC);
+    if (number < 0)
         return errno == ENOENT ? ESTALE : errno;
-    if (!is_open_on_file(opened)) {
-        close(opened);
+    if (!is_open_on_file(number)) {
+        close(number);
         return ESTALE;
     }
-    descriptor = move_descriptor(opened);
+    descriptor = move_descriptor(number);
     return 0;
 }
 
@@ -106,12 +106,12 @@ static int detect_copy_on_write(void) {
 }
 
 /* A third of the cost of posix_fallocate and its page faults. @return 0, or an errno value */
-static int write_zeros(off_t at, size_t bytes) {
+static int write_zeros(off_t position, size_t bytes) {
     static const char zeros[GROWTH_PAGES * OFFBEAT_TRACE_PAGE_BYTES];
-    for (size_t written = 0; written < bytes;) {
-        ssize_t count = pwrite(descriptor, zeros, bytes - written, at + (off_t)written);
+    for (size_t written_bytes = 0; written_bytes < bytes;) {
+        ssize_t count = pwrite(descriptor, zeros, bytes - written_bytes, position + (off_t)written_bytes);
         if (count > 0)
-            written += (size_t)count;
+            written_bytes += (size_t)count;
         else if (errno != EINTR)
             return count == 0 ? EIO : errno;
     }
@@ -121,15 +121,16 @@ static int write_zeros(off_t at, size_t bytes) {
 /* Allocates file space for the next pages of the newest extent. @return 0, or an errno value */
 static int reserve_space(uint64_t count) {
     const size_t bytes = count * OFFBEAT_TRACE_PAGE_BYTES;
-    const off_t at = (off_t)(file_pages * OFFBEAT_TRACE_PAGE_BYTES);
+    const off_t position = (off_t)(file_pages * OFFBEAT_TRACE_PAGE_BYTES);
     if (!is_within_rlimit((file_pages + count) * OFFBEAT_TRACE_PAGE_BYTES))
         return EFBIG;
-    int error = is_copy_on_write ? posix_fallocate(descriptor, at, (off_t)bytes) : write_zeros(at, bytes);
+    int error =
+        is_copy_on_write ? posix_fallocate(descriptor, position, (off_t)bytes) : write_zeros(position, bytes);
     if (error != 0)
         return error;
     /* Take all page faults now, outside of traced calls; Linux before 5.14 takes them one by one at first
      * writes. */
-    madvise(extents->start + (size_t)extents->allocated * OFFBEAT_TRACE_PAGE_BYTES, bytes,
+    madvise(extents->start + (size_t)extents->allocated_count * OFFBEAT_TRACE_PAGE_BYTES, bytes,
             MADV_POPULATE_WRITE);
     file_pages += count;
     return 0;
@@ -148,42 +149,42 @@ static int ensure_space(void) {
 
 /* --- extents: their memory is used again, not freed (mapping_guard.h) --- */
 
-static void move_extent(extent *moved, extent **list) {
-    moved->next = *list;
-    *list = moved;
+static void move_extent(extent *entry, extent **list) {
+    entry->next = *list;
+    *list = entry;
 }
 
-static void unmap_extent(extent *mapped) {
-    atomic_store(&mapped->guard.start, NULL);
-    munmap(mapped->start, EXTENT_BYTES);
-    move_extent(mapped, &unused_extents);
+static void unmap_extent(extent *new_extent) {
+    atomic_store(&new_extent->guard.start, NULL);
+    munmap(new_extent->start, EXTENT_BYTES);
+    move_extent(new_extent, &unused_extents);
 }
 
 /* Maps the next extent, which may lie beyond the present end of the file. @return 0, or an errno value */
 static int map_extent(void) {
-    extent *mapped = unused_extents != NULL ? unused_extents : calloc(1, sizeof *mapped);
-    if (mapped == NULL)
+    extent *new_extent = unused_extents != NULL ? unused_extents : calloc(1, sizeof *new_extent);
+    if (new_extent == NULL)
         return ENOMEM;
-    if (mapped == unused_extents)
-        unused_extents = mapped->next;
-    off_t at = (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES);
-    mapped->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, at);
-    if (mapped->start == MAP_FAILED) {
+    if (new_extent == unused_extents)
+        unused_extents = new_extent->next;
+    off_t position = (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES);
+    new_extent->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, position);
+    if (new_extent->start == MAP_FAILED) {
         const int error = errno;
-        move_extent(mapped, &unused_extents);
+        move_extent(new_extent, &unused_extents);
         return error;
     }
-    mapped->allocated = mapped->released = 0;
-    mapped->guard.bytes = EXTENT_BYTES;
-    atomic_store(&mapped->guard.start, mapped->start);
-    offbeat_tracer_guard_add(&mapped->guard);
-    move_extent(mapped, &extents);
+    new_extent->allocated_count = new_extent->released_count = 0;
+    new_extent->guard.bytes = EXTENT_BYTES;
+    atomic_store(&new_extent->guard.start, new_extent->start);
+    offbeat_tracer_guard_add(&new_extent->guard);
+    move_extent(new_extent, &extents);
     return 0;
 }
 
 /* Makes sure that the next page is mapped and has space. @return 0, or an errno value */
 static int ensure_page(void) {
-    const int is_mapped = extents != NULL && extents->allocated < PAGES_PER_EXTENT;
+    const int is_mapped = extents != NULL && extents->allocated_count < PAGES_PER_EXTENT;
     if (is_mapped && allocated_pages < file_pages)
         return 0;
     int error = ensure_descriptor();
@@ -197,7 +198,7 @@ static int append_page(char **page) {
     const int error = offbeat_tracer_guard_has_replaced() ? ESTALE : ensure_page();
     if (error != 0)
         return error;
-    *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->allocated++;
+    *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->allocated_count++;
     allocated_pages++;
     return 0;
 }
@@ -214,10 +215,10 @@ static int identify_file(const char *path) {
 }
 
 int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes) {
-    const int created = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (created < 0)
+    const int number = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (number < 0)
         return errno;
-    descriptor = move_descriptor(created);
+    descriptor = move_descriptor(number);
     is_copy_on_write = detect_copy_on_write();
     offbeat_tracer_guard_begin();
     char *first;
@@ -326,7 +327,7 @@ offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane, i
         return NULL;
     page->lane = lane;
     page->origin_ns = origin_ns;
-    page->published = offbeat_trace_published(*sum, 0, 0);
+    page->published_words = offbeat_trace_published(*sum, 0, 0);
     atomic_thread_fence(memory_order_release);
     page->kind = kind;
     return page;
@@ -335,11 +336,11 @@ offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane, i
 void offbeat_tracer_page_release(offbeat_trace_page *page) {
     pthread_mutex_lock(&lock);
     extent **link = &extents;
-    const char *at = (const char *)page;
-    while (*link != NULL && (at < (*link)->start || at >= (*link)->start + EXTENT_BYTES))
+    const char *position = (const char *)page;
+    while (*link != NULL && (position < (*link)->start || position >= (*link)->start + EXTENT_BYTES))
         link = &(*link)->next;
     extent *owner = *link;
-    if (owner != NULL && ++owner->released == PAGES_PER_EXTENT && owner != extents) {
+    if (owner != NULL && ++owner->released_count == PAGES_PER_EXTENT && owner != extents) {
         *link = owner->next;
         unmap_extent(owner);
     }
@@ -349,7 +350,7 @@ void offbeat_tracer_page_release(offbeat_trace_page *page) {
 void offbeat_tracer_count_lost_record(void) {
     pthread_mutex_lock(&lock);
     if (header != NULL) {
-        header->lost++;
+        header->lost_count++;
         update_state_checksum();
     }
     pthread_mutex_unlock(&lock);
@@ -365,8 +366,8 @@ int offbeat_tracer_file_is_whole(void) {
 
 /* On failure zeros remain after the last page, which readers accept. */
 static void cut_unused_pages(void) {
-    int ignored = ftruncate(descriptor, (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES));
-    (void)ignored;
+    int error = ftruncate(descriptor, (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES));
+    (void)error;
 }
 
 void offbeat_tracer_file_close(void) {
@@ -406,31 +407,32 @@ static char *reserve(size_t bytes) {
     }
     if (definitions == NULL)
         return NULL;
-    char *at = (char *)definitions + definitions_bytes;
+    char *position = (char *)definitions + definitions_bytes;
     definitions_bytes += bytes;
-    return at;
+    return position;
 }
 
-void offbeat_tracer_define(uint16_t kind, void *fixed, size_t fixed_bytes, const void *tail,
+void offbeat_tracer_define(uint16_t kind, void *head, size_t head_bytes, const void *tail,
                            size_t tail_bytes) {
     if (offbeat_tracer_file_header() == NULL)
         return;
     if (tail_bytes > OFFBEAT_TRACER_MAX_TAIL_BYTES)
         tail_bytes = OFFBEAT_TRACER_MAX_TAIL_BYTES;
-    size_t bytes = (fixed_bytes + tail_bytes + 7) / 8 * 8;
+    size_t bytes = (head_bytes + tail_bytes + 7) / 8 * 8;
     offbeat_trace_definition start = {.bytes = (uint32_t)bytes, .kind = 0};
-    memcpy(fixed, &start, sizeof start);
+    memcpy(head, &start, sizeof start);
     pthread_mutex_lock(&definitions_lock);
-    char *at = reserve(bytes);
-    if (at != NULL) {
-        memcpy(at, fixed, fixed_bytes);
+    char *position = reserve(bytes);
+    if (position != NULL) {
+        memcpy(position, head, head_bytes);
         if (tail_bytes > 0)
-            memcpy(at + fixed_bytes, tail, tail_bytes);
-        ((offbeat_trace_definition *)at)->kind = kind;
+            memcpy(position + head_bytes, tail, tail_bytes);
+        ((offbeat_trace_definition *)position)->kind = kind;
         const size_t end = definitions_bytes / 8 - sizeof *definitions / 8;
-        definitions_sum += offbeat_trace_mix_bytes(at, bytes, end - bytes / 8);
+        definitions_sum += offbeat_trace_mix_bytes(position, bytes, end - bytes / 8);
         atomic_thread_fence(memory_order_release);
-        *(volatile uint64_t *)&definitions->published = offbeat_trace_published(definitions_sum, end, 0);
+        *(volatile uint64_t *)&definitions->published_words =
+            offbeat_trace_published(definitions_sum, end, 0);
     }
     pthread_mutex_unlock(&definitions_lock);
 }
@@ -442,12 +444,12 @@ void offbeat_tracer_define_note(int64_t at_ns, const char *message) {
 
 void offbeat_tracer_define_functions(void) {
     for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++) {
-        const offbeat_tracer_function *wrapped = &offbeat_tracer_functions[id];
+        const offbeat_tracer_function *traced_function = &offbeat_tracer_functions[id];
         offbeat_trace_function function = {.id = (uint16_t)id,
-                                           .mode = wrapped->mode,
-                                           .collective = wrapped->collective,
-                                           .name_bytes = (uint16_t)strlen(wrapped->name)};
-        offbeat_tracer_define(OFFBEAT_TRACE_FUNCTION, &function, sizeof function, wrapped->name,
+                                           .mode = traced_function->mode,
+                                           .collective = traced_function->collective,
+                                           .name_bytes = (uint16_t)strlen(traced_function->name)};
+        offbeat_tracer_define(OFFBEAT_TRACE_FUNCTION, &function, sizeof function, traced_function->name,
                               function.name_bytes);
     }
 }

@@ -64,12 +64,11 @@ void offbeat_tracer_file_close(void);
 
 /**
  * Writes one definition; drops it if the file has no space. Thread-safe.
- * @param fixed      the structure of its kind; this function fills in its member `definition`
+ * @param head      the structure of its kind; this function fills in its member `definition`
  * @param tail       what follows it in the file (a string, or ranks), truncated to
  * OFFBEAT_TRACER_MAX_TAIL_BYTES
  */
-void offbeat_tracer_define(uint16_t kind, void *fixed, size_t fixed_bytes, const void *tail,
-                           size_t tail_bytes);
+void offbeat_tracer_define(uint16_t kind, void *head, size_t head_bytes, const void *tail, size_t tail_bytes);
 
 /** Writes a message for the reader of the trace. @param at_ns local clock */
 void offbeat_tracer_define_note(int64_t at_ns, const char *message);

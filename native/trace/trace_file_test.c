@@ -56,35 +56,37 @@ static const offbeat_trace_page *page_of(const mapped_file *file, size_t i) {
 static uint64_t sum_of(const mapped_file *file, size_t i) {
     const offbeat_trace_page *page = page_of(file, i);
     const uint64_t *words = (const uint64_t *)(page + 1);
-    const uint64_t written = page->published & 0x1FFF, templates = page->published >> 13 & 0x7FF;
+    const uint64_t written_words = page->published_words & 0x1FFF,
+                   templates = page->published_words >> 13 & 0x7FF;
     const uint64_t last = OFFBEAT_TRACE_PAGE_WORDS - templates * OFFBEAT_TRACE_TEMPLATE_WORDS;
     return offbeat_trace_empty_sum((const offbeat_trace_header *)file->bytes, i, page->kind, page->lane,
                                    page->origin_ns) +
-           offbeat_trace_mix_bytes(words, 8 * written, 0) +
+           offbeat_trace_mix_bytes(words, 8 * written_words, 0) +
            offbeat_trace_mix_bytes(words + last, 8 * (OFFBEAT_TRACE_PAGE_WORDS - last), last);
 }
 
 static void check_checksums(const mapped_file *file) {
     for (size_t i = 1; i < file->pages; i++)
         test_assert(page_of(file, i)->kind == OFFBEAT_TRACE_NOTHING ||
-                        sum_of(file, i) >> 24 == page_of(file, i)->published >> 24,
+                        sum_of(file, i) >> 24 == page_of(file, i)->published_words >> 24,
                     "the checksum of page %zu is wrong", i);
 }
 
 /* Counts the records of a page; they must be numbered from `next` on by their size. */
 static uint64_t count_in_page(const offbeat_trace_page *page, uint64_t next) {
-    const uint64_t *words = (const uint64_t *)(page + 1), written = page->published & 0x1FFF;
+    const uint64_t *words = (const uint64_t *)(page + 1), written_words = page->published_words & 0x1FFF;
     uint64_t count = 0, size = 0;
     int has_size = 0;
-    for (uint64_t i = 0; i < written; i++) {
+    for (uint64_t i = 0; i < written_words; i++) {
         const uint64_t number = words[i] & 0x3FF;
         if (number == OFFBEAT_TRACE_SIZE) {
             size = words[i] >> 10;
             has_size = 1;
         } else if (number < OFFBEAT_TRACE_MOST_TEMPLATES) {
-            const offbeat_trace_template *known =
+            const offbeat_trace_template *template_entry =
                 (const offbeat_trace_template *)(words + OFFBEAT_TRACE_PAGE_WORDS) - 1 - number;
-            test_assert((has_size ? size : known->bytes) == next && known->function == 5 && known->flags == 3,
+            test_assert((has_size ? size : template_entry->bytes) == next && template_entry->function == 5 &&
+                            template_entry->flags == 3,
                         "record %llu of lane %u is wrong", (unsigned long long)next, page->lane);
             has_size = 0;
             next++;
@@ -126,14 +128,14 @@ static int count_definitions(const mapped_file *file, uint16_t kind) {
         const char *page = (const char *)page_of(file, i);
         if (page_of(file, i)->kind != OFFBEAT_TRACE_DEFINITIONS)
             continue;
-        for (size_t at = sizeof(offbeat_trace_page); at + 8 <= OFFBEAT_TRACE_PAGE_BYTES;) {
-            const offbeat_trace_definition *definition = (const offbeat_trace_definition *)(page + at);
+        for (size_t offset = sizeof(offbeat_trace_page); offset + 8 <= OFFBEAT_TRACE_PAGE_BYTES;) {
+            const offbeat_trace_definition *definition = (const offbeat_trace_definition *)(page + offset);
             if (definition->kind == 0)
                 break;
             test_assert(definition->bytes >= 8 && definition->bytes % 8 == 0, "a definition of %u bytes",
                         definition->bytes);
             count += definition->kind == kind;
-            at += definition->bytes;
+            offset += definition->bytes;
         }
     }
     return count;
@@ -146,9 +148,9 @@ static void write_records(uint64_t count) {
     }
 }
 
-static void *write_in_thread(void *unused) {
+static void *write_in_thread(void *argument) {
     write_records(RECORDS);
-    return unused;
+    return argument;
 }
 
 static void write_all(void) {
@@ -192,7 +194,7 @@ static void check_complete(const char *how) {
     uint64_t records = 0;
     check_checksums(&file);
     for (size_t i = 1; i < file.pages; i++)
-        for (uint64_t k = 0, words = page_of(&file, i)->published & 0x1FFF; k < words; k++)
+        for (uint64_t k = 0, words = page_of(&file, i)->published_words & 0x1FFF; k < words; k++)
             records +=
                 page_of(&file, i)->kind == OFFBEAT_TRACE_ENCODED &&
                 (((const uint64_t *)(page_of(&file, i) + 1))[k] & 0x3FF) < OFFBEAT_TRACE_MOST_TEMPLATES;
@@ -201,7 +203,7 @@ static void check_complete(const char *how) {
     test_assert(count_definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_TRACER_FUNCTION_COUNT - 1,
                 "%s: functions", how);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "%s: the note", how);
-    test_assert(header->lost == 0 && header->pages <= file.pages, "%s: %llu pages", how,
+    test_assert(header->lost_count == 0 && header->pages <= file.pages, "%s: %llu pages", how,
                 (unsigned long long)header->pages);
 }
 
@@ -233,8 +235,8 @@ static void test_the_limit_stops_records_but_not_definitions(void) {
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     test_assert(count_records(&file, 0) == 3 * RECORDS_A_PAGE, "%llu records were written",
                 (unsigned long long)count_records(&file, 0));
-    test_assert(header->lost == RECORDS + 1000 - 3 * RECORDS_A_PAGE, "%llu were lost",
-                (unsigned long long)header->lost);
+    test_assert(header->lost_count == RECORDS + 1000 - 3 * RECORDS_A_PAGE, "%llu were lost",
+                (unsigned long long)header->lost_count);
     test_assert(header->lost_because == -1, "the reason is %d", header->lost_because);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "the note is lost");
 }
@@ -252,14 +254,16 @@ static void test_lost_records_are_counted_without_a_signal(void) {
     test_assert(in_child(write_beyond_rlimit) == 0, "the writer was killed");
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
-    uint64_t written = count_records(&file, 0);
-    test_assert(written == 14 * RECORDS_A_PAGE, "%llu were written", (unsigned long long)written);
-    test_assert(header->lost == 6 * RECORDS_A_PAGE && header->lost_because == EFBIG,
-                "%llu were lost for the reason %d", (unsigned long long)header->lost, header->lost_because);
+    uint64_t written_records = count_records(&file, 0);
+    test_assert(written_records == 14 * RECORDS_A_PAGE, "%llu were written",
+                (unsigned long long)written_records);
+    test_assert(header->lost_count == 6 * RECORDS_A_PAGE && header->lost_because == EFBIG,
+                "%llu were lost for the reason %d", (unsigned long long)header->lost_count,
+                header->lost_because);
 }
 
 /* Messages and records alternate, in each of which a page ends at another time. */
-static void *write_both_in_thread(void *unused) {
+static void *write_both_in_thread(void *argument) {
     for (int i = 0; i < MESSAGES; i++) {
         const offbeat_trace_message message = {.enter_ns = 2 * i,
                                                .exit_ns = 2 * i + 1,
@@ -271,7 +275,7 @@ static void *write_both_in_thread(void *unused) {
         offbeat_tracer_write_message(&offbeat_tracer_this_thread, &message);
         offbeat_tracer_write_record(&offbeat_tracer_this_thread, &record);
     }
-    return unused;
+    return argument;
 }
 
 static void write_both_and_be_killed(void) {
@@ -334,10 +338,11 @@ static void test_the_limit_stops_messages_and_records(void) {
     test_assert(in_child(write_messages_to_the_limit) == 0, "the writer failed");
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
-    const uint64_t written = count_messages(&file, 0) + count_records(&file, 0);
+    const uint64_t written_records = count_messages(&file, 0) + count_records(&file, 0);
     test_assert(count_messages(&file, 0) == OFFBEAT_TRACE_MESSAGES_A_PAGE, "%llu messages were written",
                 (unsigned long long)count_messages(&file, 0));
-    test_assert(header->lost == 2 * MESSAGES - written, "%llu were lost", (unsigned long long)header->lost);
+    test_assert(header->lost_count == 2 * MESSAGES - written_records, "%llu were lost",
+                (unsigned long long)header->lost_count);
     test_assert(header->lost_because == -1, "the reason is %d", header->lost_because);
 }
 
@@ -364,11 +369,12 @@ static const char other_text[] = "the program's own data";
 static void close_descriptors_and_open_others(void) {
     for (int number = 3; number < 1024; number++)
         if (close(number) == 0) {
-            const int opened = open(other_path, O_RDWR | O_CREAT | O_APPEND, 0666);
-            test_assert(dup2(opened, number) == number, "no descriptor %d", number);
+            const int other_descriptor = open(other_path, O_RDWR | O_CREAT | O_APPEND, 0666);
+            test_assert(dup2(other_descriptor, number) == number, "no descriptor %d", number);
         }
-    const int own = open(other_path, O_RDWR | O_TRUNC);
-    test_assert(write(own, other_text, sizeof other_text) == sizeof other_text, "the data is not written");
+    const int own_descriptor = open(other_path, O_RDWR | O_TRUNC);
+    test_assert(write(own_descriptor, other_text, sizeof other_text) == sizeof other_text,
+                "the data is not written");
 }
 
 static void write_with_closed_descriptors(void) {
@@ -381,9 +387,10 @@ static void write_with_closed_descriptors(void) {
     }
     test_assert(offbeat_tracer_file_is_whole(), "the file is whole");
     offbeat_tracer_file_close();
-    char found[2 * sizeof other_text];
-    const int own = open(other_path, O_RDONLY);
-    test_assert(read(own, found, sizeof found) == sizeof other_text, "the program's file has another size");
+    char content[2 * sizeof other_text];
+    const int own_descriptor = open(other_path, O_RDONLY);
+    test_assert(read(own_descriptor, content, sizeof content) == sizeof other_text,
+                "the program's file has another size");
 }
 
 static void test_a_closed_descriptor_neither_loses_records_nor_changes_another_file(void) {
@@ -395,11 +402,11 @@ static void test_a_closed_descriptor_neither_loses_records_nor_changes_another_f
 }
 
 static void test_the_program_finds_the_same_descriptors_free(void) {
-    const int before = open("/dev/null", O_RDONLY);
-    close(before);
+    const int first_descriptor = open("/dev/null", O_RDONLY);
+    close(first_descriptor);
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
     const int now = open("/dev/null", O_RDONLY);
-    test_assert(now == before, "descriptor %d instead of %d", now, before);
+    test_assert(now == first_descriptor, "descriptor %d instead of %d", now, first_descriptor);
     close(now);
     offbeat_tracer_file_close();
 }
@@ -427,8 +434,8 @@ static void test_a_truncated_file_is_a_loss_and_not_a_signal(void) {
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     test_assert(file.pages == 2, "%zu pages", file.pages);
-    test_assert(header->lost > 0 && header->lost_because == ESTALE, "%llu were lost for the reason %d",
-                (unsigned long long)header->lost, header->lost_because);
+    test_assert(header->lost_count > 0 && header->lost_because == ESTALE, "%llu were lost for the reason %d",
+                (unsigned long long)header->lost_count, header->lost_because);
 }
 
 static void write_and_delete(void) {
@@ -465,10 +472,10 @@ static void send_other_signal(void) {
 
 static void fault_in_other_file(void) {
     const int empty = open(other_path, O_RDWR | O_CREAT, 0666);
-    char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0);
+    char *mapped_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0);
     unlink(other_path);
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
-    mapped[0] = 1;
+    mapped_page[0] = 1;
 }
 
 static void test_other_signals_have_the_effect_that_the_program_set(void) {

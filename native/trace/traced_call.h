@@ -105,7 +105,7 @@ OFFBEAT_TRACER_INLINE int offbeat_tracer_call_is_sampled(const offbeat_tracer_ca
     const offbeat_tracer_config *config = &offbeat_tracer_state.config;
     const offbeat_trace_record *record = &call->record;
     return call->comm->is_sampled && config->is_recorded[record->function] &&
-           (config->every == 1 || record->sequence % config->every == 0 ||
+           (config->period == 1 || record->sequence % config->period == 0 ||
             offbeat_tracer_functions[record->function].mode == OFFBEAT_TRACE_PERSISTENT);
 }
 

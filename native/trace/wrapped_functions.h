@@ -40,8 +40,8 @@
 #define OFFBEAT_PROBE_FUNCTION(name, lower, blocking, mode, signature)
 #endif
 #ifndef OFFBEAT_REQUEST_FUNCTION
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
-                                 names)
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completion_kind, count, requests, statuses, result,            \
+                                 parameters, names)
 #endif
 
 #define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
@@ -81,9 +81,11 @@ OFFBEAT_CONSTRUCTOR(Dist_graph_create, dist_graph_create, COMM, 0,
                      MPI_Comm *newcomm),
                     (comm, count, sources, degrees, destinations, weights, info, reorder, newcomm))
 OFFBEAT_CONSTRUCTOR(Dist_graph_create_adjacent, dist_graph_create_adjacent, COMM, 0,
-                    (MPI_Comm comm, int sources, const int from[], const int from_weights[], int destinations,
-                     const int to[], const int to_weights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
-                    (comm, sources, from, from_weights, destinations, to, to_weights, info, reorder, newcomm))
+                    (MPI_Comm comm, int sources, const int source_ranks[], const int source_weights[],
+                     int destinations, const int target_ranks[], const int target_weights[], MPI_Info info,
+                     int reorder, MPI_Comm *newcomm),
+                    (comm, sources, source_ranks, source_weights, destinations, target_ranks, target_weights,
+                     info, reorder, newcomm))
 OFFBEAT_CONSTRUCTOR(Intercomm_create, intercomm_create, COMM, 0,
                     (MPI_Comm comm, int leader, MPI_Comm bridge, int remote_leader, int tag,
                      MPI_Comm *newcomm),
@@ -143,44 +145,45 @@ OFFBEAT_PROBE_FUNCTION(Iprobe, iprobe, Probe, NONBLOCKING, IPROBE)
 OFFBEAT_PROBE_FUNCTION(Mprobe, mprobe, Mprobe, BLOCKING, MPROBE)
 OFFBEAT_PROBE_FUNCTION(Improbe, improbe, Mprobe, NONBLOCKING, IMPROBE)
 
-OFFBEAT_REQUEST_FUNCTION(Wait, wait, OFFBEAT_TRACE_BY_WAIT, 1, request, STATUS(status), ALL(1, status),
-                         (MPI_Request * request, MPI_Status *status), (request, status))
+OFFBEAT_REQUEST_FUNCTION(Wait, wait, OFFBEAT_TRACE_BY_WAIT, 1, request, STATUS(status),
+                         COMPLETE_ALL(1, status), (MPI_Request * request, MPI_Status *status),
+                         (request, status))
 OFFBEAT_REQUEST_FUNCTION(Waitall, waitall, OFFBEAT_TRACE_BY_WAITALL, INTEGER(count), requests,
-                         STATUSES(statuses), ALL(1, statuses),
+                         STATUSES(statuses), COMPLETE_ALL(1, statuses),
                          (int count, MPI_Request requests[], MPI_Status statuses[]),
                          (count, requests, statuses))
 OFFBEAT_REQUEST_FUNCTION(Waitany, waitany, OFFBEAT_TRACE_BY_WAITANY, INTEGER(count), requests, STATUS(status),
-                         SOME(1, index, status),
+                         COMPLETE_SOME(1, index, status),
                          (int count, MPI_Request requests[], int *index, MPI_Status *status),
                          (count, requests, index, status))
 OFFBEAT_REQUEST_FUNCTION(Waitsome, waitsome, OFFBEAT_TRACE_BY_WAITSOME, INTEGER(count), requests,
-                         STATUSES(statuses), SOME(INTEGER_AT(outcount), indices, statuses),
+                         STATUSES(statuses), COMPLETE_SOME(INTEGER_AT(outcount), indices, statuses),
                          (int count, MPI_Request requests[], int *outcount, int indices[],
                           MPI_Status statuses[]),
                          (count, requests, outcount, indices, statuses))
 OFFBEAT_REQUEST_FUNCTION(Test, test, OFFBEAT_TRACE_BY_TEST, 1, request, STATUS(status),
-                         ALL(INTEGER_AT(flag) != 0, status),
+                         COMPLETE_ALL(INTEGER_AT(flag) != 0, status),
                          (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 OFFBEAT_REQUEST_FUNCTION(Testall, testall, OFFBEAT_TRACE_BY_TESTALL, INTEGER(count), requests,
-                         STATUSES(statuses), ALL(INTEGER_AT(flag) != 0, statuses),
+                         STATUSES(statuses), COMPLETE_ALL(INTEGER_AT(flag) != 0, statuses),
                          (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
                          (count, requests, flag, statuses))
 OFFBEAT_REQUEST_FUNCTION(Testany, testany, OFFBEAT_TRACE_BY_TESTANY, INTEGER(count), requests, STATUS(status),
-                         SOME(INTEGER_AT(flag) != 0, index, status),
+                         COMPLETE_SOME(INTEGER_AT(flag) != 0, index, status),
                          (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
                          (count, requests, index, flag, status))
 OFFBEAT_REQUEST_FUNCTION(Testsome, testsome, OFFBEAT_TRACE_BY_TESTSOME, INTEGER(count), requests,
-                         STATUSES(statuses), SOME(INTEGER_AT(outcount), indices, statuses),
+                         STATUSES(statuses), COMPLETE_SOME(INTEGER_AT(outcount), indices, statuses),
                          (int count, MPI_Request requests[], int *outcount, int indices[],
                           MPI_Status statuses[]),
                          (count, requests, outcount, indices, statuses))
-OFFBEAT_REQUEST_FUNCTION(Start, start, OFFBEAT_TRACE_BY_NONE, 1, request, , STARTED, (MPI_Request * request),
-                         (request))
-OFFBEAT_REQUEST_FUNCTION(Startall, startall, OFFBEAT_TRACE_BY_NONE, INTEGER(count), requests, , STARTED,
-                         (int count, MPI_Request requests[]), (count, requests))
-OFFBEAT_REQUEST_FUNCTION(Request_free, request_free, OFFBEAT_TRACE_BY_FREE, 1, request, , FREED,
+OFFBEAT_REQUEST_FUNCTION(Start, start, OFFBEAT_TRACE_BY_NONE, 1, request, , LEAVE_START,
                          (MPI_Request * request), (request))
-OFFBEAT_REQUEST_FUNCTION(Cancel, cancel, OFFBEAT_TRACE_BY_NONE, 1, request, , CANCELLED,
+OFFBEAT_REQUEST_FUNCTION(Startall, startall, OFFBEAT_TRACE_BY_NONE, INTEGER(count), requests, , LEAVE_START,
+                         (int count, MPI_Request requests[]), (count, requests))
+OFFBEAT_REQUEST_FUNCTION(Request_free, request_free, OFFBEAT_TRACE_BY_FREE, 1, request, , LEAVE_FREE,
+                         (MPI_Request * request), (request))
+OFFBEAT_REQUEST_FUNCTION(Cancel, cancel, OFFBEAT_TRACE_BY_NONE, 1, request, , LEAVE_CANCEL,
                          (MPI_Request * request), (request))
 
 #undef OFFBEAT_CONSTRUCTOR

@@ -11,7 +11,7 @@
 #include "trace/record_arguments.h"
 #include "trace/signatures.h"
 
-#define EXPORTED __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
 
 #define LANGUAGE 0
 #define CODE code
@@ -35,7 +35,7 @@
  * @param function whose calls may be delayed; OFFBEAT_NO_FUNCTION: none
  * @param enter    what is done before the call; what is done after it is the last argument */
 #define WRAPPER(symbol, function, parameters, names, enter, ...)                                             \
-    EXPORTED int symbol parameters;                                                                          \
+    EXPORT int symbol parameters;                                                                            \
     int symbol parameters {                                                                                  \
         static offbeat_tracer_next_functions next;                                                           \
         const int is_pmpi = offbeat_tracer_take_name();                                                      \

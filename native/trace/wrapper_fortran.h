@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define EXPORTED __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
 
 /* IS_IN_PLACE and COUNT read variables of the wrapper. */
 #define LANGUAGE OFFBEAT_TRACE_FORTRAN
@@ -28,8 +28,8 @@
 #define NEWCOMM_POINTERS NULL, newcomm
 #define MESSAGE_AT(name) PMPI_Message_f2c(INTEGER_AT(name))
 
-static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arrays) {
-    return arrays.count_bytes == (int)sizeof(MPI_Fint) ? INTEGER_AT(at) : *(const MPI_Count *)at;
+static inline MPI_Count count_at(const void *address, offbeat_tracer_array_format arrays) {
+    return arrays.count_bytes == (int)sizeof(MPI_Fint) ? INTEGER_AT(address) : *(const MPI_Count *)address;
 }
 
 /* Parameter lists cannot be put in parentheses of their own. */
@@ -43,7 +43,7 @@ static inline MPI_Count count_at(const void *at, offbeat_tracer_array_format arr
  * @param function whose calls may be delayed; OFFBEAT_NO_FUNCTION: none
  * @param enter    what is done before the call; what is done after it is the last argument */
 #define WRAPPER(symbol, function, parameters, names, enter, ...)                                             \
-    EXPORTED void symbol parameters;                                                                         \
+    EXPORT void symbol parameters;                                                                           \
     void symbol parameters {                                                                                 \
         static offbeat_tracer_next_functions next;                                                           \
         const int is_pmpi = offbeat_tracer_take_name();                                                      \

@@ -27,13 +27,14 @@ static offbeat_tracer_request_list list(int count, const MPI_Request *handles) {
 }
 
 /* What a completing call passes for an ignored status. */
-static MPI_Status *own_statuses(offbeat_tracer_completion *completion, MPI_Status *ignored) {
-    MPI_Status *own = offbeat_tracer_completion_statuses(completion);
-    return own != NULL ? own : ignored;
+static MPI_Status *own_statuses(offbeat_tracer_completion *completion, MPI_Status *default_statuses) {
+    MPI_Status *completion_statuses = offbeat_tracer_completion_statuses(completion);
+    return completion_statuses != NULL ? completion_statuses : default_statuses;
 }
 
 static const MPI_Status *readable(const offbeat_tracer_completion *completion, const MPI_Status *statuses) {
-    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE ? completion->queried : statuses;
+    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE ? completion->queried_statuses
+                                                                            : statuses;
 }
 
 #define STATUS(status)                                                                                       \
@@ -44,10 +45,10 @@ static const MPI_Status *readable(const offbeat_tracer_completion *completion, c
     statuses = own_statuses(&completion, statuses)
 #define READABLE(statuses) readable(&completion, statuses)
 
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
-                                 names)                                                                      \
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completion_kind, count, requests, statuses, result,            \
+                                 parameters, names)                                                          \
     WRAPPER(MPI_##name, OFFBEAT_##name, parameters, names, offbeat_tracer_completion completion;             \
-            offbeat_tracer_completion_enter(&completion, OFFBEAT_##name, completed_by,                       \
+            offbeat_tracer_completion_enter(&completion, OFFBEAT_##name, completion_kind,                    \
                                             list(count, requests), OFFBEAT_TRACER_CALLER);                   \
             statuses, result)
 
@@ -57,8 +58,10 @@ static const MPI_Status *readable(const offbeat_tracer_completion *completion, c
 
 WRAPPER(MPI_Init, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv), (argc, argv), offbeat_tracer_init_enter(),
         offbeat_tracer_init_leave(code))
-WRAPPER(MPI_Init_thread, OFFBEAT_NO_FUNCTION, (int *argc, char ***argv, int required, int *provided),
-        (argc, argv, required, provided), offbeat_tracer_init_enter(), offbeat_tracer_init_leave(code))
+WRAPPER(MPI_Init_thread, OFFBEAT_NO_FUNCTION,
+        (int *argc, char ***argv, int required_level, int *provided_level),
+        (argc, argv, required_level, provided_level), offbeat_tracer_init_enter(),
+        offbeat_tracer_init_leave(code))
 WRAPPER(MPI_Finalize, OFFBEAT_NO_FUNCTION, (void), (), offbeat_tracer_finalize_enter(),
         offbeat_tracer_end_leave())
 WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, status),
@@ -66,7 +69,7 @@ WRAPPER(MPI_Abort, OFFBEAT_NO_FUNCTION, (MPI_Comm comm, int status), (comm, stat
 
 /* Their parameters are pointers or handles; some libraries do not have the type of a session. */
 #define SESSION_WRAPPER(function, symbol, parameters, names, enter, leave)                                   \
-    EXPORTED int function parameters __asm__(symbol);                                                        \
+    EXPORT int function parameters __asm__(symbol);                                                          \
     int function parameters {                                                                                \
         static offbeat_tracer_next_functions next;                                                           \
         const int is_pmpi = offbeat_tracer_take_name();                                                      \
@@ -102,8 +105,8 @@ SESSION_WRAPPER(session_finalize, "MPI_Session_finalize", (void *session), (sess
 #define NUMBER(name) double name
 #define NAME(name) name
 
-EXPORTED int pcontrol(int level, INTEGER_REGISTERS(WORD),
-                      FLOATING_REGISTERS(NUMBER) STACK(WORD)) __asm__("MPI_Pcontrol");
+EXPORT int pcontrol(int level, INTEGER_REGISTERS(WORD),
+                    FLOATING_REGISTERS(NUMBER) STACK(WORD)) __asm__("MPI_Pcontrol");
 int pcontrol(int level, INTEGER_REGISTERS(WORD), FLOATING_REGISTERS(NUMBER) STACK(WORD)) {
     static offbeat_tracer_next_functions next;
     const int is_pmpi = offbeat_tracer_take_name();

@@ -112,52 +112,55 @@ static int get_first_in_f08(const offbeat_tracer_completion *completion) {
 
 /* What a completing call passes for a status. */
 static void *own_statuses(offbeat_tracer_completion *completion, void *statuses) {
-    void *own =
+    void *completion_statuses =
         offbeat_tracer_is_status_ignored(statuses) ? offbeat_tracer_completion_statuses(completion) : NULL;
-    return own != NULL ? own : statuses;
+    return completion_statuses != NULL ? completion_statuses : statuses;
 }
 
 #define STATUS(status) status = own_statuses(&completion, status)
 #define STATUSES STATUS
-#define READABLE(statuses) (offbeat_tracer_is_status_ignored(statuses) ? completion.queried : (statuses))
+#define READABLE(statuses)                                                                                   \
+    (offbeat_tracer_is_status_ignored(statuses) ? completion.queried_statuses : (statuses))
 
-#define REQUEST_FUNCTION(symbol, function, completed_by, count, requests, statuses, result, names,           \
+#define REQUEST_FUNCTION(symbol, function, completion_kind, count, requests, statuses, result, names,        \
                          is_in_f08)                                                                          \
     WRAPPER(symbol, function, PARAMETERS_0 names, NAMES_0 names, const int is_f08 = is_in_f08; (void)is_f08; \
             offbeat_tracer_completion completion; offbeat_tracer_completion_enter(                           \
-                &completion, function, completed_by, list(count, requests), OFFBEAT_TRACER_CALLER);          \
+                &completion, function, completion_kind, list(count, requests), OFFBEAT_TRACER_CALLER);       \
             statuses, result)
-#define OFFBEAT_REQUEST_FUNCTION(name, lower, completed_by, count, requests, statuses, result, parameters,   \
-                                 names)                                                                      \
-    REQUEST_FUNCTION(mpi_##lower##_, OFFBEAT_##name, completed_by, count, requests, statuses, result, names, \
-                     0)                                                                                      \
-    REQUEST_FUNCTION(mpi_##lower##_f08_, OFFBEAT_##name, completed_by, count, requests, statuses, result,    \
+#define OFFBEAT_REQUEST_FUNCTION(name, lower, completion_kind, count, requests, statuses, result,            \
+                                 parameters, names)                                                          \
+    REQUEST_FUNCTION(mpi_##lower##_, OFFBEAT_##name, completion_kind, count, requests, statuses, result,     \
+                     names, 0)                                                                               \
+    REQUEST_FUNCTION(mpi_##lower##_f08_, OFFBEAT_##name, completion_kind, count, requests, statuses, result, \
                      names, 1)
 
 #include "trace/wrapped_functions.h"
 
 /* --- begin and end --- */
 
-#define BOTH(name, parameters, names, enter, ...)                                                            \
+#define BOTH_INTERFACES(name, parameters, names, enter, ...)                                                 \
     WRAPPER(mpi_##name##_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)                       \
     WRAPPER(mpi_##name##_f08_, OFFBEAT_NO_FUNCTION, parameters, names, enter, __VA_ARGS__)
 
-BOTH(init, (void *code), (code), offbeat_tracer_init_enter(), offbeat_tracer_init_leave(CODE))
-BOTH(init_thread, (void *required, void *provided, void *code), (required, provided, code),
-     offbeat_tracer_init_enter(), offbeat_tracer_init_leave(CODE))
-BOTH(finalize, (void *code), (code), offbeat_tracer_finalize_enter(), offbeat_tracer_end_leave())
-BOTH(abort, (void *comm, void *status, void *code), (comm, status, code), offbeat_tracer_abort_enter(),
-     offbeat_tracer_end_leave())
+BOTH_INTERFACES(init, (void *code), (code), offbeat_tracer_init_enter(), offbeat_tracer_init_leave(CODE))
+BOTH_INTERFACES(init_thread, (void *required_level, void *provided_level, void *code),
+                (required_level, provided_level, code), offbeat_tracer_init_enter(),
+                offbeat_tracer_init_leave(CODE))
+BOTH_INTERFACES(finalize, (void *code), (code), offbeat_tracer_finalize_enter(), offbeat_tracer_end_leave())
+BOTH_INTERFACES(abort, (void *comm, void *status, void *code), (comm, status, code),
+                offbeat_tracer_abort_enter(), offbeat_tracer_end_leave())
 
-BOTH(session_init, (void *info, void *handler, void *session, void *code), (info, handler, session, code),
-     offbeat_tracer_init_enter(), offbeat_tracer_session_init_leave(CODE))
-BOTH(session_finalize, (void *session, void *code), (session, code), offbeat_tracer_session_finalize_enter(),
-     offbeat_tracer_end_leave())
+BOTH_INTERFACES(session_init, (void *info, void *handler, void *session, void *code),
+                (info, handler, session, code), offbeat_tracer_init_enter(),
+                offbeat_tracer_session_init_leave(CODE))
+BOTH_INTERFACES(session_finalize, (void *session, void *code), (session, code),
+                offbeat_tracer_session_finalize_enter(), offbeat_tracer_end_leave())
 
 /* MPI_Pcontrol has no error code, except in mpi_f08 of MPICH 4.0, where it is optional: NULL if it is absent.
  * In other libraries the second argument is undefined. It is passed on and not read. */
 #define PCONTROL(symbol)                                                                                     \
-    EXPORTED void symbol(void *level, void *code);                                                           \
+    EXPORT void symbol(void *level, void *code);                                                             \
     void symbol(void *level, void *code) {                                                                   \
         static offbeat_tracer_next_functions next;                                                           \
         const int is_pmpi = offbeat_tracer_take_name();                                                      \

@@ -39,18 +39,19 @@ typedef struct registers {
 
 offbeat_work *offbeat_work_create(size_t bytes) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t each = (bytes / 2 / page + 1) * page;
+    const size_t array_bytes = (bytes / 2 / page + 1) * page;
     offbeat_work *work = calloc(1, sizeof *work);
     if (!work)
         return NULL;
     void *a = NULL, *b = NULL;
-    const int is_too_much = each / page >= (size_t)sysconf(_SC_PHYS_PAGES) / 2;
-    if (is_too_much || posix_memalign(&a, page, each) != 0 || posix_memalign(&b, page, each) != 0) {
+    const int is_too_much = array_bytes / page >= (size_t)sysconf(_SC_PHYS_PAGES) / 2;
+    if (is_too_much || posix_memalign(&a, page, array_bytes) != 0 ||
+        posix_memalign(&b, page, array_bytes) != 0) {
         free(a);
         free(work);
         return NULL;
     }
-    *work = (offbeat_work){.a = a, .b = b, .lines = each / (LINE * sizeof(double))};
+    *work = (offbeat_work){.a = a, .b = b, .lines = array_bytes / (LINE * sizeof(double))};
     for (size_t i = 0; i < work->lines * LINE; i++) {
         work->a[i] = 1.0;
         work->b[i] = 0.5;
@@ -94,16 +95,16 @@ static inline __attribute__((always_inline)) void steps(registers *r, int64_t co
 }
 
 /* Keeps the results of operations, which nothing else reads. */
-static volatile double kept;
+static volatile double kept_result;
 
 static void keep(const registers *r) {
     const pair sum = r->r0 + r->r1 + r->r2 + r->r3 + r->r4 + r->r5 + r->r6 + r->r7;
-    kept = sum[0] + sum[1];
+    kept_result = sum[0] + sum[1];
 }
 
 static registers start_values(void) {
-    const pair one = {1.5, 0.75};
-    return (registers){one, one, one, one, one, one, one, one};
+    const pair start = {1.5, 0.75};
+    return (registers){start, start, start, start, start, start, start, start};
 }
 
 static void operate(int64_t flops) {
@@ -114,8 +115,8 @@ static void operate(int64_t flops) {
 
 /* Lines between which operations are executed. */
 typedef struct mixture {
-    int64_t each, remainder, lines; /* steps of each line, and of all lines together beyond that */
-    int64_t carried;
+    int64_t steps_per_line, remainder, lines; /* steps of each line, and of all lines together beyond that */
+    int64_t carried_steps;
 } mixture;
 
 static void draw(double *restrict a, const double *restrict b, size_t lines) {
@@ -123,14 +124,14 @@ static void draw(double *restrict a, const double *restrict b, size_t lines) {
         draw_line(a + i, b + i);
 }
 
-static void draw_and_operate(double *restrict a, const double *restrict b, size_t lines, mixture *mixed) {
+static void draw_and_operate(double *restrict a, const double *restrict b, size_t lines, mixture *mix) {
     registers r = start_values();
     for (size_t i = 0; i < lines * LINE; i += LINE) {
         draw_line(a + i, b + i);
-        mixed->carried += mixed->remainder;
-        const int64_t one_more = mixed->carried >= mixed->lines;
-        mixed->carried -= one_more ? mixed->lines : 0;
-        steps(&r, mixed->each + one_more);
+        mix->carried_steps += mix->remainder;
+        const int64_t one_more = mix->carried_steps >= mix->lines;
+        mix->carried_steps -= one_more ? mix->lines : 0;
+        steps(&r, mix->steps_per_line + one_more);
     }
     keep(&r);
 }
@@ -142,13 +143,13 @@ void offbeat_work_run(offbeat_work *work, int64_t memory_bytes, int64_t flops) {
         operate(flops);
         return;
     }
-    mixture mixed = {.each = more / lines, .remainder = more % lines, .lines = lines};
+    mixture mix = {.steps_per_line = more / lines, .remainder = more % lines, .lines = lines};
     for (int64_t left = lines; left > 0;) {
         const size_t until_end = work->lines - work->next;
         const size_t now = (size_t)left < until_end ? (size_t)left : until_end;
         double *a = work->a + work->next * LINE, *b = work->b + work->next * LINE;
         if (more > 0)
-            draw_and_operate(a, b, now, &mixed);
+            draw_and_operate(a, b, now, &mix);
         else
             draw(a, b, now);
         work->next = (work->next + now) % work->lines;

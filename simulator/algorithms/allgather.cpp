@@ -15,6 +15,8 @@ void copy_own_block(Rank &rank) {
 
 } // namespace
 
+/** SimGrid's allgather__ring.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void direct_stepwise(Rank &rank) {
     copy_own_block(rank);
     for (int step = 1; step < rank.p; ++step) {
@@ -23,6 +25,8 @@ void direct_stepwise(Rank &rank) {
     }
 }
 
+/** SimGrid's allgather__spreading_simple.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void direct_nonblocking(Rank &rank) {
     copy_own_block(rank);
     for (int step = 1; step < rank.p; ++step) {
@@ -35,7 +39,8 @@ void direct_nonblocking(Rank &rank) {
 
 namespace {
 
-/** In step k with rank xor k; powers of two only. */
+/** SimGrid's allgather__pair: in step k with rank xor k; powers of two only.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void pair(Rank &rank) {
     if (!is_power_of_two(rank.p))
         throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
@@ -47,6 +52,8 @@ void pair(Rank &rank) {
     }
 }
 
+/** Open MPI's ompi_coll_base_allgather_intra_two_procs.
+ * Rounds: 1. Bytes: m. */
 void two_proc(Rank &rank) {
     require_two_ranks(rank);
     const int other = 1 - rank.id;
@@ -59,7 +66,10 @@ Span block_of_neighbour(const Rank &rank, int distance) {
     return block(rank.output(), neighbour(rank, distance), rank.call.count);
 }
 
-/** Each rank forwards to the next rank what the previous rank sent. */
+/** Each rank forwards to the next rank what the previous rank sent: Open MPI's
+ * ompi_coll_base_allgather_intra_ring, MPICH's MPIR_Allgather_intra_ring and
+ * MPIR_Iallgather_intra_sched_ring, SimGrid's allgather__NTSLR.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void ring(Rank &rank) {
     const int next = neighbour(rank, 1);
     const int previous = neighbour(rank, -1);
@@ -68,7 +78,8 @@ void ring(Rank &rank) {
         rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
 }
 
-/** As the function above, with all receives posted at the start. */
+/** SimGrid's allgather__NTSLR_NB: ring() with all receives posted at the start.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void ring_preposted(Rank &rank) {
     copy_own_block(rank);
     std::vector<Request> receives;
@@ -80,7 +91,9 @@ void ring_preposted(Rank &rank) {
     }
 }
 
-/** The same as a task graph that receives into two buffers in turn. */
+/** MPICH's MPIR_TSP_Iallgather_sched_intra_ring: ring() as a task graph that receives into two buffers in
+ * turn.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void ring_tasks(Rank &rank) {
     copy_own_block(rank);
     pass_around_ring(rank, rank.input(), [&](int from, const Span &received) {
@@ -88,8 +101,11 @@ void ring_tasks(Rank &rank) {
     });
 }
 
-/** Pairs (even rank, next rank) exchange their own blocks. Then each rank exchanges the two blocks that it
+/** Open MPI's ompi_coll_base_allgather_intra_neighborexchange, SimGrid's allgather__ompi_neighborexchange,
+ * after Chen et al., Performance evaluation of allgather algorithms on terascale Linux cluster (2005).
+ * Pairs (even rank, next rank) exchange their own blocks. Then each rank exchanges the two blocks that it
  * received last, with its other neighbour and with this one in turn.
+ * Rounds: p / 2. Bytes: m * (p - 1).
  * @param for_odd_p  another algorithm */
 void neighbor_exchange(Rank &rank, void (*for_odd_p)(Rank &rank)) {
     if (rank.p % 2 != 0)

@@ -19,6 +19,8 @@ Subcall bcast_from_first(const Rank &rank) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_allgather_intra_basic_linear.
+ * Rounds and bytes: the sum of those of the gather and the bcast that Open MPI chooses. */
 void openmpi_gather_bcast(Rank &rank) {
     run_openmpi_choice(rank, everyone(rank), gather_to_first(rank));
     run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
@@ -36,11 +38,15 @@ void simgrid_gather(Rank &rank) {
     }
 }
 
+/** SimGrid's allgather__GB: a flat gather, then a binomial bcast.
+ * Rounds: 1 + lg(p). Bytes: m * p * lg(p). */
 void simgrid_gather_bcast(Rank &rank) {
     run_subcall(rank, everyone(rank), gather_to_first(rank), simgrid_gather);
     run_subcall(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
 }
 
+/** SimGrid's allgather__2dmesh and allgather__3dmesh.
+ * Rounds and bytes: on a mesh of c columns, r rows and l layers c + r + l - 3 rounds; m * (p - 1) bytes. */
 void mesh(Rank &rank, Mesh (*shape)(int p)) {
     const auto [columns, rows, layers] = shape(rank.p);
     const int layer_size = columns * rows;
@@ -132,12 +138,14 @@ void forward_down_chain(Rank &rank, const Nodes &nodes) {
     }
 }
 
-/** What MPICH in SimGrid chooses. */
+/** What MPICH in SimGrid chooses: allgather__mpich in smpi_mpich_selector.cpp. */
 void mpich_choice(Rank &rank) {
+    constexpr int64_t long_bytes = 524288; // of all blocks together
+    constexpr int64_t short_bytes = 81920;
     const int64_t bytes = rank.p * rank.call.bytes();
-    if (is_power_of_two(rank.p) && bytes < 524288)
+    if (is_power_of_two(rank.p) && bytes < long_bytes)
         recursive_doubling(rank);
-    else if (bytes <= 81920)
+    else if (bytes <= short_bytes)
         bruck(rank);
     else
         direct_stepwise(rank);
@@ -145,6 +153,8 @@ void mpich_choice(Rank &rank) {
 
 } // namespace
 
+/** SimGrid's allgather__smp_simple.
+ * Rounds: 2 * s - 1. Bytes: m * (s - 1) + m * s * (N - 1) + m * p * (s - 1). */
 void nodes_simple(Rank &rank) {
     const Nodes nodes(rank);
     exchange_in_node(rank, nodes);
@@ -160,6 +170,8 @@ void nodes_simple(Rank &rank) {
         rank.send(leader + place, rank.output());
 }
 
+/** SimGrid's allgather__SMP_NTS.
+ * Rounds: 2 * (N + s) - 5. Bytes: m * (s - 1) + 2 * m * s * (N - 1). */
 void nodes_ring(Rank &rank) {
     const Nodes nodes(rank);
     if (nodes.number <= 1)
@@ -171,6 +183,8 @@ void nodes_ring(Rank &rank) {
         forward_down_chain(rank, nodes);
 }
 
+/** SimGrid's allgather__loosely_lr.
+ * Rounds: N. Bytes: m * (p - 1). */
 void nodes_loose_ring(Rank &rank) {
     const Nodes nodes(rank);
     const int64_t n = rank.call.count;
@@ -197,6 +211,9 @@ void nodes_loose_ring(Rank &rank) {
     }
 }
 
+/** SimGrid's allgather__mvapich2_smp.
+ * Rounds and bytes: 1 + lg(s) rounds and m * p * lg(s) bytes in addition to those of the leaders'
+ * allgather. */
 void nodes_mvapich(Rank &rank) {
     const int length = ranks_on_every_node(rank.call);
     if (length == 0 || !nodes_are_consecutive(rank.call))

@@ -42,6 +42,10 @@ std::vector<Exchange> exchanges_of_round(int p, int64_t weight, int64_t k) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_allgather_intra_bruck, MPICH's MPIR_Allgather_intra_brucks and
+ * MPIR_Iallgather_intra_sched_brucks, SimGrid's allgather__bruck, after Bruck et al., Efficient
+ * algorithms for all-to-all communications in multiport message-passing systems (1997).
+ * Rounds: ceil(lg(p)). Bytes: m * (p - 1). */
 void bruck(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span rotated = rank.scratch(rank.p * n);
@@ -54,6 +58,8 @@ void bruck(Rank &rank) {
     rotate_back(rank, rotated);
 }
 
+/** MPICH's MPIR_Allgather_intra_k_brucks.
+ * Rounds: ceil(log(p, k)). Bytes: m * (p - 1). */
 void bruck_radix(Rank &rank, const Parameters &parameters) {
     const int64_t n = rank.call.count;
     const int64_t k = parameters["k"];
@@ -71,6 +77,8 @@ void bruck_radix(Rank &rank, const Parameters &parameters) {
         rotate_back(rank, rotated);
 }
 
+/** MPICH's MPIR_TSP_Iallgather_sched_intra_brucks.
+ * Rounds: ceil(log(p, k)). Bytes: m * (p - 1). */
 void bruck_tasks(Rank &rank, const Parameters &parameters) {
     const int64_t n = rank.call.count;
     const int64_t k = parameters["k"];
@@ -98,16 +106,22 @@ void bruck_tasks(Rank &rank, const Parameters &parameters) {
         rotate_back(rank, rotated);
 }
 
+/** SimGrid's allgather__rdb.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void recursive_doubling(Rank &rank) {
     rank.copy(block(rank.output(), rank.id, rank.call.count), rank.input());
     exchange_blocks_by_doubling(rank, rank.output(), rank.call.count);
 }
 
+/** MPICH's MPIR_Allgather_intra_recursive_doubling and MPIR_Iallgather_intra_sched_recursive_doubling.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void mpich_recursive_doubling(Rank &rank) {
     require_power_of_two(rank, "MPICH's allgather by recursive doubling");
     recursive_doubling(rank);
 }
 
+/** Open MPI's ompi_coll_base_allgather_intra_recursivedoubling.
+ * Rounds: ceil(lg(p)). Bytes: m * (p - 1). */
 void openmpi_recursive_doubling(Rank &rank) {
     if (is_power_of_two(rank.p))
         recursive_doubling(rank);
@@ -115,6 +129,8 @@ void openmpi_recursive_doubling(Rank &rank) {
         bruck(rank);
 }
 
+/** SimGrid's allgather__rhv.
+ * Rounds: lg(p) + 1. Bytes: m * p. */
 void recursive_halving(Rank &rank) {
     require_power_of_two(rank, "allgather by recursive halving");
     const int64_t n = rank.call.count;
@@ -130,6 +146,9 @@ void recursive_halving(Rank &rank) {
     }
 }
 
+/** Open MPI's ompi_coll_base_allgather_intra_sparbit, after Loch and Koslovski, Sparbit: a new
+ * logarithmic-cost and data locality-aware MPI allgather algorithm (2021).
+ * Rounds: ceil(lg(p)). Bytes: m * (p - 1). */
 void sparbit(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span output = rank.output();
@@ -222,6 +241,9 @@ void run_phases(Rank &rank, const ExchangePlan &plan, int first, int end) {
 
 } // namespace
 
+/** MPICH's MPIR_Allgather_intra_recexch. Halving needs one more round, which moves a block to its mirror.
+ * Rounds: log(p, k) or log(p, k) + 1. Bytes: m * (p - 1) or m * p. Other p: one round before and one
+ * after. */
 void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances) {
     const ExchangePlan plan(rank, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p));
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
@@ -243,6 +265,9 @@ void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances dist
         rank.isend(other, plan.all());
 }
 
+/** MPICH's MPIR_TSP_Iallgather_sched_intra_recexch.
+ * Rounds: log(p, k) or log(p, k) + 1. Bytes: m * (p - 1) or m * p. Other p: one round before and one
+ * after. */
 void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances distances) {
     Tasks tasks(rank);
     exchange_blocks_as_tasks(rank, tasks, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p),

@@ -26,16 +26,22 @@ Subcall bcast_from_first(Rank &rank) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_allreduce_intra_basic_linear: a flat reduce to rank 0, then a flat bcast.
+ * Rounds: p. Bytes: m * (p - 1). */
 void openmpi_linear(Rank &rank) {
     run_subcall(rank, everyone(rank), reduce_to_first(rank), "openmpi", "linear");
     run_subcall(rank, everyone(rank), bcast_from_first(rank), "openmpi", "basic_linear");
 }
 
+/** Open MPI's ompi_coll_base_allreduce_intra_nonoverlapping.
+ * Rounds and bytes: the sum of those of the reduce and the bcast that Open MPI chooses. */
 void openmpi_nonoverlapping(Rank &rank) {
     run_openmpi_choice(rank, everyone(rank), reduce_to_first(rank));
     run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
 }
 
+/** SimGrid's allreduce__redbcast: a flat reduce, then a binomial bcast.
+ * Rounds: 1 + lg(p). Bytes: m * lg(p). */
 void reduce_then_bcast(Rank &rank) {
     reduce_then_bcast_part(rank, rank.input(), rank.output());
 }
@@ -85,6 +91,8 @@ void alltoall(Rank &rank, Span input, Span output, int64_t length) {
 
 } // namespace
 
+/** SimGrid's allreduce__rab1: a reduce-scatter by recursive halving, then SMPI's flat allgather.
+ * Rounds: lg(p) + 1. Bytes: 2 * m * (p - 1) / p. */
 void halving_then_allgather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool divides = count % rank.p == 0;
@@ -100,6 +108,9 @@ void halving_then_allgather(Rank &rank) {
         rank.copy(rank.output(), all.part(0, count));
 }
 
+/** SimGrid's allreduce__rab2: an alltoall, local reductions, SMPI's flat allgather. With a flat alltoall,
+ * which SMPI chooses for blocks of some kilobytes:
+ * Rounds: 2. Bytes: 2 * m * (p - 1) / p. */
 void alltoall_then_allgather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool divides = count % rank.p == 0;
@@ -116,6 +127,8 @@ void alltoall_then_allgather(Rank &rank) {
         rank.copy(rank.output(), all.part(0, count));
 }
 
+/** MPICH's MPIR_Iallreduce_intra_sched_naive.
+ * Rounds and bytes: the sum of those of the reduce and the bcast that MPICH schedules. */
 void mpich_scheduled_naive(Rank &rank) {
     run_subcall(rank, everyone(rank), reduce_to_first(rank), "mpich", "nb(sched_smp)");
     run_subcall(rank, everyone(rank), bcast_from_first(rank), "mpich", "nb(sched_smp)");

@@ -21,6 +21,10 @@ void recursive_doubling_in_place(Rank &rank) {
     return_to_folded(rank, folding, rank.output());
 }
 
+/** Open MPI's ompi_coll_base_allreduce_intra_recursivedoubling, MPICH's
+ * MPIR_Allreduce_intra_recursive_doubling and MPIR_Iallreduce_intra_sched_recursive_doubling, SimGrid's
+ * allreduce__rdb.
+ * Rounds: lg(p). Bytes: m * lg(p). Other p: two rounds more. */
 void recursive_doubling(Rank &rank) {
     copy_input_to_output(rank);
     recursive_doubling_in_place(rank);
@@ -39,11 +43,15 @@ void halving_in_place(Rank &rank, bool remainder_last) {
     return_to_folded(rank, folding, rank.output());
 }
 
+/** SimGrid's allreduce__rab_rdb: recursive halving, then recursive doubling.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void halving_remainder_last(Rank &rank) {
     copy_input_to_output(rank);
     halving_in_place(rank, true);
 }
 
+/** SimGrid's allreduce__mvapich2_rs.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void mvapich_halving(Rank &rank) {
     if (rank.call.count == 0)
         return;
@@ -54,6 +62,8 @@ void mvapich_halving(Rank &rank) {
         halving_in_place(rank, true);
 }
 
+/** SimGrid's allreduce__rab, after Rabenseifner, Optimization of collective reduction operations (2004).
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. Other p: three rounds and up to 1.5 m more. */
 void rabenseifner(Rank &rank) {
     copy_input_to_output(rank);
     const Folding folding = fold(rank, Keep::even);
@@ -65,6 +75,8 @@ void rabenseifner(Rank &rank) {
     return_to_folded(rank, folding, rank.output());
 }
 
+/** Open MPI's ompi_coll_base_allreduce_intra_redscat_allgather.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void openmpi_rabenseifner(Rank &rank) {
     if (rank.call.commutative)
         rabenseifner(rank);
@@ -73,6 +85,11 @@ void openmpi_rabenseifner(Rank &rank) {
 }
 
 namespace {
+
+/** Above these sizes MPICH 5 divides the data: maint/tuning/coll/mpir/generic.json for the blocking call, the
+ * default of MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE for schedules. */
+constexpr int64_t mpich_short_bytes = 8;
+constexpr int64_t mpich_scheduled_short_bytes = 2048;
 
 /** MPICH uses recursive halving only for built-in operations, and only if every block gets an element. */
 bool can_halve(const Rank &rank) {
@@ -87,7 +104,7 @@ void mpich_choice(Rank &rank, bool scheduled) {
 }
 
 void mpich_choice_in_place(Rank &rank, bool scheduled) {
-    const int64_t short_bytes = scheduled ? 2048 : 8;
+    const int64_t short_bytes = scheduled ? mpich_scheduled_short_bytes : mpich_short_bytes;
     if (rank.call.count == 0)
         return;
     if (rank.call.bytes() <= short_bytes || !can_halve(rank))
@@ -96,6 +113,9 @@ void mpich_choice_in_place(Rank &rank, bool scheduled) {
         halving_in_place(rank, scheduled);
 }
 
+/** MPICH's MPIR_Allreduce_intra_reduce_scatter_allgather and
+ * MPIR_Iallreduce_intra_sched_reduce_scatter_allgather.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void mpich_halving(Rank &rank, bool scheduled) {
     if (!can_halve(rank))
         return mpich_choice(rank, scheduled);
@@ -122,6 +142,9 @@ Order order_of(const Rank &rank) {
 
 } // namespace
 
+/** MPICH's MPIR_Allreduce_intra_tree. On the default tree, knomial_1, with one chunk; a rank receives from
+ * one child after the other:
+ * Rounds: (k - 1) * log(p, k) * (log(p, k) + 1) / 2 + log(p, k). Bytes: m * (k - 1) * log(p, k). */
 void mpich_tree(Rank &rank, const Parameters &parameters) {
     copy_input_to_output(rank);
     const Tree tree = tree_of(rank, parameters);
@@ -144,6 +167,9 @@ void mpich_tree(Rank &rank, const Parameters &parameters) {
     rank.wait_all();
 }
 
+/** MPICH's MPIR_TSP_Iallreduce_sched_intra_tree. On the default tree, kary, with one chunk and one buffer
+ * for all children:
+ * Rounds: up to (k + 1) * log(p, k). Bytes: up to m * (k + 1). */
 void task_tree(Rank &rank, const Parameters &parameters) {
     const Tree tree = tree_of(rank, parameters);
     const bool buffer_per_child = parameters["buffer_per_child"] != 0;

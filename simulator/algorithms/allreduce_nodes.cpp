@@ -83,6 +83,8 @@ void smp(Rank &rank, const Runs &runs, const std::function<void(Rank &)> &in_pla
 
 } // namespace
 
+/** SimGrid's allreduce__smp_binomial.
+ * Rounds: 2 * lg(p). Bytes: m * lg(p). */
 void smp_binomial(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_binomial");
     smp(rank, runs, [](Rank &leader) {
@@ -91,8 +93,10 @@ void smp_binomial(Rank &rank) {
     });
 }
 
+/** SimGrid's allreduce__smp_binomial_pipeline. Blocking messages leave no overlap between chunks.
+ * Rounds: 2 * lg(p) * ceil(m / 4096). Bytes: m * lg(p). */
 void smp_binomial_pipeline(Rank &rank) {
-    constexpr int64_t chunk_elements = 4096;
+    constexpr int64_t chunk_elements = 4096; // allreduce_smp_binomial_pipeline_segment_size
     const Runs runs = runs_of(rank, "smp_binomial_pipeline");
     const int64_t chunk = std::min(chunk_elements, rank.call.count);
     if (chunk == 0)
@@ -118,10 +122,14 @@ void smp_binomial_pipeline(Rank &rank) {
     }
 }
 
+/** SimGrid's allreduce__smp_rdb: recursive doubling among the leaders.
+ * Rounds: 2 * lg(s) + lg(N). Bytes: m * lg(p). */
 void smp_doubling(Rank &rank) {
     smp(rank, runs_of(rank, "smp_rdb"), recursive_doubling_in_place);
 }
 
+/** SimGrid's allreduce__smp_rsag: a ring of the leaders.
+ * Rounds: 2 * lg(s) + 2 * (N - 1). Bytes: m * lg(s) + 2 * m * (N - 1) / N. */
 void smp_ring(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag");
     refuse_remainder(rank, runs, "smp_rsag");
@@ -129,6 +137,8 @@ void smp_ring(Rank &rank) {
         [](Rank &leader) { ring_in_place(leader, Blocks::equal(leader.call.count / leader.p, leader.p)); });
 }
 
+/** SimGrid's allreduce__smp_rsag_lr: a ring of the leaders.
+ * Rounds: 2 * lg(s) + 2 * (N - 1). Bytes: m * lg(s) + 2 * m * (N - 1) / N. */
 void smp_ring_remainder_last(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag_lr");
     if (rank.call.count > 0 && rank.call.count < runs.nodes)
@@ -138,6 +148,8 @@ void smp_ring_remainder_last(Rank &rank) {
         [](Rank &leader) { ring_in_place(leader, Blocks::remainder_last(leader.call.count, leader.p)); });
 }
 
+/** SimGrid's allreduce__smp_rsag_rab: Rabenseifner's algorithm among the leaders.
+ * Rounds: 2 * lg(p). Bytes: m * lg(s) + 2 * m * (N - 1) / N. */
 void smp_halving(Rank &rank) {
     const Runs runs = runs_of(rank, "smp_rsag_rab");
     refuse_remainder(rank, runs, "smp_rsag_rab");
@@ -153,13 +165,15 @@ void smp_halving(Rank &rank) {
     });
 }
 
+/** SimGrid's allreduce__mvapich2_two_level. In the nodes, which halve messages above 2 KiB:
+ * Rounds: 3 * lg(s) + lg(N). Bytes: 2 * m * (s - 1) / s + m * lg(p). */
 void mvapich_two_level(Rank &rank) {
     if (rank.call.count == 0)
         return;
     copy_input_to_output(rank);
     const Subcall subcall{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
     run_subcall(rank, same_node(rank), subcall, [](Rank &member) {
-        constexpr int64_t short_bytes = 2048;
+        constexpr int64_t short_bytes = 2048; // large_message in allreduce__mpich of smpi_mpich_selector.cpp
         const bool can_halve = member.call.commutative && member.call.count >= fold(member, Keep::odd).size;
         if (member.call.bytes() > short_bytes && can_halve)
             halving_in_place(member, true);
@@ -171,6 +185,8 @@ void mvapich_two_level(Rank &rank) {
     run_subcall(rank, same_node(rank), bcast, "simgrid", "binomial_tree");
 }
 
+/** MPICH's MPIR_Allreduce_intra_smp and MPIR_Iallreduce_intra_sched_smp.
+ * Rounds and bytes: the sum of those that MPICH chooses for each of the three steps. */
 void mpich_by_nodes(Rank &rank, bool scheduled) {
     const int nodes = nodes_used(rank.call);
     if (nodes == 1 || nodes == rank.p || !rank.call.commutative)

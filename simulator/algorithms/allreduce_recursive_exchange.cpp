@@ -39,6 +39,8 @@ void exchange_phase(Rank &rank, const std::vector<int> &partners, std::span<cons
 
 } // namespace
 
+/** MPICH's MPIR_Allreduce_intra_recexch.
+ * Rounds: log(p, k). Bytes: m * (k - 1) * log(p, k). Other p: two rounds more. */
 void recursive_exchange(Rank &rank, const Parameters &parameters) {
     copy_input_to_output(rank);
     const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
@@ -72,6 +74,8 @@ void recursive_exchange(Rank &rank, const Parameters &parameters) {
     send_to_all(rank, exchange.receives_from, rank.output());
 }
 
+/** MPICH's MPIR_Allreduce_intra_recursive_multiplying.
+ * Rounds: log(p, k). Bytes: m * (k - 1) * log(p, k). Other p: two rounds more. */
 void recursive_multiplying(Rank &rank, const Parameters &parameters) {
     const auto k = parameters["k"];
     int participants = 1;
@@ -152,6 +156,8 @@ void gather_pieces(Rank &rank, const RecursiveExchange &exchange, const Exchange
 
 } // namespace
 
+/** MPICH's MPIR_Allreduce_intra_k_reduce_scatter_allgather.
+ * Rounds: 2 * (k - 1) * log(p, k). Bytes: 2 * m * (p - 1) / p. */
 void exchange_halving(Rank &rank, const Parameters &parameters) {
     if (!rank.call.commutative)
         return mpich_choice(rank, false);
@@ -210,6 +216,9 @@ std::vector<int> in_reduction_order(const Rank &rank, const std::vector<int> &as
 
 } // namespace
 
+/** MPICH's MPIR_TSP_Iallreduce_sched_intra_recexch. With one buffer, the receives of a phase follow each
+ * other.
+ * Rounds: log(p, k) or (k - 1) * log(p, k). Bytes: m * (k - 1) * log(p, k). Other p: two rounds more. */
 void exchange_as_tasks(Rank &rank, const Parameters &parameters, bool own_buffers) {
     Tasks tasks(rank);
     const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
@@ -278,6 +287,8 @@ Tasks::After gather_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &ex
 
 } // namespace
 
+/** MPICH's MPIR_TSP_Iallreduce_sched_intra_recexch_reduce_scatter_recexch_allgatherv.
+ * Rounds: 2 * (k - 1) * log(p, k). Bytes: 2 * m * (p - 1) / p. */
 void task_exchange_halving(Rank &rank, const Parameters &parameters) {
     if (!rank.call.commutative)
         return mpich_choice(rank, true);

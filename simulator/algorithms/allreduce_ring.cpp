@@ -81,13 +81,17 @@ struct Progress {
     }
 };
 
+/** The default of MPICH's MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE. */
+constexpr int64_t mpich_allgatherv_chunk_bytes = 32768;
+
 /** gather_in_steps() in chunks of 32 KiB, or of the shortest block if that is longer, without empty blocks.
  * For Blocks::rounded_up, whose last block is the shortest. */
 void gather_in_chunks(Rank &rank, const Blocks &blocks) {
     const int64_t all = rank.call.count;
     const int right = neighbour(rank, 1);
     const int left = neighbour(rank, -1);
-    const int64_t chunk = std::max(blocks.length(rank.p - 1), elements_within(rank.call, 32768));
+    const int64_t chunk =
+        std::max(blocks.length(rank.p - 1), elements_within(rank.call, mpich_allgatherv_chunk_bytes));
     Progress sent{rank.id, 0, all - blocks.length(right)};
     Progress received{left, 0, all - blocks.length(rank.id)};
     while (sent.remaining > 0 || received.remaining > 0) {
@@ -106,6 +110,8 @@ void gather_in_chunks(Rank &rank, const Blocks &blocks) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_allreduce_intra_ring.
+ * Rounds: 2 * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void openmpi_ring(Rank &rank) {
     if (rank.call.count < rank.p)
         recursive_doubling(rank);
@@ -113,6 +119,8 @@ void openmpi_ring(Rank &rank) {
         ring_in_phases(rank, 1);
 }
 
+/** Open MPI's ompi_coll_base_allreduce_intra_ring_segmented.
+ * Rounds: (max(q / p, 1) + 1) * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void openmpi_segmented_ring(Rank &rank, const Parameters &parameters) {
     const int64_t phases = phases_of_ring(rank.call, parameters["segment"]);
     if (phases == 0)
@@ -121,8 +129,11 @@ void openmpi_segmented_ring(Rank &rank, const Parameters &parameters) {
         ring_in_phases(rank, phases);
 }
 
+/** SimGrid's allreduce__ompi_ring_segmented, with one segment in a block up to 1 MiB.
+ * Rounds: 2 * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void simgrid_segmented_ring(Rank &rank) {
-    const int64_t phases = phases_of_ring(rank.call, int64_t{1} << 20);
+    constexpr int64_t segment_bytes = int64_t{1} << 20; // segsize in allreduce-ompi-ring-segmented.cpp
+    const int64_t phases = phases_of_ring(rank.call, segment_bytes);
     if (phases == 0 && rank.p > 1)
         simgrid_ring(rank);
     else
@@ -134,6 +145,8 @@ void ring_in_place(Rank &rank, const Blocks &blocks) {
     gather_in_steps(rank, blocks);
 }
 
+/** SimGrid's allreduce__lr.
+ * Rounds: 2 * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void simgrid_ring(Rank &rank) {
     const int64_t length = rank.call.count / rank.p;
     if (length == 0)
@@ -146,6 +159,8 @@ void simgrid_ring(Rank &rank) {
                                rank.output().part(in_blocks, rank.call.count - in_blocks));
 }
 
+/** MPICH's MPIR_Allreduce_intra_ring.
+ * Rounds: 2 * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void mpich_ring(Rank &rank) {
     if (!rank.call.commutative)
         return mpich_choice(rank, false);
@@ -155,6 +170,8 @@ void mpich_ring(Rank &rank) {
     gather_in_chunks(rank, blocks);
 }
 
+/** MPICH's MPIR_TSP_Iallreduce_sched_intra_ring.
+ * Rounds: 2 * (p - 1). Bytes: 2 * m * (p - 1) / p. */
 void mpich_task_ring(Rank &rank) {
     if (!rank.call.commutative)
         return mpich_choice(rank, true);

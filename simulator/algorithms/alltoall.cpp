@@ -40,14 +40,18 @@ void copy_own_block(Rank &rank) {
     rank.copy(block_from(rank, rank.id), block_for(rank, rank.id));
 }
 
-/** Receives from the next rank on, then sends from the previous rank down; one wait. */
+/** Open MPI's ompi_coll_base_alltoall_intra_basic_linear, SimGrid's alltoall__basic_linear: receives from
+ * the next rank on, then sends from the previous rank down; one wait.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void linear(Rank &rank) {
     copy_own_block(rank);
     post_batch(rank, 1, rank.p);
 }
 
-/** The same with at most `requests` (0: any number) receives and as many sends in flight: when one completes,
- * the next of its kind is posted. */
+/** Open MPI's ompi_coll_base_alltoall_intra_linear_sync: linear() with at most `requests` (0: any number)
+ * receives and as many sends in flight: when one completes, the next of its kind is posted. Without a
+ * limit:
+ * Rounds: 1. Bytes: m * (p - 1). */
 void linear_sync(Rank &rank, const Parameters &parameters) {
     const int others = rank.p - 1;
     const int64_t limit = parameters["requests"];
@@ -77,6 +81,8 @@ void linear_sync(Rank &rank, const Parameters &parameters) {
     }
 }
 
+/** Open MPI's ompi_coll_base_alltoall_intra_two_procs.
+ * Rounds: 1. Bytes: m. */
 void two_proc(Rank &rank) {
     require_two_ranks(rank);
     const int other = 1 - rank.id;
@@ -84,8 +90,9 @@ void two_proc(Rank &rank) {
     copy_own_block(rank);
 }
 
-/** Batches of receives, as many sends, and a wait for all of them; a rank also sends its own block to itself.
- */
+/** SimGrid's alltoall__mvapich2_scatter_dest, with batches of 4: batches of receives, as many sends, and a
+ * wait for all of them; a rank also sends its own block to itself.
+ * Rounds: p / 4. Bytes: m * p. */
 void scattered_in_batches(Rank &rank, int batch) {
     for (int first = 0; first < rank.p; first += batch) {
         post_batch(rank, first, std::min(first + batch, rank.p));
@@ -93,15 +100,18 @@ void scattered_in_batches(Rank &rank, int batch) {
     }
 }
 
-/** Batches of `throttle` (0: all). */
+/** MPICH's MPIR_Alltoall_intra_scattered and MPIR_Ialltoall_intra_sched_permuted_sendrecv: batches of
+ * `throttle` (0: all).
+ * Rounds: ceil(p / throttle). Bytes: m * p. */
 void scattered(Rank &rank, const Parameters &parameters) {
     const int64_t throttle = parameters["throttle"];
     scattered_in_batches(rank,
                          throttle == 0 ? rank.p : static_cast<int>(std::min<int64_t>(throttle, rank.p)));
 }
 
-/** Own block included; `outstanding_tasks` pairs of messages in flight: when the oldest `batch_size` pairs
- * are complete, as many new pairs are posted. */
+/** MPICH's MPIR_TSP_Ialltoall_sched_intra_scattered. Own block included; `outstanding_tasks` pairs of
+ * messages in flight: when the oldest `batch_size` pairs are complete, as many new pairs are posted.
+ * Rounds: ceil(p / outstanding_tasks). Bytes: m * p. */
 void scattered_tasks(Rank &rank, const Parameters &parameters) {
     const int window = static_cast<int>(std::min<int64_t>(parameters["outstanding_tasks"], rank.p));
     const int batch = static_cast<int>(std::min<int64_t>(parameters["batch_size"], rank.p));
@@ -148,8 +158,10 @@ void exchange_blocks(Rank &rank, Partners partners, int step) {
     exchange(rank, receiver, block_for(rank, receiver), sender, block_from(rank, sender));
 }
 
-/** One partner per step. A light barrier sends one byte to the rank that the next step receives from, and
- * receives one from the rank that it sends to. The byte is rounded to a number of elements. */
+/** SimGrid's alltoall__pair, alltoall__ring, and those with _one_barrier, _light_barrier and _mpi_barrier:
+ * one partner per step. A light barrier sends one byte to the rank that the next step receives from, and
+ * receives one from the rank that it sends to. The byte is rounded to a number of elements.
+ * Rounds: p - 1 or p + 1 or 2 * p - 3 or 3 * p - 1. Bytes: m * (p - 1). */
 void stepwise(Rank &rank, Partners partners, Barriers barriers) {
     if (partners == Partners::pair && !is_power_of_two(rank.p))
         throw std::invalid_argument("alltoall by pairs needs a power of two of ranks; " +
@@ -169,11 +181,14 @@ void stepwise(Rank &rank, Partners partners, Barriers barriers) {
     }
 }
 
+/** MPICH's MPIR_Alltoall_intra_pairwise and MPIR_Ialltoall_intra_sched_pairwise.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void pair_or_ring(Rank &rank) {
     stepwise(rank, is_power_of_two(rank.p) ? Partners::pair : Partners::ring, Barriers::none);
 }
 
-/** A ring with the own block last. */
+/** Open MPI's ompi_coll_base_alltoall_intra_pairwise: a ring with the own block last.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void pairwise_openmpi(Rank &rank) {
     for (int step = 1; step <= rank.p; ++step)
         exchange_blocks(rank, Partners::ring, step);

@@ -71,6 +71,9 @@ std::vector<Span> buffers_for_digits(Rank &rank, int64_t k) {
 
 } // namespace
 
+/** MPICH's MPIR_Alltoall_intra_brucks and MPIR_Ialltoall_intra_sched_brucks, SimGrid's alltoall__bruck,
+ * after Bruck et al. (1997, see allgather::bruck).
+ * Rounds: ceil(lg(p)). Bytes: m * p / 2 * lg(p). */
 void bruck_simgrid(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span packed = rank.scratch(rank.p * n);
@@ -85,6 +88,8 @@ void bruck_simgrid(Rank &rank) {
     reverse_output(rank, packed);
 }
 
+/** Open MPI's ompi_coll_base_alltoall_intra_bruck.
+ * Rounds: ceil(lg(p)). Bytes: m * p / 2 * lg(p). */
 void bruck_openmpi(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span moving = rank.scratch(rank.p * n);
@@ -103,6 +108,8 @@ void bruck_openmpi(Rank &rank) {
         copy_some(rank, block(rank.output(), neighbour(rank, -i), n), block(moving, i, n));
 }
 
+/** MPICH's MPIR_Alltoall_intra_k_brucks.
+ * Rounds: ceil(log(p, k)). Bytes: m * p * (k - 1) / k * log(p, k). */
 void bruck_radix(Rank &rank, const Parameters &parameters) {
     const int64_t n = rank.call.count;
     const int64_t k = parameters["k"];
@@ -129,6 +136,8 @@ void bruck_radix(Rank &rank, const Parameters &parameters) {
     reverse_output(rank, reversed);
 }
 
+/** MPICH's MPIR_TSP_Ialltoall_sched_intra_brucks.
+ * Rounds: ceil(log(p, k)). Bytes: m * p * (k - 1) / k * log(p, k). */
 void bruck_tasks(Rank &rank, const Parameters &parameters) {
     const int64_t n = rank.call.count;
     const int64_t k = parameters["k"];
@@ -187,6 +196,9 @@ Span copy_blocks_for(Rank &rank, int receiver, const Span &into, int ranks, Inpu
 
 } // namespace
 
+/** SimGrid's alltoall__2dmesh.
+ * Rounds and bytes: on a mesh of c columns and r rows c + r - 2 rounds; m * p * (c - 1) + m * c * (r - 1)
+ * bytes. */
 void mesh_2d(Rank &rank) {
     const auto [columns, rows, layers] = mesh_2d_shape(rank.p);
     const int64_t n = rank.call.count;
@@ -207,6 +219,9 @@ void mesh_2d(Rank &rank) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, columns, input_of); }, output_of);
 }
 
+/** SimGrid's alltoall__3dmesh.
+ * Rounds and bytes: on a mesh of l layers with a * a ranks 2 * (a - 1) + l - 1 rounds; m * p * (a * a -
+ * 1) + m * a * a * (l - 1) bytes. */
 void mesh_3d(Rank &rank) {
     const auto [side, rows, layers] = mesh_3d_shape(rank.p);
     const int64_t n = rank.call.count;
@@ -237,6 +252,8 @@ void mesh_3d(Rank &rank) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, layer_size, input_of); }, output_of);
 }
 
+/** MPICH's MPIR_TSP_Ialltoall_sched_intra_ring.
+ * Rounds: p - 1. Bytes: m * p * (p - 1). */
 void ring_of_whole_inputs(Rank &rank) {
     const int64_t n = rank.call.count;
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
@@ -245,6 +262,8 @@ void ring_of_whole_inputs(Rank &rank) {
     });
 }
 
+/** SimGrid's alltoall__rdb.
+ * Rounds: lg(p). Bytes: m * p * (p - 1). */
 void recursive_doubling(Rank &rank) {
     const int64_t input_length = rank.p * rank.call.count;
     const Span inputs = rank.scratch(rank.p * input_length);

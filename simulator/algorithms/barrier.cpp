@@ -19,14 +19,18 @@ void release_along_tree(Rank &rank) {
         rank.send(child, no_data);
 }
 
-/** Rank 0 releases one rank after the other. */
+/** Open MPI's ompi_coll_base_barrier_intra_basic_linear: rank 0 releases one rank after the other.
+ * Rounds: p. Bytes: 0. */
 void linear_openmpi(Rank &rank) {
     report_to_rank_zero(rank);
     for (int other = 1; other < rank.p; ++other)
         transfer(rank, 0, no_data, other, no_data, barrier_tag);
 }
 
-/** Twice around the ring. @tparam synchronous the second time by synchronous sends. */
+/** Open MPI's ompi_coll_base_barrier_intra_doublering, SimGrid's barrier__ompi_doublering: twice around
+ * the ring.
+ * Rounds: 2 * p. Bytes: 0.
+ * @tparam synchronous the second time by synchronous sends. */
 template <bool synchronous> void double_ring(Rank &rank) {
     if (rank.p == 1)
         return;
@@ -44,7 +48,9 @@ template <bool synchronous> void double_ring(Rank &rank) {
     }
 }
 
-/** Up a binomial tree and down again. */
+/** Open MPI's ompi_coll_base_barrier_intra_tree, SimGrid's barrier__ompi_tree: up a binomial tree and down
+ * again.
+ * Rounds: 2 * lg(p). Bytes: 0. */
 void tree(Rank &rank) {
     const Tree tree = in_order_binomial_tree({rank.p, rank.id, 0}, 2);
     for (const int child : tree.children)
@@ -63,13 +69,17 @@ template <typename Post> std::vector<Request> post_for_each(const std::vector<in
     return requests;
 }
 
-/** In round k to the rank 2^k after, from the rank 2^k before. */
+/** Open MPI's ompi_coll_base_barrier_intra_bruck, MPICH's MPIR_Ibarrier_intra_sched_recursive_doubling,
+ * SimGrid's barrier__ompi_bruck, after Hensgen, Finkel and Manber, Two algorithms for barrier
+ * synchronization (1988): in round k to the rank 2^k after, from the rank 2^k before.
+ * Rounds: ceil(lg(p)). Bytes: 0. */
 void dissemination(Rank &rank) {
     for (int distance = 1; distance < rank.p; distance *= 2)
         rank.sendrecv(neighbour(rank, distance), no_data, neighbour(rank, -distance), no_data);
 }
 
-/** The same with k - 1 messages at once, to the multiples of `k`^round. */
+/** MPICH's MPIR_Barrier_intra_k_dissemination: k - 1 messages at once, to the multiples of `k`^round.
+ * Rounds: ceil(log(p, k)). Bytes: 0. */
 void dissemination_radix(Rank &rank, const Parameters &parameters) {
     const int64_t k = std::min<int64_t>(parameters["k"], rank.p);
     if (k <= 2)
@@ -92,7 +102,9 @@ void dissemination_radix(Rank &rank, const Parameters &parameters) {
     rank.wait(previous_receives);
 }
 
-/** The same as a task graph: all receives are posted at the start. */
+/** MPICH's MPIR_TSP_Ibarrier_sched_intra_k_dissemination: a task graph; all receives are posted at the
+ * start.
+ * Rounds: ceil(log(p, k)). Bytes: 0. */
 void dissemination_tasks(Rank &rank, const Parameters &parameters) {
     const int64_t k = parameters["k"];
     const Vertex start = rank.current_vertex();
@@ -111,8 +123,10 @@ void dissemination_tasks(Rank &rank, const Parameters &parameters) {
     rank.continue_at(ready);
 }
 
-/** Partners differ in one bit. Ranks above the last power of two send to a rank below it, which releases them
- * at the end.
+/** Open MPI's ompi_coll_base_barrier_intra_recursivedoubling, SimGrid's barrier__ompi_recursivedoubling
+ * and barrier__mvapich2_pair: partners differ in one bit. Ranks above the last power of two send to a
+ * rank below it, which releases them at the end.
+ * Rounds: lg(p). Bytes: 0. Other p: two rounds more.
  * @tparam synchronous by a synchronous send. */
 template <bool synchronous> void recursive_doubling(Rank &rank) {
     const int all = static_cast<int>(std::bit_floor(static_cast<uint32_t>(rank.p)));
@@ -129,13 +143,16 @@ template <bool synchronous> void recursive_doubling(Rank &rank) {
         rank.send(rank.id + all, no_data);
 }
 
-/** For two ranks only. */
+/** Open MPI's ompi_coll_base_barrier_intra_two_procs, SimGrid's barrier__ompi_two_procs.
+ * Rounds: 1. Bytes: 0. */
 void two_proc(Rank &rank) {
     require_two_ranks(rank);
     rank.sendrecv(1 - rank.id, no_data, 1 - rank.id, no_data);
 }
 
-/** Among `k` ranks; the receives of two phases are posted together unless `single_phase_recv`. */
+/** MPICH's MPIR_Barrier_intra_recexch: among `k` ranks; the receives of two phases are posted together
+ * unless `single_phase_recv`.
+ * Rounds: log(p, k). Bytes: 0. Other p: two rounds more. */
 void recursive_exchange(Rank &rank, const Parameters &parameters) {
     const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
@@ -160,7 +177,8 @@ void recursive_exchange(Rank &rank, const Parameters &parameters) {
     post_for_each(exchange.receives_from, send);
 }
 
-/** The same as a task graph: all receives are posted at the start. */
+/** MPICH's MPIR_TSP_Ibarrier_sched_intra_recexch: a task graph; all receives are posted at the start.
+ * Rounds: log(p, k). Bytes: 0. Other p: two rounds more. */
 void recursive_exchange_tasks(Rank &rank, const Parameters &parameters) {
     const RecursiveExchange exchange(rank.p, rank.id, parameters["k"]);
     const Vertex start = rank.current_vertex();
@@ -186,8 +204,9 @@ void recursive_exchange_tasks(Rank &rank, const Parameters &parameters) {
     post_for_each(exchange.receives_from, send);
 }
 
-/** Dissemination on each node, then among the nodes' leaders; then a release along a binomial tree on each
- * node. */
+/** MPICH's MPIR_Barrier_intra_smp, SimGrid's barrier__mpich_smp: dissemination on each node, then among
+ * the nodes' leaders; then a release along a binomial tree on each node.
+ * Rounds: 2 * lg(s) + lg(N). Bytes: 0. */
 void by_node(Rank &rank) {
     const Group node = same_node(rank);
     const Group leaders = node_leaders(rank);

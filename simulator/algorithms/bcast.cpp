@@ -7,8 +7,10 @@ namespace offbeat::algorithms::bcast {
 
 namespace {
 
-constexpr int64_t mpich_short = 12288;
-constexpr int64_t mpich_long = 524288;
+/** The defaults of MPICH's MPIR_CVAR_BCAST_SHORT_MSG_SIZE, MPIR_CVAR_BCAST_LONG_MSG_SIZE and
+ * MPIR_CVAR_BCAST_MIN_PROCS; bcast__mpich of SimGrid's smpi_mpich_selector.cpp has the same. */
+constexpr int64_t mpich_short_bytes = 12288;
+constexpr int64_t mpich_long_bytes = 524288;
 constexpr int mpich_few_ranks = 8;
 
 /** A bcast of the message among some ranks. */
@@ -24,9 +26,10 @@ void bcast_in_group(Rank &rank, const Group &group, int root, std::string_view f
 
 /** What MPICH in SimGrid chooses among ranks that it does not divide by nodes. */
 std::string_view simgrid_choice(const Rank &rank, int p) {
-    if (rank.call.bytes() < mpich_short || p <= mpich_few_ranks)
+    if (rank.call.bytes() < mpich_short_bytes || p <= mpich_few_ranks)
         return "binomial_tree";
-    return rank.call.bytes() < mpich_long && p % 2 == 0 ? "scatter_rdb_allgather" : "scatter_LR_allgather";
+    return rank.call.bytes() < mpich_long_bytes && p % 2 == 0 ? "scatter_rdb_allgather"
+                                                              : "scatter_LR_allgather";
 }
 
 template <bool scheduled> std::string_view mpich_group_choice(const Rank &rank, int p) {
@@ -58,9 +61,9 @@ void bcast_in_node(Rank &rank, int root, std::string_view family, Choice choice)
 
 std::string_view mpich_choice(int64_t bytes, int p, bool scheduled) {
     const auto below = [&](int64_t limit) { return scheduled ? bytes < limit : bytes <= limit; };
-    if (p < mpich_few_ranks || below(mpich_short))
+    if (p < mpich_few_ranks || below(mpich_short_bytes))
         return scheduled ? "nb(sched_binomial)" : "binomial";
-    if (is_power_of_two(p) && below(mpich_long))
+    if (is_power_of_two(p) && below(mpich_long_bytes))
         return scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
                          : "scatter_recursive_doubling_allgather";
     return scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather";
@@ -72,36 +75,43 @@ void simgrid_mpich_choice(Rank &rank) {
     bcast_in_group(rank, everyone(rank), rank.call.root, "simgrid", name);
 }
 
+/** SimGrid's bcast__mvapich2_intra_node.
+ * Rounds and bytes: those of the algorithm that it chooses, or the sum of those among the leaders and on
+ * the nodes. */
 void mvapich_two_level(Rank &rank) {
+    // mv2_bcast_two_level_system_size, mv2_bcast_short_msg, mv2_bcast_large_msg and
+    // mv2_knomial_intra_node_threshold in SimGrid's bcast-mvapich-smp.cpp
     constexpr int few_ranks = 64;
-    constexpr int64_t small = 16384;
-    constexpr int64_t large = 524288;
-    constexpr int64_t large_for_a_node = 131072;
+    constexpr int64_t short_bytes = 16384;
+    constexpr int64_t long_bytes = 524288;
+    constexpr int64_t node_long_bytes = 131072;
     const int64_t bytes = rank.call.bytes();
     if (bytes == 0)
         return;
-    if (rank.p <= few_ranks && (bytes <= small || bytes >= large))
+    if (rank.p <= few_ranks && (bytes <= short_bytes || bytes >= long_bytes))
         return bcast_in_group(rank, everyone(rank), rank.call.root, "simgrid",
-                              bytes <= small ? "binomial_tree" : "scatter_LR_allgather");
+                              bytes <= short_bytes ? "binomial_tree" : "scatter_LR_allgather");
     send_to_leader(rank);
     bcast_among_leaders(rank, "simgrid", simgrid_choice);
     // Up to 128 KiB, SimGrid uses the root's rank in the communicator as its rank on each node, which is
     // right for root 0 only. Here the leader of each node is the root, as above 128 KiB.
-    if (bytes <= large_for_a_node)
+    if (bytes <= node_long_bytes)
         bcast_in_node(rank, 0, "simgrid", simgrid_choice);
     else
         bcast_in_group(rank, same_node(rank), 0, "simgrid", "mvapich2_knomial_intra_node");
 }
 
+/** MPICH's MPIR_Bcast_intra_smp.
+ * Rounds and bytes: the sum of those that MPICH chooses among the leaders and on the nodes. */
 void mpich_smp(Rank &rank) {
     const int64_t bytes = rank.call.bytes();
     if (bytes == 0)
         return;
-    if (bytes < mpich_short || rank.p < mpich_few_ranks) {
+    if (bytes < mpich_short_bytes || rank.p < mpich_few_ranks) {
         send_to_leader(rank);
         bcast_among_leaders(rank, "mpich", mpich_group_choice<false>);
         bcast_in_node(rank, 0, "mpich", mpich_group_choice<false>);
-    } else if (bytes < mpich_long && is_power_of_two(rank.p)) {
+    } else if (bytes < mpich_long_bytes && is_power_of_two(rank.p)) {
         // The bcast on the root's node comes first, unless the root is a leader.
         const int root = rank.call.root;
         const bool node_first =
@@ -116,6 +126,8 @@ void mpich_smp(Rank &rank) {
     }
 }
 
+/** MPICH's MPIR_Ibcast_intra_sched_smp.
+ * Rounds and bytes: the sum of those that MPICH chooses among the leaders and on the nodes. */
 void mpich_nb_smp(Rank &rank) {
     send_to_leader(rank);
     bcast_among_leaders(rank, "mpich", mpich_group_choice<true>);
@@ -134,12 +146,12 @@ std::vector<Algorithm> bcast_algorithms() {
     using namespace bcast;
     return {
         {"openmpi", "basic_linear", flat, scales},
-        {"openmpi", "chain", openmpi_segmented(chain_tree, "fanout"), {{"segment", 0}, {"fanout", 4, 1}}},
-        {"openmpi", "pipeline", openmpi_segmented(chain_tree), {{"segment", 0}}},
+        {"openmpi", "chain", openmpi_chain, {{"segment", 0}, {"fanout", 4, 1}}},
+        {"openmpi", "pipeline", openmpi_pipeline, {{"segment", 0}}},
         {"openmpi", "split_binary_tree", openmpi_split_binary, {{"segment", 0}}},
-        {"openmpi", "binary_tree", openmpi_segmented(binary_tree), {{"segment", 0}}},
-        {"openmpi", "binomial", openmpi_segmented(binomial_tree), {{"segment", 0}}},
-        {"openmpi", "knomial", openmpi_segmented(knomial_tree, "radix"), {{"segment", 0}, {"radix", 4, 2}}},
+        {"openmpi", "binary_tree", openmpi_binary_tree, {{"segment", 0}}},
+        {"openmpi", "binomial", openmpi_binomial, {{"segment", 0}}},
+        {"openmpi", "knomial", openmpi_knomial, {{"segment", 0}, {"radix", 4, 2}}},
         {"openmpi", "scatter_allgather", fixed(openmpi_scatter_allgather, Allgather::doubling)},
         {"openmpi", "scatter_allgather_ring", fixed(openmpi_scatter_allgather, Allgather::ring)},
         {"mpich", "binomial", mpich_binomial},

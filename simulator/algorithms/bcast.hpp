@@ -15,9 +15,9 @@ AlgorithmFunction flat;     /**< the root sends to all ranks at once */
 AlgorithmFunction binomial; /**< blocking sends, the largest subtree first: the default of MPICH and SMPI */
 ParameterisedFunction flat_pipelined;    /**< one child after the other gets all segments; `segment` bytes */
 ParameterisedFunction knomial_by_levels; /**< a k-nomial tree, one level of children at a time; `radix` */
-/** Open MPI's pipeline along a tree in segments of `segment` bytes (0: one segment).
- * @param degree  the parameter that is the degree of the tree; empty: 1 */
-std::function<ParameterisedFunction> openmpi_segmented(TreeFunction *tree, std::string_view degree = "");
+/** Open MPI's pipelines along trees in segments of `segment` bytes (0: one segment); `fanout` of the chain,
+ * `radix` of the k-nomial tree. */
+ParameterisedFunction openmpi_chain, openmpi_pipeline, openmpi_binary_tree, openmpi_binomial, openmpi_knomial;
 AlgorithmFunction simgrid_pipeline; /**< SimGrid chooses the segment size by p and message size */
 /** Each half of the message goes down one half of a binary tree; then ranks exchange halves. `segment` bytes.
  */
@@ -39,6 +39,8 @@ ParameterisedFunction nodes_heap;      /**< a binary heap of nodes, and one of t
 ParameterisedFunction nodes_linear;    /**< a chain of nodes, and one of the ranks in each node */
 AlgorithmFunction nodes_binomial;      /**< a binomial tree of nodes, and one in each node; never segmented */
 void nodes_chain(Rank &rank, int64_t segment_bytes); /**< nodes_linear */
+/** bcast_SMP_linear_segment_byte in SimGrid's bcast-SMP-linear.cpp. */
+inline constexpr int64_t nodes_chain_segment_bytes = 8192;
 ///@}
 
 /** @name A scatter, then an allgather by recursive doubling or along a ring: bcast_scatter_allgather.cpp

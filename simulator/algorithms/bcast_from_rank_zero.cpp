@@ -77,16 +77,23 @@ int64_t segment_of(const Rank &rank, const Parameters &parameters) {
 
 } // namespace
 
+/** SimGrid's bcast__NTSL and bcast__NTSL_Isend. Sends do not wait for each other.
+ * Rounds: p - 1. Bytes: m. */
 void chain_from_zero(Rank &rank, const Parameters &parameters) {
     bcast_from_rank_zero(rank, chain({rank.p, rank.id, 0}), rank.output(), segment_of(rank, parameters),
                          Sends::nonblocking);
 }
 
+/** SimGrid's bcast__NTSB.
+ * Rounds: lg(p). Bytes: 2 * m. */
 void heap_from_zero(Rank &rank, const Parameters &parameters) {
     bcast_from_rank_zero(rank, heap({rank.p, rank.id, 0}), rank.output(), segment_of(rank, parameters),
                          Sends::nonblocking);
 }
 
+/** SimGrid's bcast__SMP_binary.
+ * Rounds and bytes: a leader sends q segments to up to four children by blocking sends: at most 4 * q
+ * rounds plus the depth of the tree; 4 * m bytes. */
 void nodes_heap(Rank &rank, const Parameters &parameters) {
     bcast_over_nodes(rank, segment_of(rank, parameters), heap);
 }
@@ -97,10 +104,14 @@ void nodes_chain(Rank &rank, int64_t segment_bytes) {
     bcast_over_nodes(rank, elements_within(rank.call, segment_bytes), chain);
 }
 
+/** SimGrid's bcast__SMP_linear.
+ * Rounds: 2 * q + N + s - 4. Bytes: 2 * m. */
 void nodes_linear(Rank &rank, const Parameters &parameters) {
     nodes_chain(rank, parameters["segment"]);
 }
 
+/** SimGrid's bcast__SMP_binomial.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void nodes_binomial(Rank &rank) {
     bcast_over_nodes(rank, rank.call.count, [](const RootedRank &at) { return knomial_tree(at, 2); });
 }

@@ -39,33 +39,43 @@ void forward_chunks_along_tree(Rank &rank, const Tree &tree, int64_t chunk_bytes
 
 } // namespace
 
+/** MPICH's MPIR_Bcast_intra_binomial.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void mpich_binomial(Rank &rank) {
     if (rank.call.count > 0)
         binomial(rank);
 }
 
+/** MPICH's MPIR_Ibcast_intra_sched_binomial.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void mpich_nb_binomial(Rank &rank) {
     along_tree(rank, knomial_tree(rank, 2), Sends::nonblocking);
 }
 
+/** MPICH's MPIR_Bcast_intra_tree. On the default tree, kary:
+ * Rounds: log(p, k). Bytes: m * k. */
 void mpich_tree(Rank &rank, const Parameters &parameters) {
     if (rank.call.count > 0)
         along_tree(rank, requested_tree(rank, parameters), requested_sends(parameters));
 }
 
+/** MPICH's MPIR_Bcast_intra_pipelined_tree. Sends are not waited for, and the receives of three chunks are
+ * posted at once. On the default tree, kary:
+ * Rounds: max(q - 3, 0) + log(p, k). Bytes: m * k. */
 void mpich_pipelined_tree(Rank &rank, const Parameters &parameters) {
     const Tree tree = requested_tree(rank, parameters);
     const std::vector<Span> chunks = mpich_chunks(rank.call, rank.output(), parameters["chunk_size"]);
     const size_t count = chunks.size();
     const Sends sends = requested_sends(parameters);
-    const bool nonblocking = sends == Sends::nonblocking;
-    const bool all_posted = nonblocking && (count <= 3 || parameters["recv_pre_posted"] != 0);
-    const size_t posted = all_posted ? count : nonblocking ? 3 : 0;
+    constexpr size_t receives_ahead = 3; // in MPICH's bcast_intra_pipelined_tree.c
+    const bool is_nonblocking = sends == Sends::nonblocking;
+    const bool posts_all = is_nonblocking && (count <= receives_ahead || parameters["recv_pre_posted"] != 0);
+    const size_t receives_posted = posts_all ? count : is_nonblocking ? receives_ahead : 0;
     std::vector<Request> receives;
-    for (size_t i = 0; !tree.is_root() && i < posted; ++i)
+    for (size_t i = 0; !tree.is_root() && i < receives_posted; ++i)
         receives.push_back(rank.irecv(tree.parent, chunks[i]));
     for (size_t i = 0; i < count; ++i) {
-        if (!tree.is_root() && i < posted)
+        if (!tree.is_root() && i < receives_posted)
             rank.wait(receives[i]);
         else if (!tree.is_root())
             rank.recv(tree.parent, chunks[i]);
@@ -73,10 +83,14 @@ void mpich_pipelined_tree(Rank &rank, const Parameters &parameters) {
     }
 }
 
+/** MPICH's MPIR_TSP_Ibcast_sched_intra_tree. On the default tree, kary:
+ * Rounds: log(p, k). Bytes: m * k. */
 void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
     forward_chunks_along_tree(rank, requested_tree(rank, parameters), parameters["chunk_size"]);
 }
 
+/** MPICH's MPIR_Ibcast_intra_tsp_ring, which is MPIR_TSP_Ibcast_sched_intra_tree with k = 1.
+ * Rounds: p - 1. Bytes: m. */
 void mpich_nb_ring(Rank &rank, const Parameters &parameters) {
     forward_chunks_along_tree(rank, chain_tree(rank, 1), parameters["chunk_size"]);
 }
@@ -107,6 +121,8 @@ void scatterv(Rank &rank, Tasks &tasks, int64_t k) {
 
 } // namespace
 
+/** MPICH's MPIR_TSP_Ibcast_sched_intra_scatterv_allgatherv.
+ * Rounds: log(p, scatterv_k) + log(p, allgatherv_k). Bytes: 2 * m * (p - 1) / p. */
 void mpich_nb_scatterv_recexch(Rank &rank, const Parameters &parameters) {
     Tasks tasks(rank);
     scatterv(rank, tasks, parameters["scatterv_k"]);
@@ -115,6 +131,8 @@ void mpich_nb_scatterv_recexch(Rank &rank, const Parameters &parameters) {
                                         allgather::Distances::doubling, blocks_of_ranks(rank), true);
 }
 
+/** MPICH's MPIR_TSP_Ibcast_sched_intra_scatterv_ring_allgatherv.
+ * Rounds: log(p, scatterv_k) + p - 1. Bytes: 2 * m * (p - 1) / p. */
 void mpich_nb_scatterv_ring(Rank &rank, const Parameters &parameters) {
     Tasks tasks(rank);
     scatterv(rank, tasks, parameters["scatterv_k"]);

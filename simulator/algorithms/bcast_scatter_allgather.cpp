@@ -130,6 +130,9 @@ void allgather_by_ring(Rank &rank, const RootedBlocks &blocks, Mode mode) {
 
 } // namespace
 
+/** SimGrid's bcast__scatter_LR_allgather, and with doubling bcast__scatter_rdb_allgather, after van de
+ * Geijn, On global combine operations (1994): a binomial scatter, then an allgather.
+ * Rounds: 2 * lg(p) or lg(p) + p - 1. Bytes: 2 * m * (p - 1) / p. */
 void scatter_allgather(Rank &rank, Allgather allgather, Mode mode) {
     const RootedBlocks blocks(rank);
     if (mode == Mode::blocking)
@@ -142,11 +145,16 @@ void scatter_allgather(Rank &rank, Allgather allgather, Mode mode) {
         allgather_by_ring(rank, blocks, mode);
 }
 
+/** SimGrid's bcast__scatter_rdb_allgather.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void scatter_doubling(Rank &rank) {
     if (rank.call.count > 0)
         scatter_allgather(rank, Allgather::doubling, Mode::blocking);
 }
 
+/** Open MPI's ompi_coll_base_bcast_intra_scatter_allgather and
+ * ompi_coll_base_bcast_intra_scatter_allgather_ring.
+ * Rounds: 2 * lg(p) or lg(p) + p - 1. Bytes: 2 * m * (p - 1) / p. */
 void openmpi_scatter_allgather(Rank &rank, Allgather allgather) {
     if (rank.call.count < rank.p)
         flat(rank);
@@ -154,6 +162,10 @@ void openmpi_scatter_allgather(Rank &rank, Allgather allgather) {
         scatter_allgather(rank, allgather, Mode::blocking);
 }
 
+/** MPICH's MPIR_Bcast_intra_scatter_recursive_doubling_allgather, MPIR_Bcast_intra_scatter_ring_allgather,
+ * MPIR_Ibcast_intra_sched_scatter_recursive_doubling_allgather and
+ * MPIR_Ibcast_intra_sched_scatter_ring_allgather.
+ * Rounds: 2 * lg(p) or lg(p) + p - 1. Bytes: 2 * m * (p - 1) / p. */
 void mpich_scatter_allgather(Rank &rank, Allgather allgather, Mode mode) {
     if (allgather == Allgather::doubling && !is_power_of_two(rank.p))
         throw std::invalid_argument(

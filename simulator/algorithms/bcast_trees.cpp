@@ -29,8 +29,14 @@ void segmented(Rank &rank, const Tree &tree, int64_t segment) {
     }
 }
 
+void segmented(Rank &rank, const Tree &tree, const Parameters &parameters) {
+    segmented(rank, tree, openmpi_segment(rank.call, parameters["segment"], rank.call.count));
+}
+
 } // namespace
 
+/** Open MPI's ompi_coll_base_bcast_intra_basic_linear, SimGrid's bcast__flattree.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void flat(Rank &rank) {
     const int root = rank.call.root;
     if (rank.id != root) {
@@ -58,10 +64,14 @@ void along_tree(Rank &rank, const Tree &tree, Sends sends) {
     send_to_children(rank, tree, rank.output(), sends);
 }
 
+/** SimGrid's bcast__binomial_tree.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void binomial(Rank &rank) {
     along_tree(rank, knomial_tree(rank, 2), Sends::blocking);
 }
 
+/** SimGrid's bcast__flattree_pipeline.
+ * Rounds: q * (p - 1). Bytes: m * (p - 1). */
 void flat_pipelined(Rank &rank, const Parameters &parameters) {
     const int64_t segment = elements_within(rank.call, parameters["segment"]);
     if (rank.call.count < segment)
@@ -79,6 +89,8 @@ void flat_pipelined(Rank &rank, const Parameters &parameters) {
             rank.send(to, segments[i]);
 }
 
+/** SimGrid's bcast__mvapich2_knomial_intra_node.
+ * Rounds: log(p, radix). Bytes: m * (radix - 1) * log(p, radix). */
 void knomial_by_levels(Rank &rank, const Parameters &parameters) {
     const Tree tree = knomial_tree(rank, limited_degree(parameters["radix"], rank.p));
     if (!tree.is_root())
@@ -99,23 +111,49 @@ void knomial_by_levels(Rank &rank, const Parameters &parameters) {
     send_to_all(rank, level, rank.output());
 }
 
-std::function<ParameterisedFunction> openmpi_segmented(TreeFunction *tree, std::string_view degree) {
-    return [=](Rank &rank, const Parameters &parameters) {
-        const int k = degree.empty() ? 1 : limited_degree(parameters[degree], rank.p);
-        segmented(rank, tree(rank, k), openmpi_segment(rank.call, parameters["segment"], rank.call.count));
-    };
+/** Open MPI's ompi_coll_base_bcast_intra_chain.
+ * Rounds: q - 1 + ceil((p - 1) / fanout). Bytes: m * min(fanout, p - 1). */
+void openmpi_chain(Rank &rank, const Parameters &parameters) {
+    segmented(rank, chain_tree(rank, limited_degree(parameters["fanout"], rank.p)), parameters);
 }
 
+/** Open MPI's ompi_coll_base_bcast_intra_pipeline: a chain in segments.
+ * Rounds: q + p - 2. Bytes: m. */
+void openmpi_pipeline(Rank &rank, const Parameters &parameters) {
+    segmented(rank, chain_tree(rank, 1), parameters);
+}
+
+/** Open MPI's ompi_coll_base_bcast_intra_bintree.
+ * Rounds: q - 1 + lg(p). Bytes: 2 * m. */
+void openmpi_binary_tree(Rank &rank, const Parameters &parameters) {
+    segmented(rank, binary_tree(rank, 2), parameters);
+}
+
+/** Open MPI's ompi_coll_base_bcast_intra_binomial.
+ * Rounds: q - 1 + lg(p). Bytes: m * lg(p). */
+void openmpi_binomial(Rank &rank, const Parameters &parameters) {
+    segmented(rank, binomial_tree(rank, 2), parameters);
+}
+
+/** Open MPI's ompi_coll_base_bcast_intra_knomial.
+ * Rounds: q - 1 + log(p, radix). Bytes: m * (radix - 1) * log(p, radix). */
+void openmpi_knomial(Rank &rank, const Parameters &parameters) {
+    segmented(rank, knomial_tree(rank, limited_degree(parameters["radix"], rank.p)), parameters);
+}
+
+/** SimGrid's bcast__ompi_pipeline.
+ * Rounds and bytes: those of openmpi_pipeline() with the segment size that SimGrid chooses. */
 void simgrid_pipeline(Rank &rank) {
     struct Choice {
         double ranks_per_byte;
         double ranks;
         int64_t segment_bytes;
     };
-    // Lines in the plane of message size and p; below a line its segment size is used.
+    // Lines in the plane of message size and p; below a line its segment size is used. a_p128, b_p128 and so
+    // on in SimGrid's bcast-ompi-pipeline.cpp, which has them from Open MPI's fixed decisions of 2008.
     constexpr Choice choices[] = {
         {1.6134e-6, 2.1102, 128 << 10}, {2.3679e-6, 1.1787, 64 << 10}, {3.2118e-6, 8.7936, 16 << 10}};
-    int64_t bytes = 128 << 10;
+    int64_t bytes = 128 << 10; // segsize there
     for (const Choice &choice : choices) {
         if (rank.p < choice.ranks_per_byte * static_cast<double>(rank.call.bytes()) + choice.ranks) {
             bytes = choice.segment_bytes;
@@ -200,6 +238,8 @@ void split_binary(Rank &rank, int64_t segment_bytes) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_bcast_intra_split_bintree.
+ * Rounds: 2 * (ceil(q / 2) + lg(p)) - 3. Bytes: 1.5 * m. */
 void openmpi_split_binary(Rank &rank, const Parameters &parameters) {
     const int64_t segment = parameters["segment"];
     if (rank.p == 1)
@@ -209,13 +249,18 @@ void openmpi_split_binary(Rank &rank, const Parameters &parameters) {
     split_binary(rank, segment);
 }
 
+/** SimGrid's bcast__ompi_split_bintree. With segments of 1 KiB, for messages of up to 362 KiB:
+ * Rounds: 2 * (m / 2048 + lg(p)) - 3. Bytes: 1.5 * m. */
 void simgrid_split_binary(Rank &rank) {
-    constexpr int64_t large = 370728;
-    const int64_t segment = rank.call.bytes() < large ? 1024 : 8192;
+    // intermediate_message_size and the segment sizes in SimGrid's bcast-ompi-split-bintree.cpp
+    constexpr int64_t long_bytes = 370728;
+    constexpr int64_t small_segment_bytes = 1024;
+    constexpr int64_t large_segment_bytes = 8192;
+    const int64_t segment = rank.call.bytes() < long_bytes ? small_segment_bytes : large_segment_bytes;
     if (rank.p == 1)
         return;
     if (!can_split(rank, std::max(segment, rank.call.element_bytes)))
-        return nodes_chain(rank, 8192);
+        return nodes_chain(rank, nodes_chain_segment_bytes);
     split_binary(rank, segment);
 }
 

@@ -1,6 +1,15 @@
 /** @file
  * Every algorithm by collective, family and name. To add an algorithm, write a function that writes a rank's
  * program and add a row to the list of its collective (at the end of allgather.cpp, allreduce.cpp, ...).
+ *
+ * The comment of the function names the library's function or the paper that it follows, and
+ * - rounds: the messages in the longest chain of messages that wait for each other;
+ * - bytes: what a rank sends, for the rank that sends most.
+ * Both are formulas in p ranks and m bytes (as the call states them: for an allgather or alltoall, one
+ * block). q is the number of segments or chunks, lg the logarithm of base 2; N nodes have s ranks each.
+ * Formulas hold if p, N and s are powers of two (of k), blocks and segments have no remainder, the root is
+ * rank 0, and the operation commutes. "A or B" are for different values of an argument.
+ * tests/simulator/test_algorithm_costs.py compares the formulas with the messages.
  */
 #pragma once
 

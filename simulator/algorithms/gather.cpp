@@ -37,7 +37,9 @@ void linear_sync_gather(Rank &rank, int64_t first_bytes) {
     rank.wait_all();
 }
 
-/** The root receives from one rank after the other. */
+/** Open MPI's ompi_coll_base_gather_intra_basic_linear, SimGrid's gather__ompi_basic_linear: the root
+ * receives from one rank after the other.
+ * Rounds: p - 1. Bytes: m. */
 void linear_gather(Rank &rank) {
     const int root = rank.call.root;
     if (rank.id != root) {
@@ -52,13 +54,21 @@ void linear_gather(Rank &rank) {
     }
 }
 
+/** Open MPI's ompi_coll_base_gather_intra_linear_sync.
+ * Rounds: 2 * p - 1. Bytes: m. */
 void openmpi_linear_sync(Rank &rank, const Parameters &parameters) {
     linear_sync_gather(rank, parameters["segment"]);
 }
 
+/** SimGrid's gather__ompi_linear_sync.
+ * Rounds: 2 * p - 1. Bytes: m. */
 void simgrid_linear_sync(Rank &rank) {
-    constexpr int64_t large = 92160;
-    linear_sync_gather(rank, rank.call.bytes() > large ? 32768 : 1024);
+    // in gather__ompi_linear_sync of SimGrid's gather-ompi.cpp
+    constexpr int64_t large_block_bytes = 92160;
+    constexpr int64_t large_segment_bytes = 32768;
+    constexpr int64_t small_segment_bytes = 1024;
+    linear_sync_gather(rank,
+                       rank.call.bytes() > large_block_bytes ? large_segment_bytes : small_segment_bytes);
 }
 
 /** Where the blocks of a subtree are collected; the root's own block is copied first. */
@@ -69,7 +79,10 @@ SubtreeBlocks collected_blocks(Rank &rank, const RunTree &runs) {
     return {rank, runs, all, rank.input()};
 }
 
-/** Blocking receives, the smallest subtree first. */
+/** Open MPI's ompi_coll_base_gather_intra_binomial, MPICH's MPIR_Gather_intra_binomial and
+ * MPIR_Igather_intra_sched_binomial, SimGrid's gather__ompi_binomial: blocking receives, the smallest
+ * subtree first.
+ * Rounds: lg(p). Bytes: m * p / 2. */
 void binomial_gather(Rank &rank) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = collected_blocks(rank, runs);
@@ -79,7 +92,8 @@ void binomial_gather(Rank &rank) {
         rank.send(runs.tree.parent, blocks.to_parent());
 }
 
-/** MPICH's task graph on a k-nomial tree; `k`. */
+/** MPICH's MPIR_TSP_Igather_sched_intra_tree: a task graph on a k-nomial tree; `k`.
+ * Rounds: log(p, k). Bytes: m * p / k. */
 void mpich_nb_gather_tree(Rank &rank, const Parameters &parameters) {
     const RunTree runs = mpich_knomial_runs(rank, parameters["k"]);
     const SubtreeBlocks blocks = collected_blocks(rank, runs);
@@ -115,7 +129,8 @@ void receive_from_leaders(Rank &rank, const Span &own_node, const Span &all) {
     rank.wait_all();
 }
 
-/** Inside the nodes, then among their leaders. */
+/** SimGrid's gather__mvapich2_two_level: inside the nodes, then among their leaders.
+ * Rounds: lg(s) + N - 1. Bytes: m * s. */
 void mvapich_two_level(Rank &rank) {
     const int64_t count = rank.call.count;
     const int root = rank.call.root;

@@ -45,6 +45,8 @@ std::vector<Band> parse(const char *text) {
     return bands;
 }
 
+// The tables are those of ompi_coll_tuned_..._intra_dec_fixed in Open MPI 5's coll_tuned_decision_fixed.c.
+
 const std::vector<Band> reduce_rules = parse(R"(
 4:    rabenseifner 8, binary 16, pipeline 32, linear 256K, pipeline 512K, chain 1M, pipeline
 8:    binary 4K, chain 64K, binomial 256K, linear 512K, binomial 1M, linear

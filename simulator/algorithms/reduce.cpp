@@ -14,6 +14,9 @@ Span accumulator(Rank &rank) {
     return rank.id == rank.call.root ? rank.output() : rank.scratch(rank.call.count);
 }
 
+/** Open MPI's ompi_coll_base_reduce_intra_basic_linear, SimGrid's reduce__flat_tree and
+ * reduce__ompi_basic_linear.
+ * Rounds: p - 1. Bytes: m. */
 void linear(Rank &rank) {
     if (rank.id != rank.call.root) {
         rank.send(rank.call.root, rank.input());
@@ -62,6 +65,8 @@ void linear_nonblocking(Rank &rank) {
         reduce_at_root(rank, rank.input(), rank.output());
 }
 
+/** SimGrid's reduce__NTSL. Sends do not wait for each other.
+ * Rounds: p - 1. Bytes: m. */
 void ring(Rank &rank, const Parameters &parameters) {
     const int from = (rank.id + 1) % rank.p;
     const int to = (rank.id - 1 + rank.p) % rank.p;
@@ -96,7 +101,7 @@ void ring(Rank &rank, const Parameters &parameters) {
 namespace {
 
 /** The threshold for dividing messages: MPICH divides longer messages, SimGrid also messages of this length.
- */
+ * The default of MPIR_CVAR_REDUCE_SHORT_MSG_SIZE; reduce__mpich of SimGrid's smpi_mpich_selector.cpp. */
 constexpr int64_t mpich_short_bytes = 2048;
 
 /** SimGrid's choice in a communicator of one node or of leaders. */
@@ -114,9 +119,11 @@ Subcall reduce_subcall(const Rank &rank, int root, Span input, Span output) {
 
 /** All ranks on one node: small messages are reduced to rank 0, which sends the result to the root. */
 void simgrid_one_node(Rank &rank) {
-    constexpr int64_t shared_memory_bytes = 2048;
+    constexpr int64_t shared_memory_bytes =
+        2048;                    // MV2_INTRA_SHMEM_REDUCE_MSG in reduce-mvapich-two-level.cpp
+    constexpr int64_t radix = 4; // SMPI_DEFAULT_KNOMIAL_FACTOR in reduce-mvapich-knomial.cpp
     if (rank.call.bytes() > shared_memory_bytes || !rank.call.commutative)
-        return knomial(rank, 4);
+        return knomial(rank, radix);
     const Span sum = rank.id != 0 ? Span{} : accumulator(rank);
     run_subcall(rank, everyone(rank), reduce_subcall(rank, 0, rank.input(), sum),
                 [](Rank &inner) { linear(inner); });
@@ -125,6 +132,9 @@ void simgrid_one_node(Rank &rank) {
 
 } // namespace
 
+/** SimGrid's reduce__mvapich2_two_level.
+ * Rounds and bytes: the sum of those that SimGrid chooses on the nodes and among the leaders, and one
+ * message to the root. */
 void simgrid_two_level(Rank &rank) {
     const Group node = same_node(rank);
     if (node.p == rank.p)
@@ -154,6 +164,9 @@ void mpich_flat(Rank &rank, bool scheduled) {
         mpich_scatter_gather(rank, scheduled);
 }
 
+/** MPICH's MPIR_Reduce_intra_smp and MPIR_Ireduce_intra_sched_smp.
+ * Rounds and bytes: the sum of those that MPICH chooses on the nodes, among the leaders and on the root's
+ * node. */
 void mpich_by_nodes(Rank &rank, bool scheduled) {
     const auto flat = [=](Rank &inner) { mpich_flat(inner, scheduled); };
     if (!rank.call.commutative || nodes_used(rank.call) == rank.p)
@@ -188,13 +201,10 @@ std::vector<Algorithm> reduce_algorithms() {
     using namespace reduce;
     return {
         {"openmpi", "linear", linear, ordered | scales},
-        {"openmpi",
-         "chain",
-         pipelined(chain_tree, "fanout"),
-         {{"segment", 0}, {"fanout", 4, 1}, {"requests", 0}}},
-        {"openmpi", "pipeline", pipelined(chain_tree), {{"segment", 0}, {"requests", 0}}},
-        {"openmpi", "binary", pipelined(binary_tree), {{"segment", 0}, {"requests", 0}}},
-        {"openmpi", "binomial", pipelined(in_order_binomial_tree), {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "chain", chain, {{"segment", 0}, {"fanout", 4, 1}, {"requests", 0}}},
+        {"openmpi", "pipeline", pipeline, {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "binary", binary, {{"segment", 0}, {"requests", 0}}},
+        {"openmpi", "binomial", pipelined_binomial, {{"segment", 0}, {"requests", 0}}},
         {"openmpi", "in_order_binary", in_order_binary, {{"segment", 0}, {"requests", 0}}, ordered},
         {"openmpi", "rabenseifner", openmpi_rabenseifner, ordered},
         {"mpich", "binomial", binomial, scales},

@@ -31,10 +31,9 @@ void knomial(Rank &rank, int64_t radix);
  * operation does not commute. */
 ParameterisedFunction task_tree;
 ParameterisedFunction task_chain; /**< as task_tree along a chain: `chunk_size`, `buffer_per_child` */
-/** Open MPI's pipeline along a tree, in segments of `segment` bytes (0: one segment). Leaves with more than
- * `requests` segments (if not 0) keep at most so many synchronous sends open.
- * @param degree  the parameter that is the degree of the tree; empty: 1 */
-std::function<ParameterisedFunction> pipelined(TreeFunction *tree, std::string_view degree = "");
+/** Open MPI's pipelines along trees, in segments of `segment` bytes (0: one segment). Leaves with more than
+ * `requests` segments (if not 0) keep at most so many synchronous sends open. `fanout` of the chain. */
+ParameterisedFunction chain, pipeline, binary, pipelined_binomial;
 /** Open MPI's pipeline along a binary tree in rank order to rank p - 1, which sends the result to the root.
  */
 ParameterisedFunction in_order_binary;

@@ -124,6 +124,9 @@ void pad(Rank &rank, Span buffer, int64_t filled) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_reduce_intra_redscat_gather, after Rabenseifner, Optimization of collective
+ * reduction operations (2004).
+ * Rounds: 2 * lg(p). Bytes: m * (p - 1) / p + m / 2. */
 void openmpi_rabenseifner(Rank &rank) {
     if (too_few_or_noncommutative(rank))
         return linear(rank);
@@ -131,6 +134,8 @@ void openmpi_rabenseifner(Rank &rank) {
     scatter_gather(rank, result, fold_halves_into_pairs, halves_of_elements(result.length));
 }
 
+/** MPICH's MPIR_Reduce_intra_reduce_scatter_gather and MPIR_Ireduce_intra_sched_reduce_scatter_gather.
+ * Rounds: 2 * lg(p). Bytes: m * (p - 1) / p + m / 2. */
 void mpich_scatter_gather(Rank &rank, bool scheduled) {
     if (too_few_or_noncommutative(rank))
         return binomial(rank);
@@ -139,6 +144,8 @@ void mpich_scatter_gather(Rank &rank, bool scheduled) {
     scatter_gather(rank, result, fold_into_pairs, halves_of_blocks(result.length, divide));
 }
 
+/** SimGrid's reduce__scatter_gather.
+ * Rounds: 2 * lg(p). Bytes: m * (p - 1) / p + m / 2. */
 void simgrid_scatter_gather(Rank &rank) {
     const int64_t count = rank.call.count;
     const bool padded = count < rank.p;
@@ -150,6 +157,8 @@ void simgrid_scatter_gather(Rank &rank) {
         rank.copy(rank.output(), result.part(0, count));
 }
 
+/** SimGrid's reduce__rab.
+ * Rounds: 2 * lg(p). Bytes: 2 * m * (p - 1) / p. */
 void rabenseifner(Rank &rank) {
     const Span result = input_in_accumulator(rank);
     scatter_gather(rank, result, fold_halves_into_pairs, halves_of_elements(result.length), true);

@@ -5,6 +5,8 @@
 
 namespace offbeat::algorithms::reduce_scatter {
 
+/** Open MPI's ompi_coll_base_reduce_scatter_intra_ring, SimGrid's reduce_scatter__ompi_ring.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void ring(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = rank.scratch(length * rank.p);
@@ -16,6 +18,8 @@ void ring(Rank &rank) {
     rank.copy(rank.output(), block(all, rank.id, length));
 }
 
+/** SimGrid's reduce_scatter__mpich_pair.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void pairwise(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span incoming = rank.scratch(length);
@@ -27,6 +31,9 @@ void pairwise(Rank &rank) {
     }
 }
 
+/** MPICH's MPIR_Reduce_scatter_intra_pairwise, MPIR_Reduce_scatter_block_intra_pairwise,
+ * MPIR_Ireduce_scatter_intra_sched_pairwise and MPIR_Ireduce_scatter_block_intra_sched_pairwise.
+ * Rounds: p - 1. Bytes: m * (p - 1). */
 void mpich_pairwise(Rank &rank) {
     if (rank.call.commutative)
         pairwise(rank);
@@ -46,6 +53,9 @@ Span reduce_to_first(Rank &rank) {
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_reduce_scatter_intra_nonoverlapping.
+ * Rounds and bytes: p - 1 rounds in addition to those of the reduce that Open MPI chooses; rank 0 sends m
+ * * (p - 1) bytes more. */
 void openmpi_reduce_scatterv(Rank &rank) {
     const Span all = reduce_to_first(rank);
     if (rank.id != 0) {
@@ -57,6 +67,8 @@ void openmpi_reduce_scatterv(Rank &rank) {
         rank.send(other, block(all, other, rank.call.count));
 }
 
+/** Open MPI's ompi_coll_base_reduce_scatter_block_basic_linear.
+ * Rounds and bytes: the sum of those of the reduce and the scatter that Open MPI chooses. */
 void openmpi_reduce_scatter(Rank &rank) {
     const Span all = reduce_to_first(rank);
     const Subcall subcall{Collective::scatter, 0, rank.call.count, all, rank.output()};
@@ -64,7 +76,8 @@ void openmpi_reduce_scatter(Rank &rank) {
 }
 
 void mpich_choice(Rank &rank) {
-    constexpr int64_t long_bytes = 524288;
+    constexpr int64_t long_bytes =
+        524288; // the default of MPIR_CVAR_IREDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE
     if (!rank.call.commutative) {
         if (is_power_of_two(rank.p))
             permuted_butterfly(rank);

@@ -28,6 +28,9 @@ std::vector<HalvingRound> rounds_over_ranks(const Rank &rank, const Folding &fol
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_reduce_scatter_intra_basic_recursivehalving, SimGrid's
+ * reduce_scatter__ompi_basic_recursivehalving.
+ * Rounds: lg(p). Bytes: m * (p - 1). Other p: two rounds more. */
 void recursive_halving(Rank &rank) {
     const Span all = scratch_copy(rank);
     const Span incoming = rank.scratch(all.length);
@@ -44,6 +47,8 @@ void recursive_halving(Rank &rank) {
         rank.send(partner, block(all, partner, rank.call.count));
 }
 
+/** Open MPI's ompi_coll_base_reduce_scatter_block_intra_recursivehalving.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void openmpi_recursive_halving(Rank &rank) {
     if (rank.call.commutative)
         recursive_halving(rank);
@@ -51,6 +56,10 @@ void openmpi_recursive_halving(Rank &rank) {
         openmpi_reduce_scatter(rank);
 }
 
+/** MPICH's MPIR_Reduce_scatter_intra_recursive_halving, MPIR_Reduce_scatter_block_intra_recursive_halving,
+ * MPIR_Ireduce_scatter_intra_sched_recursive_halving and
+ * MPIR_Ireduce_scatter_block_intra_sched_recursive_halving.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void mpich_recursive_halving(Rank &rank) {
     if (rank.call.commutative)
         recursive_halving(rank);
@@ -58,6 +67,9 @@ void mpich_recursive_halving(Rank &rank) {
         mpich_choice(rank);
 }
 
+/** Open MPI's ompi_coll_base_reduce_scatter_intra_butterfly, SimGrid's reduce_scatter__ompi_butterfly,
+ * after Traff, An improved algorithm for (non-commutative) reduce-scatter with an application (2005).
+ * Rounds: lg(p) + 1. Bytes: m * p. */
 void butterfly(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = scratch_copy(rank);
@@ -79,6 +91,8 @@ void butterfly(Rank &rank) {
         rank.copy(rank.output(), block(all, rank.id, length));
 }
 
+/** SimGrid's reduce_scatter__mpich_noncomm.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void permuted_butterfly(Rank &rank) {
     const int64_t length = rank.call.count;
     const Span all = rank.scratch(rank.input().length);
@@ -90,6 +104,9 @@ void permuted_butterfly(Rank &rank) {
     rank.copy(rank.output(), block(all, reversed_bits(rank.id, rank.p), length));
 }
 
+/** Open MPI's ompi_coll_base_reduce_scatter_block_intra_butterfly.
+ * Rounds: lg(p). Bytes: m * (p - 1). Other p: one round and one block more, and two rounds for the folded
+ * ranks. */
 void openmpi_butterfly(Rank &rank) {
     if (is_power_of_two(rank.p))
         permuted_butterfly(rank);
@@ -97,6 +114,10 @@ void openmpi_butterfly(Rank &rank) {
         butterfly(rank);
 }
 
+/** MPICH's MPIR_Reduce_scatter_intra_noncommutative, MPIR_Reduce_scatter_block_intra_noncommutative,
+ * MPIR_Ireduce_scatter_intra_sched_noncommutative and
+ * MPIR_Ireduce_scatter_block_intra_sched_noncommutative.
+ * Rounds: lg(p). Bytes: m * (p - 1). */
 void mpich_noncommutative(Rank &rank) {
     if (is_power_of_two(rank.p))
         permuted_butterfly(rank);
@@ -160,6 +181,11 @@ void add(Rank &rank, const Span &all, const Span &incoming, const std::vector<Ra
 
 } // namespace
 
+/** Open MPI's ompi_coll_base_reduce_scatter_block_intra_recursivedoubling, MPICH's
+ * MPIR_Reduce_scatter_intra_recursive_doubling, MPIR_Reduce_scatter_block_intra_recursive_doubling,
+ * MPIR_Ireduce_scatter_intra_sched_recursive_doubling and
+ * MPIR_Ireduce_scatter_block_intra_sched_recursive_doubling, SimGrid's reduce_scatter__mpich_rdb.
+ * Rounds: lg(p). Bytes: m * (p * lg(p) - p + 1). */
 void recursive_doubling(Rank &rank) {
     const Span all = rank.scratch(rank.input().length);
     const Span incoming = rank.scratch(all.length);
@@ -185,6 +211,9 @@ void recursive_doubling(Rank &rank) {
     rank.copy(rank.output(), block(all, rank.id, rank.call.count));
 }
 
+/** MPICH's MPIR_TSP_Ireduce_scatter_sched_intra_recexch and
+ * MPIR_TSP_Ireduce_scatter_block_sched_intra_recexch.
+ * Rounds: (2 * k - 3) * log(p, k). Bytes: m * (p - 1). Other p: two rounds more. */
 void task_exchange(Rank &rank, const Parameters &parameters) {
     if (!rank.call.commutative)
         return mpich_choice(rank);

@@ -11,6 +11,8 @@
 
 namespace offbeat::algorithms::reduce {
 
+/** MPICH's MPIR_Reduce_intra_binomial and MPIR_Ireduce_intra_sched_binomial, SimGrid's reduce__binomial.
+ * Rounds: lg(p). Bytes: m. Operations that do not commute: one round more, to a root other than rank 0. */
 void binomial(Rank &rank) {
     const int top = rank.call.commutative ? rank.call.root : 0; // the root of the tree
     const Tree tree = in_order_binomial_tree({rank.p, rank.id, top}, 2);
@@ -44,6 +46,8 @@ void knomial(Rank &rank, int64_t radix) {
         rank.send(tree.parent, result);
 }
 
+/** SimGrid's reduce__mvapich2_knomial.
+ * Rounds: log(p, radix). Bytes: m. */
 void mvapich_knomial(Rank &rank, const Parameters &parameters) {
     knomial(rank, parameters["radix"]);
 }
@@ -122,6 +126,8 @@ class TaskTree {
 
 } // namespace
 
+/** MPICH's MPIR_TSP_Ireduce_sched_intra_tree. On the default tree, kary, with one buffer for all children:
+ * Rounds: up to k * log(p, k). Bytes: m. */
 void task_tree(Rank &rank, const Parameters &parameters) {
     if (!rank.call.commutative)
         return binomial(rank); // MPICH makes its choice again
@@ -129,6 +135,8 @@ void task_tree(Rank &rank, const Parameters &parameters) {
     TaskTree(rank, tree, rank.call.root, parameters["buffer_per_child"] != 0).write(parameters["chunk_size"]);
 }
 
+/** MPICH's MPIR_Ireduce_intra_tsp_ring, which is MPIR_TSP_Ireduce_sched_intra_tree with k = 1.
+ * Rounds: p - 1. Bytes: m. */
 void task_chain(Rank &rank, const Parameters &parameters) {
     const int top = rank.call.commutative ? rank.call.root : 0;
     TaskTree(rank, chain_tree({rank.p, rank.id, top}, 1), top, parameters["buffer_per_child"] != 0)
@@ -246,47 +254,86 @@ void reduce_to_last_rank(Rank &rank, int64_t segment_bytes, int64_t requests) {
 }
 
 /** p > slope × message size + offset: how SimGrid and old versions of Open MPI choose a segment. */
-bool more_ranks_than(const Rank &rank, double slope_per_kib, double offset) {
+bool has_more_ranks_than(const Rank &rank, double slope_per_kib, double offset) {
     return rank.p > slope_per_kib / 1024.0 * static_cast<double>(rank.call.bytes()) + offset;
 }
 
 } // namespace
 
-std::function<ParameterisedFunction> pipelined(TreeFunction *tree, std::string_view degree) {
-    return [=](Rank &rank, const Parameters &parameters) {
-        const int k = degree.empty() ? 1 : limited_degree(parameters[degree], rank.p);
-        reduce_along(rank, tree(rank, k), parameters["segment"], parameters["requests"]);
-    };
+/** Open MPI's ompi_coll_base_reduce_intra_chain. The root posts the receives of two chains at a time. With
+ * one segment:
+ * Rounds: ceil((p - 1) / fanout) + ceil(min(fanout, p - 1) / 2) - 1. Bytes: m. */
+void chain(Rank &rank, const Parameters &parameters) {
+    const int fanout = limited_degree(parameters["fanout"], rank.p);
+    reduce_along(rank, chain_tree(rank, fanout), parameters["segment"], parameters["requests"]);
 }
 
+/** Open MPI's ompi_coll_base_reduce_intra_pipeline: a chain in segments.
+ * Rounds: q + p - 2. Bytes: m. */
+void pipeline(Rank &rank, const Parameters &parameters) {
+    reduce_along(rank, chain_tree(rank, 1), parameters["segment"], parameters["requests"]);
+}
+
+/** Open MPI's ompi_coll_base_reduce_intra_binary. With one segment (each further segment adds at most two
+ * rounds):
+ * Rounds: lg(p). Bytes: m. */
+void binary(Rank &rank, const Parameters &parameters) {
+    reduce_along(rank, binary_tree(rank, 2), parameters["segment"], parameters["requests"]);
+}
+
+/** Open MPI's ompi_coll_base_reduce_intra_binomial. With one segment:
+ * Rounds: lg(p). Bytes: m. */
+void pipelined_binomial(Rank &rank, const Parameters &parameters) {
+    reduce_along(rank, in_order_binomial_tree(rank, 2), parameters["segment"], parameters["requests"]);
+}
+
+/** Open MPI's ompi_coll_base_reduce_intra_in_order_binary. With one segment, for a root other than the
+ * last rank:
+ * Rounds: lg(p) + 1. Bytes: m. */
 void in_order_binary(Rank &rank, const Parameters &parameters) {
     reduce_to_last_rank(rank, parameters["segment"], parameters["requests"]);
 }
 
+/** SimGrid's reduce__ompi_chain: chain() with p / 2 chains. With one segment:
+ * Rounds: p / 4 + 1. Bytes: m. */
 void simgrid_chain(Rank &rank) {
-    reduce_along(rank, chain_tree(rank, rank.p / 2), 64 * 1024);
+    constexpr int64_t segment_bytes = 64 * 1024; // as the other sizes below: in SimGrid's reduce-ompi.cpp
+    reduce_along(rank, chain_tree(rank, rank.p / 2), segment_bytes);
 }
 
+/** SimGrid's reduce__ompi_pipeline.
+ * Rounds and bytes: those of pipeline() with the segment size that SimGrid chooses. */
 void simgrid_pipeline(Rank &rank) {
-    int64_t segment = 64 * 1024;
-    if (more_ranks_than(rank, 0.0410, 9.7128))
-        segment = 1024;
-    else if (more_ranks_than(rank, 0.0033, 1.6761))
-        segment = 32 * 1024;
-    reduce_along(rank, chain_tree(rank, 1), segment);
+    int64_t segment_bytes = 64 * 1024;
+    if (has_more_ranks_than(rank, 0.0410, 9.7128)) // a2 and b2
+        segment_bytes = 1024;
+    else if (has_more_ranks_than(rank, 0.0033, 1.6761)) // a4 and b4
+        segment_bytes = 32 * 1024;
+    reduce_along(rank, chain_tree(rank, 1), segment_bytes);
 }
 
+/** SimGrid's reduce__ompi_binary.
+ * Rounds and bytes: those of binary() with segments of 32 KiB. */
 void simgrid_binary(Rank &rank) {
-    reduce_along(rank, binary_tree(rank, 2), 32 * 1024);
+    constexpr int64_t segment_bytes = 32 * 1024;
+    reduce_along(rank, binary_tree(rank, 2), segment_bytes);
 }
 
+/** SimGrid's reduce__ompi_binomial.
+ * Rounds and bytes: those of pipelined_binomial() with the segment size that SimGrid chooses. */
 void simgrid_binomial(Rank &rank) {
+    constexpr int few_ranks = 8;
+    constexpr int64_t short_bytes = 2048;
+    constexpr int64_t short_bytes_of_few_ranks = 20480;
     const int64_t bytes = rank.call.bytes();
-    const bool whole = (rank.p < 8 && bytes < 20480) || bytes < 2048 || rank.call.count <= 1;
-    const int64_t segment = !whole && more_ranks_than(rank, 0.6016, 1.3496) ? 1024 : 0;
-    reduce_along(rank, in_order_binomial_tree(rank, 2), segment);
+    const bool is_short = bytes < (rank.p < few_ranks ? short_bytes_of_few_ranks : short_bytes);
+    const bool is_whole = is_short || rank.call.count <= 1;
+    const int64_t segment_bytes = !is_whole && has_more_ranks_than(rank, 0.6016, 1.3496) ? 1024 : 0; // a1, b1
+    reduce_along(rank, in_order_binomial_tree(rank, 2), segment_bytes);
 }
 
+/** SimGrid's reduce__ompi_in_order_binary.
+ * Rounds: lg(p) + 1. Bytes: m. */
 void simgrid_in_order_binary(Rank &rank) {
     reduce_to_last_rank(rank, 0, 0);
 }

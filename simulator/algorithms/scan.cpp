@@ -23,7 +23,8 @@ std::vector<Span> receive_from_lower_ranks(Rank &rank) {
     return received;
 }
 
-/** Each rank waits for the previous rank. */
+/** Open MPI's ompi_coll_base_scan_intra_linear: each rank waits for the previous rank.
+ * Rounds: p - 1. Bytes: m. */
 void linear_scan(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     if (rank.id > 0) {
@@ -35,6 +36,8 @@ void linear_scan(Rank &rank) {
         rank.send(rank.id + 1, rank.output());
 }
 
+/** Open MPI's ompi_coll_base_exscan_intra_linear.
+ * Rounds: p - 1. Bytes: m. */
 void exclusive_linear(Rank &rank) {
     if (rank.p == 1)
         return;
@@ -50,13 +53,16 @@ void exclusive_linear(Rank &rank) {
     rank.send(rank.id + 1, sum);
 }
 
-/** Each rank sends its contribution to all higher ranks at once. */
+/** SMPI's simgrid::smpi::colls::scan: each rank sends its contribution to all higher ranks at once.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void send_to_higher_ranks(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     for (const Span &data : receive_from_lower_ranks(rank))
         rank.reduce(rank.output(), data, Order::from_first);
 }
 
+/** SMPI's simgrid::smpi::colls::exscan.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void exclusive_send_to_higher_ranks(Rank &rank) {
     const std::vector<Span> received = receive_from_lower_ranks(rank);
     for (size_t i = 0; i < received.size(); ++i) {
@@ -84,13 +90,18 @@ template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_
     }
 }
 
-/** Recursive doubling; also exchanges sums that one of the partners does not need. */
+/** Open MPI's ompi_coll_base_scan_intra_recursivedoubling, MPICH's MPIR_Scan_intra_recursive_doubling and
+ * MPIR_Iscan_intra_sched_recursive_doubling.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void doubling(Rank &rank) {
     rank.copy(rank.output(), rank.input());
     exchange_sums(rank,
                   [&](const Span &lower_sum) { rank.reduce(rank.output(), lower_sum, Order::from_first); });
 }
 
+/** Open MPI's ompi_coll_base_exscan_intra_recursivedoubling, MPICH's MPIR_Exscan_intra_recursive_doubling
+ * and MPIR_Iexscan_intra_sched_recursive_doubling.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void exclusive_doubling(Rank &rank) {
     bool is_empty = true;
     exchange_sums(rank, [&](const Span &lower_sum) {
@@ -101,7 +112,8 @@ void exclusive_doubling(Rank &rank) {
     });
 }
 
-/** Recursive doubling as MPICH's task graph: a sum is sent before it is added to the result. */
+/** MPICH's MPIR_TSP_Iscan_sched_intra_recursive_doubling.
+ * Rounds: lg(p). Bytes: m * lg(p). */
 void task_doubling(Rank &rank) {
     const Span sum = rank.scratch(rank.call.count);
     const Span received = rank.scratch(rank.call.count);
@@ -144,9 +156,9 @@ void announce(Rank &rank, const Group &node) {
     bcast_in(rank, node, flag, false);
 }
 
-/** A scan in each node, a scan of the nodes' sums, and a bcast of the sum of all previous nodes. Falls back
- * to doubling() if nodes do not hold consecutive ranks, or one rank each.
- * @param scheduled  as a nonblocking schedule: without the announcement */
+/** MPICH's MPIR_Scan_intra_smp and MPIR_Iscan_intra_sched_smp: a scan on each node, a scan of the leaders,
+ * and a bcast on each node.
+ * Rounds and bytes: the sum of those of the three steps and of the messages between them. */
 void by_nodes(Rank &rank, bool scheduled) {
     if (!nodes_are_consecutive(rank.call) || nodes_used(rank.call) == rank.p)
         return doubling(rank);

@@ -8,8 +8,11 @@ namespace offbeat::algorithms {
 
 namespace {
 
-/** @param blocking_every  the root's sends to ranks that are multiples of this block; 1: all sends; 0: none.
- */
+/** Open MPI's ompi_coll_base_scatter_intra_basic_linear, SimGrid's scatter__ompi_basic_linear and, without
+ * blocking sends, scatter__ompi_linear_nb.
+ * Rounds: p - 1 or 1. Bytes: m * (p - 1).
+ * @param blocking_every  the root's sends to ranks that are multiples of this block; 1: all sends; 0:
+ * none. */
 void linear_scatter(Rank &rank, int64_t blocking_every) {
     const int root = rank.call.root;
     if (rank.id != root) {
@@ -28,7 +31,9 @@ void linear_scatter(Rank &rank, int64_t blocking_every) {
     rank.wait_all();
 }
 
-/** Sends to ranks that are multiples of `requests` block; 0 or 1: none. */
+/** Open MPI's ompi_coll_base_scatter_intra_linear_nb. Sends to ranks that are multiples of `requests`
+ * block; 0 or 1: none.
+ * Rounds: 1. Bytes: m * (p - 1). */
 void openmpi_linear_nb(Rank &rank, const Parameters &parameters) {
     linear_scatter(rank, parameters["requests"] == 1 ? 0 : parameters["requests"]);
 }
@@ -41,8 +46,11 @@ SubtreeBlocks received_blocks(Rank &rank, const RunTree &runs) {
     return {rank, runs, all, rank.output()};
 }
 
-/** Blocking sends. SimGrid and older versions of Open MPI begin with the smallest subtree, MPICH and Open MPI
- * 5 with the largest. */
+/** Open MPI's ompi_coll_base_scatter_intra_binomial, MPICH's MPIR_Scatter_intra_binomial and
+ * MPIR_Iscatter_intra_sched_binomial, SimGrid's scatter__ompi_binomial. Blocking sends: SimGrid and older
+ * versions of Open MPI begin with the smallest subtree, which takes more rounds, MPICH and Open MPI 5
+ * with the largest.
+ * Rounds: lg(p) or lg(p) * (lg(p) + 1) / 2. Bytes: m * (p - 1). */
 void binomial_scatter(Rank &rank, bool largest_first) {
     const RunTree runs = in_order_binomial_runs(rank);
     const SubtreeBlocks blocks = received_blocks(rank, runs);
@@ -55,7 +63,8 @@ void binomial_scatter(Rank &rank, bool largest_first) {
     }
 }
 
-/** MPICH's task graph on a k-nomial tree; `k`. */
+/** MPICH's MPIR_TSP_Iscatter_sched_intra_tree: a task graph on a k-nomial tree; `k`.
+ * Rounds: log(p, k). Bytes: m * (p - 1). */
 void mpich_nb_scatter_tree(Rank &rank, const Parameters &parameters) {
     const RunTree runs = mpich_knomial_runs(rank, parameters["k"]);
     const SubtreeBlocks blocks = received_blocks(rank, runs);
@@ -116,7 +125,10 @@ void scatter_to_leaders(Rank &rank, const Span &all, const Span &own_node, std::
     }
 }
 
-/** Among the leaders of the nodes, then inside the nodes. */
+/** SimGrid's scatter__mvapich2_two_level_direct and scatter__mvapich2_two_level_binomial: among the
+ * leaders of the nodes, then inside the nodes.
+ * Rounds: N - 1 + lg(s) * (lg(s) + 1) / 2 or lg(N) * (lg(N) + 1) / 2 + lg(s) * (lg(s) + 1) / 2.
+ * Bytes: m * (p - 1). */
 void two_level(Rank &rank, std::string_view name) {
     const int64_t count = rank.call.count;
     const int root = rank.call.root;

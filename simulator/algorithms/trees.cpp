@@ -8,7 +8,7 @@ namespace offbeat::algorithms {
 
 namespace {
 
-/** Open MPI refuses or limits larger fanouts. */
+/** Open MPI's MAXTREEFANOUT: larger fanouts are refused or limited. */
 constexpr int largest_fanout = 32;
 
 /** The weight (k^i) of v's lowest digit in base k that is not 0; the smallest power of k that is at least p

@@ -59,8 +59,15 @@ using platform::Hop;
 namespace {
 
 constexpr uint32_t no_link_pair = UINT32_MAX;
+/** The bits of FairShare::Use. */
 constexpr size_t max_links = 1U << 24U;
 constexpr size_t max_weights = 1U << 8U;
+
+/** The share by which a demand may exceed a capacity, or a rate fall below a share: demands are sums that are
+ * updated with each flow, rates are single quotients. Both are far above the errors of double precision
+ * (2^-53 for each operation) and far below a difference that a user could measure. */
+constexpr double demand_rounding = 1e-9;
+constexpr double rate_rounding = 1e-12;
 
 } // namespace
 
@@ -216,7 +223,7 @@ void FairShare::visit_link_pairs(uint32_t number) {
     node_pair.visited_round = round_;
     for (const Use use : uses(node_pair)) {
         LinkPair &link_pair = link_pairs_[use.link_pair];
-        const PairValues limit = link_pair.capacity * (1 + 1e-9);
+        const PairValues limit = link_pair.capacity * (1 + demand_rounding);
         if (link_pair.round == round_ ||
             (link_pair.max_demand[0] <= limit[0] && link_pair.max_demand[1] <= limit[1]))
             continue;
@@ -272,7 +279,7 @@ void FairShare::fix_rates_on(uint32_t full, double share) {
     bool slower = false;
     for (const Member &member : members_[full]) {
         const double solo_rate = node_pairs_[member.node_pair].solo_rate;
-        if (node_pairs_[member.node_pair].growing && solo_rate < share * (1 - 1e-12)) {
+        if (node_pairs_[member.node_pair].growing && solo_rate < share * (1 - rate_rounding)) {
             fix_rate(member.node_pair, solo_rate, no_link_pair);
             slower = true;
         }

@@ -27,7 +27,8 @@ constexpr size_t lanes = LongestPath::lanes;
 constexpr uint32_t no_slot = UINT32_MAX;
 constexpr uint32_t unlimited = UINT32_MAX;
 
-/** Fraction of a transfer by which two transfers may overlap without contention. */
+/** Fraction of a transfer by which two transfers may overlap without contention: the rounding errors of their
+ * times, which are sums of up to some million terms (2^-53 each), and nothing that a user could measure. */
 constexpr double rounding = 1e-9;
 
 /** A quantity of all patterns that are evaluated together. */

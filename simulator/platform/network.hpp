@@ -77,14 +77,16 @@ struct Loopback {
 struct MessageCosts {
     Steps latency_factor; /**< of messages between nodes */
     Steps bandwidth_factor;
-    double flow_bandwidth = 0; /**< maximum rate of one message, in bytes per second; 0: no maximum */
-    double header_bytes = 16;
+    double flow_bandwidth = 0;    /**< maximum rate of one message, in bytes per second; 0: no maximum */
+    double header_bytes = 16;     /**< as SMPI adds to each message */
     double eager_below_bytes = 0; /**< transfers of smaller messages start without waiting for the receiver */
-    double detached_below_bytes = 65536; /**< senders of smaller messages do not wait for the transfer */
-    double send_overhead_s = 0;          /**< the sender is busy this long per message */
-    double receive_overhead_s = 0;       /**< the receiver is busy this long per message */
-    double reduce_s_per_byte = 0;        /**< local reduction, per byte of the result */
-    double copy_s_per_byte = 0;          /**< local copy */
+    /** Senders of smaller messages do not wait for the transfer; the default of smpi/send-is-detached-thresh.
+     */
+    double detached_below_bytes = 65536;
+    double send_overhead_s = 0;    /**< the sender is busy this long per message */
+    double receive_overhead_s = 0; /**< the receiver is busy this long per message */
+    double reduce_s_per_byte = 0;  /**< local reduction, per byte of the result */
+    double copy_s_per_byte = 0;    /**< local copy */
 };
 
 /** A platform with ranks on it. */

@@ -52,16 +52,17 @@ std::pair<std::string, int64_t> preview(const std::string &collective, const std
 
 nb::list collective_table() {
     nb::list rows;
-#define OFFBEAT_ROW(name, sent, received, result, root, counts, used_for)                                    \
-    rows.append(nb::make_tuple(#name, #sent, #received, #result, #root, #counts, used_for));
-#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    OFFBEAT_ROW(name, sent, received, result, root, counts, "simulated")
-#define OFFBEAT_MEASURED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)             \
-    OFFBEAT_ROW(name, sent, received, result, root, counts, "measured")
-#define OFFBEAT_CHECKED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)              \
-    OFFBEAT_ROW(name, sent, received, result, root, counts, "checked")
-#define OFFBEAT_TRACED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)               \
-    OFFBEAT_ROW(name, sent, received, result, root, counts, "traced")
+#define OFFBEAT_ROW(name, send_blocks, receive_blocks, result, root, counts, used_for)                       \
+    rows.append(nb::make_tuple(#name, #send_blocks, #receive_blocks, #result, #root, #counts, used_for));
+#define OFFBEAT_COLLECTIVE(Name, name, signature, send_blocks, receive_blocks, result, root, counts)         \
+    OFFBEAT_ROW(name, send_blocks, receive_blocks, result, root, counts, "simulated")
+#define OFFBEAT_MEASURED_COLLECTIVE(Name, name, signature, send_blocks, receive_blocks, result, root,        \
+                                    counts)                                                                  \
+    OFFBEAT_ROW(name, send_blocks, receive_blocks, result, root, counts, "measured")
+#define OFFBEAT_CHECKED_COLLECTIVE(Name, name, signature, send_blocks, receive_blocks, result, root, counts) \
+    OFFBEAT_ROW(name, send_blocks, receive_blocks, result, root, counts, "checked")
+#define OFFBEAT_TRACED_COLLECTIVE(Name, name, signature, send_blocks, receive_blocks, result, root, counts)  \
+    OFFBEAT_ROW(name, send_blocks, receive_blocks, result, root, counts, "traced")
 #include "collectives.def"
     return rows;
 }

@@ -16,7 +16,7 @@ namespace {
 void check_with_order(const CallGraph &graph, const std::vector<uint32_t> &partner, const Call &call,
                       bool ordered, FiringOrder order) {
     RankSets sets(call.p);
-    const bool barrier = row_of(call.collective).result == Result::NOTHING;
+    const bool barrier = row_of(call.collective).result == Result::NO_RESULT;
     const Execution execution = execute(graph, partner, order, barrier ? &sets : nullptr);
     for (uint32_t rank = 0; rank < graph.programs.size(); ++rank) {
         check_races(graph, rank, execution);

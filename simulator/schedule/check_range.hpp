@@ -51,14 +51,16 @@ struct Guarantees {
     bool scales = false;
 };
 
-/** Larger programs are not written: checking them takes two to four times as much memory. */
+/** Larger programs are not written: checking them takes two to four times as much memory, that is, the 8 GiB
+ * of a small machine. */
 inline constexpr size_t max_program_bytes = size_t{2} << 30;
 
 /** The programs of all ranks; `programs` is overwritten. Raises std::runtime_error with a sentence if they
  * would take more than max_program_bytes. */
 void write_programs(const Call &call, const WriteProgram &write, std::vector<Program> &programs);
 
-/** Checks every call, and, if the algorithm scales, that its programs do; ends after `max_findings` findings.
+/** Checks every call, and, if the algorithm scales, that its programs do; ends after `max_findings` findings
+ * (by default a screenful).
  */
 [[nodiscard]] CheckedRange check_range(const CheckedCalls &calls, Guarantees guarantees,
                                        const WriteProgram &write, size_t max_findings = 20);

@@ -257,7 +257,7 @@ class SymbolicExecution {
         const CollectiveRow &collective = row_of(call_.collective);
         const int64_t first = collective.sent == Blocks::BLOCK_PER_RANK ? rank * n : 0;
         switch (collective.result) {
-        case Result::NOTHING:
+        case Result::NO_RESULT:
             return {};
         case Result::FROM_ROOT:
             return {{sets_.single(call_.root), first, n}};
@@ -267,7 +267,7 @@ class SymbolicExecution {
             return {{sets_.range(0, rank + 1), 0, n}};
         case Result::REDUCE_BEFORE:
             return rank == 0 ? std::vector<Values>{} : std::vector<Values>{{sets_.range(0, rank), 0, n}};
-        case Result::FROM_EACH:
+        case Result::FROM_EACH_RANK:
             break;
         }
         std::vector<Values> blocks;

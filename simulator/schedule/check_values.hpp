@@ -45,7 +45,7 @@ class BufferContents {
     std::vector<Interval> patch_;
 };
 
-/** Limit for all buffers together; about 2 GiB. */
+/** Limit for all buffers together; about 2 GiB, as for the programs (max_program_bytes). */
 inline constexpr size_t max_intervals = size_t{1} << 26;
 
 /** Moves and combines symbolic values as in an execution, and compares the outputs. Throws CheckFailure;

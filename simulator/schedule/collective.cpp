@@ -8,8 +8,8 @@ namespace offbeat::schedule {
 
 namespace {
 
-#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    CollectiveRow{#name, Blocks::sent, Blocks::received, Result::result, Root::root},
+#define OFFBEAT_COLLECTIVE(Name, name, signature, send_blocks, receive_blocks, result, root, counts)         \
+    CollectiveRow{#name, Blocks::send_blocks, Blocks::receive_blocks, Result::result, Root::root},
 constexpr std::array rows = {
 #include "collectives.def"
 };

@@ -28,7 +28,7 @@ enum class Collective : uint8_t {
 enum class Blocks : uint8_t { NO_BLOCK, ONE_BLOCK, BLOCK_PER_RANK };
 
 /** The content of the output of a collective. */
-enum class Result : uint8_t { NOTHING, FROM_ROOT, FROM_EACH, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
+enum class Result : uint8_t { NO_RESULT, FROM_ROOT, FROM_EACH_RANK, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
 
 enum class Root : uint8_t { NO_ROOT, ROOT_SENDS, ROOT_RECEIVES };
 

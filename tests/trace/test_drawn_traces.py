@@ -38,7 +38,7 @@ def test_what_the_tracer_wrote_is_read_also_if_it_was_killed_or_cut_off(
     one = drawn.traced(np.random.default_rng(seed), program, tmp_path)
     file, whole = open_file(one.path), expected(one)
     found = drawn.rows_of(file)
-    assert bool(file.faults) == (one.is_killed or file.header.lost > 0)
+    assert bool(file.faults) == (one.is_killed or file.header.lost_count > 0)
     if not one.is_cut:
         assert found == whole
     lost = 0
@@ -47,7 +47,7 @@ def test_what_the_tracer_wrote_is_read_also_if_it_was_killed_or_cut_off(
             part = found.get(thread, (b"", b""))[kind]
             assert lists[kind].startswith(part)
             lost += (len(lists[kind]) - len(part)) // itemsize
-    assert lost == file.header.lost
+    assert lost == file.header.lost_count
 
 
 @pytest.mark.parametrize("seed", range(3))

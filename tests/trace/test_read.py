@@ -126,7 +126,7 @@ def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
         ([], [factory.note("3 records found no room in the trace (No space left)")])
     ):
         ranks = factory.files(1)
-        ranks[0].header |= {"lost": 3, "lost_because": errno.ENOSPC}
+        ranks[0].header |= {"lost_count": 3, "lost_because": errno.ENOSPC}
         ranks[0].definitions += notes
         ranks[0].call(2000, 5000)
         text = factory.notes_of(factory.summary_of(factory.write(tmp_path / str(number), ranks)))
@@ -246,7 +246,7 @@ def test_folders_without_a_trace_say_what_to_do(tmp_path: Path) -> None:
 def test_notes_and_losses_of_the_tracer_are_reported(tmp_path: Path) -> None:
     ranks = factory.files(1)
     ranks[0].definitions.append(factory.note("recording stopped: the disk is full"))
-    ranks[0].header = {"lost": 12, "lost_because": 28}
+    ranks[0].header = {"lost_count": 12, "lost_because": 28}
     ranks[0].call(1000, 2000)
     text = factory.notes_of(factory.summary_of(factory.write(tmp_path / "t", ranks)))
     assert "rank 0: recording stopped: the disk is full" in text

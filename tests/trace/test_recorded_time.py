@@ -30,7 +30,7 @@ def test_the_share_in_a_full_file_is_that_of_the_recorded_part(tmp_path: Path, s
     rng = np.random.default_rng(seed)
     calls = int(rng.integers(50, 400))
     end = int(rng.integers(5, calls // 2))
-    summary = in_part(tmp_path / "t", 0, end, calls, {"lost": calls - end, "lost_because": -1})
+    summary = in_part(tmp_path / "t", 0, end, calls, {"lost_count": calls - end, "lost_because": -1})
     recorded = (end - 1) * PERIOD + BUSY
     assert summary.run_s == pytest.approx(2e-9 * calls * PERIOD)
     assert summary.recorded_s == pytest.approx(2e-9 * recorded)
@@ -67,7 +67,7 @@ def test_a_pause_is_not_part_of_the_recorded_time(tmp_path: Path, has_end: bool)
 
 def test_threads_of_a_full_file_count_to_their_own_last_records(tmp_path: Path) -> None:
     (one,) = factory.files(1)
-    one.header |= {"began_ns": MS, "ended_ns": MS + 100 * PERIOD, "lost": 9, "lost_because": -1}
+    one.header |= {"began_ns": MS, "ended_ns": MS + 100 * PERIOD, "lost_count": 9, "lost_because": -1}
     for lane, calls in enumerate((10, 20)):
         for number in range(calls):
             one.call(

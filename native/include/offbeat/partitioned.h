@@ -134,12 +134,12 @@ int offbeat_parrived(offbeat_prequest request, int partition, int *flag);
 int offbeat_ptest(offbeat_prequest *request, int *flag, MPI_Status *status);
 int offbeat_ptestall(int count, offbeat_prequest requests[], int *flag, MPI_Status *statuses);
 int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *flag, MPI_Status *status);
-int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed_count, int indices[],
                       MPI_Status *statuses);
 int offbeat_pwait(offbeat_prequest *request, MPI_Status *status);
 int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuses);
 int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Status *status);
-int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed_count, int indices[],
                       MPI_Status *statuses);
 
 /**

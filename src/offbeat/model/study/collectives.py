@@ -37,7 +37,7 @@ class Collective(Struct, frozen=True):
     @property
     def has_data(self) -> bool:
         """Whether it has a message size: all but barrier."""
-        return self.result != "NOTHING"
+        return self.result != "NO_RESULT"
 
     @property
     def reduces(self) -> bool:

@@ -111,7 +111,7 @@ def header_page(values: Mapping[str, Any]) -> bytes:
     page = bytearray(form.PAGE_BYTES)
     head = np.frombuffer(page, form.HEADER, 1)
     sizes = {"page_bytes": form.PAGE_BYTES, "page_header_bytes": form.PAGE_HEADER_BYTES}
-    usual = {"magic": form.MAGIC, "version": form.VERSION, "record_bytes": form.RECORD_BYTES, "every": 1}
+    usual = {"magic": form.MAGIC, "version": form.VERSION, "record_bytes": form.RECORD_BYTES, "period": 1}
     for name, value in (usual | sizes | dict(values)).items():
         head[name] = value.encode() if isinstance(value, str) else value
     head["checksum"], head["state_checksum"] = header_checksums(head)

@@ -84,7 +84,7 @@ HEADER = np.dtype(
         "names": [
             *("magic", "version", "page_bytes", "page_header_bytes", "record_bytes", "rank", "size", "run"),
             *("pid", "began_ns", "began_unix_ns", "drift_limit", "wander", "state", "lanes", "ended_ns"),
-            *("pages", "lost", "lost_because", "every", "bytes_limit", "stamps_wrong_ns"),
+            *("pages", "lost_count", "lost_because", "period", "bytes_limit", "stamps_wrong_ns"),
             *("has_messages", "checksum", "state_checksum"),
             *("host", "program", "library", "source", "sampling"),
         ],

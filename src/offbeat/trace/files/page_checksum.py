@@ -21,7 +21,7 @@ KIND_WORD, ORIGIN_WORD, RUN_WORD, PLACE_WORD = range(form.PAGE_WORDS, form.PAGE_
 TEMPLATES_SHIFT, CHECKSUM_SHIFT = 13, 24
 """Of ``published``: the lower bits are the number of words, then that of templates, then the checksum."""
 
-_STATE = ("state", "lanes", "ended_ns", "pages", "lost", "lost_because", "stamps_wrong_ns")
+_STATE = ("state", "lanes", "ended_ns", "pages", "lost_count", "lost_because", "stamps_wrong_ns")
 _CHECKSUMS = ("checksum", "state_checksum")
 
 

@@ -258,9 +258,9 @@ def _faults(
         faults.append("the process was killed while it recorded a call, which is left out")
     if definitions.invalid:
         faults.append(f"{amount(definitions.invalid, 'unreadable definition')}")
-    if header.lost and not any("found no room" in note for note in definitions.notes):
+    if header.lost_count and not any("found no room" in note for note in definitions.notes):
         reason = "OFFBEAT_TRACE_BYTES was reached"
         if header.lost_because > 0:
             reason = _LOSS_REASONS.get(header.lost_because, os.strerror(header.lost_because))
-        faults.append(f"{amount(header.lost, 'record')} could not be written: {reason}")
+        faults.append(f"{amount(header.lost_count, 'record')} could not be written: {reason}")
     return faults

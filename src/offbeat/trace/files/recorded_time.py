@@ -73,7 +73,7 @@ def recorded_time(trace: Trace, last_exits_ns: Mapping[int, int], marks: Marks) 
         from_ns, until_ns = _window(file, first_ns, (begin_ns, end_ns, last_ns))
         pauses = _pauses(marks.get(number, ()), end_ns)
         ends_ns = [until_ns] * file.threads
-        if file.header.lost:
+        if file.header.lost_count:
             sums.cut += 1
             ends_ns = [min(until_ns, _shared_ns(trace, number, at_ns)) for at_ns in _lane_ends_ns(file)]
         lengths = [_unpaused_ns(from_ns, end, pauses) for end in ends_ns]

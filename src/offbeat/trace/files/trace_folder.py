@@ -87,7 +87,7 @@ class Trace:
     @property
     def every(self) -> int:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
-        return max(max(file.header.every for file in self.files), 1)
+        return max(max(file.header.period for file in self.files), 1)
 
     def function_number(self, name: str) -> int:
         """Index into :attr:`functions`; -1 if no file defines the function."""
