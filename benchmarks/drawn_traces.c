@@ -58,7 +58,7 @@ static void write_header(void) {
     header->record_bytes = OFFBEAT_TRACE_RECORD_BYTES;
     header->size = 1;
     header->run = 7;
-    header->every = 1;
+    header->period = 1;
     strcpy(header->host, "node0");
     offbeat_tracer_file_begin();
     offbeat_tracer_define_functions();

@@ -122,7 +122,7 @@ def with_parameters(algorithm: CatalogueAlgorithm, parameters: dict[str, int]) -
     return replace(algorithm, parameters=algorithm.parameters | parameters)
 
 
-ALGORITHMS = lookup.listed()
+ALGORITHMS = lookup.list_algorithms()
 COLLECTIVES = [
     (collective, list(group)) for collective, group in groupby(ALGORITHMS, lambda entry: entry.collective)
 ]

@@ -60,9 +60,9 @@ class Header(Struct, frozen=True, kw_only=True):
     wander: float
     state: int
     pages: int
-    lost: int
+    lost_count: int
     lost_because: int
-    every: int
+    period: int
     stamps_wrong_ns: int = 0
     has_messages: int = 0
     host: str
@@ -219,7 +219,7 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
             values[name] = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
     if is_checked and header_checksums(whole)[1] != raw["state_checksum"]:
         values |= {"has_state": False, "state": form.RUNNING}
-        values |= dict.fromkeys(("lost", "lost_because", "ended_ns", "pages"), 0)
+        values |= dict.fromkeys(("lost_count", "lost_because", "ended_ns", "pages"), 0)
     return Header(**values)
 
 
