@@ -25,7 +25,7 @@ import numpy as np
 from msgspec import structs
 
 from offbeat.libraries.calibration.calibration import CalibrationSettings, calibrate, measure_here
-from offbeat.libraries.calibration.driver_probe import DriverProbe, launched
+from offbeat.libraries.calibration.driver_probe import DriverProbe, launch_driver
 from offbeat.libraries.calibration.measure import QUIET, measure_memory
 from offbeat.libraries.calibration.measurements import Measurements
 from offbeat.libraries.installations.find import choose
@@ -82,7 +82,7 @@ def measured_s(program: Program, installation: Installation) -> float:
 
 
 def memory_again(installation: Installation, ranks: int, measured: Measurements) -> Measurements:
-    with launched(installation, 1, ranks, report=quiet) as (driver, machine):
+    with launch_driver(installation, 1, ranks, report=quiet) as (driver, machine):
         return structs.replace(measured, memory=measure_memory(DriverProbe(driver), machine, quiet))
 
 

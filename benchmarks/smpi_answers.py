@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.measurement.engines import smpi_platform
 from offbeat.measurement.engines.smpi_commands import SmpiCall
 from offbeat.measurement.engines.smpi_program import SimGridProcess, build_program
@@ -119,7 +119,7 @@ class Answers:
     ) -> Answer:
         try:
             exits, cpu_s = self._oracle(node_of_rank, setting).run(SmpiCall(**call), delays_s)  # type: ignore[arg-type]
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return Answer(lost=str(refusal))
         except DriverLost as lost:
             self._oracles.pop(setting).close(1.0)

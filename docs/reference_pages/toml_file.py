@@ -95,4 +95,4 @@ def _meaning(field: inspect.Field, form: Form) -> str:
     bare = field.type.type
     item = bare.item_type if isinstance(bare, inspect.ListType) else None
     noun = (item.extra or {}).get("choice") if isinstance(item, inspect.Metadata) else None
-    return sentence(described) + (f": {code_list(form.vocabulary[noun].known)}" if noun else "")
+    return sentence(described) + (f": {code_list(form.vocabulary[noun].choices)}" if noun else "")

@@ -132,11 +132,11 @@ def test_measurements_are_stored_exactly(measurements_file: Path, tmp_path: Path
 
 def test_processes_are_paired_inside_a_node_and_between_two() -> None:
     processes = Machine(host_of_rank=["a", "b", "a", "b", "a"], cores=3, library="x")
-    assert processes.inside() == [(0, 2)]
-    assert processes.between() == [(0, 1), (2, 3)]
-    assert Machine(host_of_rank=["a", "b", "b"], cores=3, library="x").inside() == [(1, 2)]
-    assert Machine(host_of_rank=["a", "b"], cores=3, library="x").inside() == []
-    assert Machine(host_of_rank=["a", "a"], cores=3, library="x").between() == []
+    assert processes.pairs_inside() == [(0, 2)]
+    assert processes.pairs_between() == [(0, 1), (2, 3)]
+    assert Machine(host_of_rank=["a", "b", "b"], cores=3, library="x").pairs_inside() == [(1, 2)]
+    assert Machine(host_of_rank=["a", "b"], cores=3, library="x").pairs_inside() == []
+    assert Machine(host_of_rank=["a", "a"], cores=3, library="x").pairs_between() == []
 
 
 def test_processes_fill_a_node_unless_a_number_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

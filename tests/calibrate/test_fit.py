@@ -182,7 +182,7 @@ def test_measurements_between_nodes_alone_give_the_same_times_inside_a_node() ->
     taken = measured(machine.loads(SATURATED, "x.toml"), ppn=1)
     assert taken.inside is None
     written = calibrate(taken)
-    assert calibration.NO_INSIDE in written.notes
+    assert calibration.NO_PAIR_INSIDE in written.notes
     inside, between = message_paths(written.platform.file)
     assert message_s(written.platform.file, inside, [2**20]) == pytest.approx(
         message_s(written.platform.file, between, [2**20]), rel=0.01

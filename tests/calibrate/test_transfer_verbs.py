@@ -10,7 +10,7 @@ from raw_commands import ask_raw
 
 from offbeat.libraries.installations import build
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.launch_command import command
 
 PATIENCE_S = 60.0
@@ -95,6 +95,6 @@ def test_local_work_is_timed(driver: Driver, work: str) -> None:
 def test_invalid_measurements_are_refused_and_the_launch_continues(
     driver: Driver, verb: str, values: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(CommandRefused, match=sentence):
         ask(driver, verb, **values)
     assert ask(driver, "pingpong", bytes=8)["taken_ns"]

@@ -11,7 +11,7 @@ from check_factory import checked_algorithms, plan
 from raw_commands import made_answer
 
 from offbeat.base.errors import RunFailed
-from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import AnswerType, Command
 from offbeat.measurement.clock_check.check_plan import Step
 from offbeat.measurement.clock_check.measure import LaunchedProber
@@ -170,7 +170,7 @@ def test_steps_with_artificial_drift_request_distorted_clocks() -> None:
 
 def test_a_refusal_is_recorded_and_the_launch_continues() -> None:
     def refuse(verb: str) -> None:
-        raise Refused("it would not")
+        raise CommandRefused("it would not")
 
     engine = MadeEngine(refuse)
     row = prober(engine).do(a_start())

@@ -11,7 +11,7 @@ from raw_commands import ask_raw
 
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.launch_command import command
 from offbeat.measurement.clock_check.check_plan import METHODS
 from offbeat.measurement.clock_check.measure import distorted_source
@@ -104,7 +104,7 @@ def test_syncs_are_timed_on_the_first_processes(driver: Driver, method: str, pro
 
 
 def test_the_methods_that_a_check_knows_are_those_of_the_library(driver: Driver) -> None:
-    with pytest.raises(Refused, match=f"the methods are {' '.join(METHODS)}$"):
+    with pytest.raises(CommandRefused, match=f"the methods are {' '.join(METHODS)}$"):
         ask(driver, "sync", method="guess")
 
 
@@ -176,6 +176,6 @@ def test_a_step_of_a_clock_between_syncs_is_detected(driver: Driver) -> None:
 def test_invalid_measurements_are_refused_and_the_launch_continues(
     driver: Driver, verb: str, values: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(CommandRefused, match=sentence):
         ask(driver, verb, **values)
     assert ask(driver, "start")["skew_ns"]

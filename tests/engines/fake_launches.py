@@ -12,13 +12,13 @@ from raw_commands import made_answer
 
 from offbeat.libraries.families.library import Variable
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import AnswerType, Command, Force, Measure
 from offbeat.measurement.engines.launches import Launches, LaunchSpec
 from offbeat.model.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
-"""(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""
+"""(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or CommandRefused."""
 
 SOUND = {"ok": True, "error": "", "wrong": 0, "guards": 0, "misplaced": 0}
 
@@ -111,4 +111,4 @@ def driver_lost(*_: object) -> dict[str, object]:
 
 
 def refused(*_: object) -> dict[str, object]:
-    raise Refused("the library refused the value")
+    raise CommandRefused("the library refused the value")

@@ -98,7 +98,7 @@ def test_incomplete_samples_end_the_run(make):
 def test_samples_that_rank_0_cannot_write_end_the_run(make):
     def answer(where, forced, verb, values):
         if verb == "measure":
-            raise fake_launches.Refused("the sample file could not be written")
+            raise fake_launches.CommandRefused("the sample file could not be written")
         return SOUND
 
     with pytest.raises(RunFailed, match="rank 0 could not write its samples to"):
@@ -207,7 +207,7 @@ def test_a_replay_s_starts_may_be_late_by_a_share_of_its_mean_skew(make):
 def test_a_replay_that_rank_0_cannot_read_or_reads_in_part_ends_the_run(make):
     def unread(where, forced, verb, values):
         if verb == "measure":
-            raise fake_launches.Refused("the sequence file could not be read")
+            raise fake_launches.CommandRefused("the sequence file could not be read")
         return SOUND
 
     with pytest.raises(RunFailed, match="rank 0 could not read a replay's calls in"):

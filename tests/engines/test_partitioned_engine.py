@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from offbeat.base.errors import BadInput
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver_protocol import PartitionedMeasured
+from offbeat.libraries.launch.driver_protocol import PartitionedAnswer
 from offbeat.measurement.engines.mpi_engine import WARMUP_REPETITIONS, wrong_bytes
 from offbeat.measurement.engines.partitioned_engine import (
     LEARNING_ITERATIONS,
@@ -89,7 +89,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
 
 
 def test_wrong_bytes_are_a_reason_to_stop() -> None:
-    answer = PartitionedMeasured(tried=5, valid=5, wrong=0)
+    answer = PartitionedAnswer(tried=5, valid=5, wrong=0)
     assert wrong_bytes(answer) == ""
     assert wrong_bytes(msgspec.structs.replace(answer, wrong=7)) == "7 bytes were wrong in 5 messages"
 

@@ -90,7 +90,7 @@ def test_a_heterogeneous_slurm_job_has_all_its_groups(
     job = slurm(environ)
     assert job.groups == tuple(map(group_of, groups))
     whole = [node for nodes in groups for node in nodes]
-    assert job.joined().groups == (group_of(whole),)
+    assert job.join_groups().groups == (group_of(whole),)
     assert job.nodes == len(groups[0])
 
 

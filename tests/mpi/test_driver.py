@@ -14,7 +14,7 @@ import pytest
 from raw_commands import ask_raw
 
 from offbeat.libraries.launch import process_cleanup
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 
 FAKE = [sys.executable, "-S", str(Path(__file__).with_name("fake_driver.py"))]
 SOON_S = 60.0
@@ -93,9 +93,9 @@ def test_an_answer_may_be_large(start):
 
 def test_a_refusal_leaves_the_launch_usable(start):
     driver = start()
-    with pytest.raises(Refused, match=r"^I would rather not$"):
+    with pytest.raises(CommandRefused, match=r"^I would rather not$"):
         ask(driver, "refuse")
-    with pytest.raises(Refused, match=r"^no reason given$"):
+    with pytest.raises(CommandRefused, match=r"^no reason given$"):
         ask(driver, "refuse_without_reason")
     assert ask(driver, "echo")["ok"]
 

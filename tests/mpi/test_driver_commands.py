@@ -14,7 +14,7 @@ from raw_commands import ask_raw
 
 from offbeat.libraries.installations import build
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.launch_command import command
 from offbeat.measurement.runs.repetition import read_samples
 
@@ -76,7 +76,7 @@ def ask(driver: Driver, verb: str, **values: object) -> dict[str, Any]:
 def test_invalid_measurements_are_refused_and_the_launch_stays_usable(
     driver: Driver, values: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(CommandRefused, match=message):
         ask(driver, "measure", **values)
     assert ask(driver, "check")["wrong"] == 0
 
@@ -94,7 +94,7 @@ def test_invalid_measurements_are_refused_and_the_launch_stays_usable(
 def test_illegal_calls_are_refused_and_legal_ones_are_checked(
     driver: Driver, values: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(CommandRefused, match=message):
         ask(driver, "check", **values)
     assert ask(driver, "check", members="2,0", root=1, in_place=1)["wrong"] == 0
     assert ask(driver, "check", members="2", root=0, counts="none")["wrong"] == 0
@@ -106,7 +106,7 @@ def test_bits_are_the_same_again_and_of_all_processes_and_only_of_sums_of_double
     parts = ask(driver, "bits", collective="scan", bytes=4096)["digests"]
     assert len(set(parts)) == len(parts)
     for values in ({"collective": "bcast"}, {"collective": "allreduce", "datatype": "int"}):
-        with pytest.raises(Refused, match="only the bits of reductions of double"):
+        with pytest.raises(CommandRefused, match="only the bits of reductions of double"):
             ask(driver, "bits", **values)
 
 
@@ -131,13 +131,13 @@ def test_a_sample_file_that_cannot_be_written_is_reported(
     for path in ("/dev/full", str(tmp_path / "nowhere/samples")):
         launch = command(some_mpi_installation, [str(program), "--samples", path], P)
         driver = Driver(launch.argv, launch.environment, tmp_path / "log")
-        with pytest.raises(Refused, match=r"^the sample file could not be written$"):
+        with pytest.raises(CommandRefused, match=r"^the sample file could not be written$"):
             ask(driver, "measure", repetitions=5, attempts=50)
         driver.close()
 
 
 def test_an_invalid_regular_expression_is_refused(driver: Driver) -> None:
-    with pytest.raises(Refused, match="regular expression"):
+    with pytest.raises(CommandRefused, match="regular expression"):
         ask_raw(driver, "variables", timeout_s=TIMEOUT_S, regex="(")
 
 

@@ -11,7 +11,7 @@ import pytest
 from raw_commands import ask_raw
 
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.launch_command import command
 from offbeat.measurement.runs.repetition import read_samples
 from offbeat.model.study.communicators import CommunicatorLayout
@@ -94,6 +94,6 @@ def test_impossible_layouts_are_refused_and_the_launch_stays_usable(
     driver: Driver, values: dict[str, object], message: str
 ) -> None:
     for verb in ("check", "measure", "observe", "fingerprint"):
-        with pytest.raises(Refused, match=message):
+        with pytest.raises(CommandRefused, match=message):
             ask(driver, verb, ROWS, **values)
     assert ask(driver, "check", COLUMNS)["wrong"] == 0

@@ -11,7 +11,7 @@ from raw_commands import ask_raw
 
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.driver_protocol import ListApproaches, MeasurePartitioned
 from offbeat.libraries.launch.launch_command import command
 from offbeat.measurement.runs.repetition import read_samples
@@ -71,7 +71,7 @@ def test_every_approach_moves_every_byte_and_marks_no_partition_early(driver: Dr
 
 def test_the_librarys_own_calls_are_measured_where_there_are_any(driver: Driver) -> None:
     if "library" not in approaches(driver):
-        with pytest.raises(Refused, match="this MPI library has no such approach"):
+        with pytest.raises(CommandRefused, match="this MPI library has no such approach"):
             driver.ask(MeasurePartitioned(approach="library", bytes=64), timeout_s=TIMEOUT_S)
         return
     request = MeasurePartitioned(approach="library", bytes=4096, partitions=4, repetitions=3, attempts=3)
@@ -92,7 +92,7 @@ def test_the_librarys_own_calls_are_measured_where_there_are_any(driver: Driver)
 def test_what_cannot_be_sent_is_refused_and_the_launch_stays_usable(
     driver: Driver, values: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(CommandRefused, match=sentence):
         ask_raw(driver, "partitioned", timeout_s=TIMEOUT_S, **({"approach": "single", "bytes": 64} | values))
     assert driver.ask(MeasurePartitioned(approach="single", bytes=0), timeout_s=TIMEOUT_S).tried == 1
 
@@ -115,7 +115,7 @@ def test_a_launch_that_cannot_send_partitions_says_so(
     launch = command(some_mpi_installation, [str(build_native(some_mpi_installation)), *words], p)
     driver = Driver(launch.argv, launch.environment, tmp_path / "log")
     try:
-        with pytest.raises(Refused, match=sentence):
+        with pytest.raises(CommandRefused, match=sentence):
             request = MeasurePartitioned(approach="many", bytes=64, partitions=2, threads=2)
             driver.ask(request, timeout_s=TIMEOUT_S)
     finally:

@@ -12,7 +12,7 @@ from raw_commands import ask_raw
 
 from offbeat.libraries.installations import build
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver
 from offbeat.libraries.launch.launch_command import command
 
 pytestmark = pytest.mark.slow
@@ -122,7 +122,7 @@ def test_invalid_sequence_files_are_refused_and_the_launch_stays_usable(
 ) -> None:
     if text is not None:
         (session.folder / "odd.ns").write_text(text)
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(CommandRefused, match=message):
         session.measure(sequence="odd.ns")
     assert session.measure(repetitions=1)["valid"] == 1
 

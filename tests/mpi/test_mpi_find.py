@@ -159,7 +159,7 @@ def test_a_header_of_another_library_makes_an_installation_unusable(tmp_path: Pa
     prefix = make(tmp_path / "mpi", "openmpi", 5, 0, 3, header_version=(4, 1, 4))
     everything = find.survey(environ=environ_with(prefix))
     assert everything.installations == []
-    (rejected,) = everything.rejected
+    (rejected,) = everything.rejections
     assert "mpi.h is of Open MPI 4.1.4" in rejected.reason
     with pytest.raises(
         BadInput, match=r"is Open MPI 5\.0\.3, but its mpi\.h is missing .*development package"

@@ -15,7 +15,7 @@ from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.batch_job import Allocation, NodeGroup
 from offbeat.libraries.launch.cores import Cores
 from offbeat.libraries.launch.launch_command import LaunchCommand, command, shell_line
-from offbeat.libraries.launch.placement import place
+from offbeat.libraries.launch.placement import place_processes
 
 FAMILIES = {
     "openmpi4": described("openmpi", 4, 1, 4, mpirun="mpirun.openmpi"),
@@ -105,7 +105,7 @@ def test_on_one_node_each_process_gets_a_core(name: str, golden: str) -> None:
 def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: str) -> None:
     assert words(name, 6) == golden
     launch_spec = launch(name, 6)
-    assert launch_spec.oversubscribed
+    assert launch_spec.is_oversubscribed
     (warning,) = launch_spec.warnings
     assert warning.startswith("6 processes share 4 cores here: times include waiting for a core.")
     assert "at most 4 processes give reliable times" in warning
@@ -131,7 +131,7 @@ def test_a_parameter_that_the_user_sets_is_not_given_twice(name: str) -> None:
 def test_processes_that_share_a_core_are_bound_to_threads_and_warned_of(name: str, golden: str) -> None:
     assert words(name, 4, cores=TWO_THREADS_EACH) == golden
     launch_spec = launch(name, 4, cores=TWO_THREADS_EACH)
-    assert not launch_spec.oversubscribed
+    assert not launch_spec.is_oversubscribed
     assert launch_spec.warnings[0].startswith("4 processes run on 2 cores with 4 hardware threads here")
 
 
@@ -208,7 +208,7 @@ def test_a_batch_job_that_expects_fewer_processes_than_it_has_cores_is_not_overs
     assert words("openmpi4", 8, allocation=job) == (
         "-np 8 --oversubscribe --mca mpi_yield_when_idle 0 --bind-to core"
     )
-    assert not launch("openmpi4", 8, allocation=job).oversubscribed
+    assert not launch("openmpi4", 8, allocation=job).is_oversubscribed
 
 
 def test_launchers_use_the_first_group_of_a_heterogeneous_job_unless_srun_names_others() -> None:
@@ -216,7 +216,7 @@ def test_launchers_use_the_first_group_of_a_heterogeneous_job_unless_srun_names_
     reason = "nodes = 6, but the Slurm job 77 has 2 in the first of its 2 groups, which launchers use"
     with pytest.raises(BadInput, match=reason):
         launch("openmpi5", 24, nodes=6, ppn=4, allocation=job)
-    place(
+    place_processes(
         24,
         nodes=6,
         ppn=4,

@@ -18,7 +18,15 @@ from offbeat.libraries.installations import build
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import driver_protocol, launch_command
 from offbeat.libraries.launch.driver import Driver
-from offbeat.libraries.launch.driver_protocol import Check, Checked, Force, Hello, Measure, PingPong, decode
+from offbeat.libraries.launch.driver_protocol import (
+    Check,
+    CheckAnswer,
+    Force,
+    Hello,
+    Measure,
+    PingPong,
+    decode,
+)
 from offbeat.measurement.engines import smpi_commands
 from offbeat.measurement.engines.smpi_commands import SmpiRun
 from offbeat.programs.execution import plan_lines
@@ -130,7 +138,7 @@ def test_an_answer_that_is_not_of_the_protocol_is_a_sentence(
     with pytest.raises(RunFailed, match=sentence):
         decode(Check(collective="reduce"), json.dumps(answer).encode())
     good = {"ok": True, "wrong": 2, "error": ""}
-    assert decode(Check(collective="reduce"), json.dumps(good).encode()) == Checked(wrong=2, error="")
+    assert decode(Check(collective="reduce"), json.dumps(good).encode()) == CheckAnswer(wrong=2, error="")
 
 
 def test_another_version_of_the_protocol_is_a_sentence() -> None:
@@ -167,6 +175,6 @@ def test_a_typed_command_gets_its_typed_answer(
         some_mpi_installation, [str(build.build_native(some_mpi_installation))], 2
     )
     driver = Driver(launch.argv, launch.environment, tmp_path / "log")
-    assert driver.ask(Check(collective="reduce", bytes=8), timeout_s=60) == Checked(wrong=0, error="")
+    assert driver.ask(Check(collective="reduce", bytes=8), timeout_s=60) == CheckAnswer(wrong=0, error="")
     assert driver.ask(Hello(), timeout_s=60).p == 2
     driver.close()

@@ -11,7 +11,7 @@ from local_smpi import oracle, placed, platform, program
 
 from offbeat.base.errors import RunFailed
 from offbeat.libraries.installations.build import native_sources
-from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.measurement.engines import smpi_platform, smpi_program
 from offbeat.measurement.engines.smpi_commands import SmpiCall
 from offbeat.measurement.engines.smpi_program import build_program
@@ -122,7 +122,7 @@ def test_algorithms_are_those_that_this_simgrid_has(two_nodes):
     ],
 )
 def test_invalid_call_is_refused_and_the_program_continues(two_nodes, asked, sentence):
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(CommandRefused, match=sentence):
         two_nodes.run(asked, np.zeros(P))
     assert two_nodes.run(call("reduce", "binomial"), np.zeros(P))[0].max() > 0
 

@@ -111,7 +111,7 @@ def command(
         _show(diagnosis, checks)
     write_json(json, lambda: diagnosis)
     if not tried:
-        find.preferred(survey)
+        find.first_installation(survey)
     if not diagnosis.works:
         raise typer.Exit(1)
 
@@ -283,7 +283,7 @@ def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -
         mark = "*" if entry.library in tried else ""
         table.add_row(mark, entry.name, entry.version_text, str(entry.prefix), entry.source)
     console.print(table)
-    for rejected in survey.rejected:
+    for rejected in survey.rejections:
         console.print(f"not usable: {rejected.where} ({rejected.source}): {rejected.reason}", markup=False)
 
 
@@ -305,7 +305,7 @@ def _show_node(console: Console, node: Node) -> None:
     job = node.allocation
     if job:
         left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
-        whole, groups = job.joined(), len(job.groups)
+        whole, groups = job.join_groups(), len(job.groups)
         used = f", in {groups} groups, of which launchers use the first" if groups > 1 else ""
         console.print(f"  {job.system} job {job.job}: {whole.nodes} nodes, {whole.cores} cores{used}{left}")
     if node.modules:

@@ -67,7 +67,7 @@ def command(
 
     If interrupted, the same command resumes the trial and repeats no run.
     """
-    from offbeat.libraries.families.inherited_settings import taken_out
+    from offbeat.libraries.families.inherited_settings import removal_note
     from offbeat.libraries.launch.launch_words import process_count
     from offbeat.libraries.launch.plain_command import plain_command
     from offbeat.measurement.results.read import read_study
@@ -104,7 +104,7 @@ def command(
     check_processes(choices, process_count(arguments))
     console = stdout()
     if prints_text(json):
-        for sentence in taken_out(plain_command(arguments, installation).settings):
+        for sentence in removal_note(plain_command(arguments, installation).settings):
             console.print(f"{sentence} 'default' is the library without them.", markup=False)
         console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)

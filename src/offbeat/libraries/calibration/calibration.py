@@ -10,9 +10,9 @@ from offbeat.base.errors import BadInput
 from offbeat.base.toml.template import comment
 from offbeat.base.toml.write import toml_text
 from offbeat.base.units import format_bandwidth, format_size, format_time, parse_size
-from offbeat.libraries.calibration.driver_probe import DriverProbe, launched, placement
+from offbeat.libraries.calibration.driver_probe import DriverProbe, launch_driver, placement
 from offbeat.libraries.calibration.fit import Residual, describe_residuals, fit, residuals
-from offbeat.libraries.calibration.fit_memory import uneven, unsaturated
+from offbeat.libraries.calibration.fit_memory import uneven, unsaturated_note
 from offbeat.libraries.calibration.measure import LARGEST, Report, measure
 from offbeat.libraries.calibration.measurements import Measurements
 from offbeat.libraries.installations.installation import Installation
@@ -52,8 +52,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings, and a row for each power of two, and for each time of several messages."""
         headings = ["", "size", "at once", "measured", "model", "error", "bandwidth"]
-        shown = [one for one in self.residuals if one.flows > 1 or one.bytes.bit_count() == 1]
-        return headings, [_row(residual) for residual in shown]
+        rows = [one for one in self.residuals if one.flows > 1 or one.bytes.bit_count() == 1]
+        return headings, [_row(residual) for residual in rows]
 
     def lines(self) -> list[str]:
         """The errors of the fit, and notes about it."""
@@ -77,25 +77,28 @@ def measure_here(installation: Installation, settings: CalibrationSettings, repo
     nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
         raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
-    with launched(installation, nodes, ppn, hostfile=settings.hostfile, report=report) as (driver, machine):
+    with launch_driver(installation, nodes, ppn, hostfile=settings.hostfile, report=report) as (
+        driver,
+        machine,
+    ):
         probe = DriverProbe(driver, is_cold=settings.is_cold)
-        measured = measure(probe, machine, report, settings.largest)
-    return structs.replace(measured, is_cold=settings.is_cold)
+        measurements = measure(probe, machine, report, settings.largest)
+    return structs.replace(measurements, is_cold=settings.is_cold)
 
 
-def calibrate(measured: Measurements, base: Platform | None = None) -> Calibration:
+def calibrate(measurements: Measurements, base: Platform | None = None) -> Calibration:
     """Fit a platform; values that were not measured are taken from ``base``."""
-    fitted = fit(measured, base.file if base else None)
-    comments = notes(measured, base.name if base else "")
-    if measured.memory is not None and (fewer := uneven(measured.memory.domains, fitted)):
+    platform_file = fit(measurements, base.file if base else None)
+    comments = notes(measurements, base.name if base else "")
+    if measurements.memory is not None and (fewer := uneven(measurements.memory.domains, platform_file)):
         comments.append(fewer)
-    differences = residuals(measured, fitted)
-    platform = loads(platform_text(fitted, comments, differences), "the calibrated platform")
-    return Calibration(platform=platform, notes=comments, residuals=residuals(measured, platform.file))
+    differences = residuals(measurements, platform_file)
+    platform = loads(platform_text(platform_file, comments, differences), "the calibrated platform")
+    return Calibration(platform=platform, notes=comments, residuals=residuals(measurements, platform.file))
 
 
 def _row(residual: Residual) -> list[str]:
-    moved = residual.flows * residual.bytes / residual.measured_s
+    bandwidth = residual.flows * residual.bytes / residual.measured_s
     return [
         residual.where,
         format_size(residual.bytes),
@@ -103,7 +106,7 @@ def _row(residual: Residual) -> list[str]:
         format_time(residual.measured_s),
         format_time(residual.model_s),
         f"{100 * residual.error:+.1f}%" if residual.is_tested else "unknown",
-        format_bandwidth(moved),
+        format_bandwidth(bandwidth),
     ]
 
 
@@ -118,23 +121,25 @@ FROM_BASE = (
     "Only one node was measured: the costs of messages between nodes, and the topology, are those of {}."
 )
 
-NO_INSIDE = "No two processes were on one node: messages inside a node cost what they cost between two."
+NO_PAIR_INSIDE = "No two processes were on one node: messages inside a node cost what they cost between two."
 
 COLD = "The messages were in no cache when they were sent (--cold)."
 
 ALL_EAGER = "No sender waited for its receiver at any size that was tried."
 
 
-def notes(measured: Measurements, base: str) -> list[str]:
+def notes(measurements: Measurements, base: str) -> list[str]:
     """Notes for readers of the file; ``base`` is the name of the platform whose values were taken, if any."""
-    sentences = [*measured.warnings, *([COLD] if measured.is_cold else [])]
-    if measured.between is None:
+    sentences = [*measurements.warnings, *([COLD] if measurements.is_cold else [])]
+    if measurements.between is None:
         sentences.append(FROM_BASE.format(base) if base else ONE_NODE)
-    if measured.inside is None and not base:
-        sentences.append(NO_INSIDE)
-    if measured.memory is not None and (partly := unsaturated(measured.memory, measured.cores)):
+    if measurements.inside is None and not base:
+        sentences.append(NO_PAIR_INSIDE)
+    if measurements.memory is not None and (
+        partly := unsaturated_note(measurements.memory, measurements.cores)
+    ):
         sentences.append(partly)
-    pair = measured.between or measured.inside
+    pair = measurements.between or measurements.inside
     if pair is not None and not pair.eager_below and any(point.is_eager for point in pair.late):
         sentences.append(ALL_EAGER)
     return sentences

@@ -24,7 +24,7 @@ from offbeat.libraries.calibration.measurements import (
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import batch_job, cores, launch_command
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import (
     AnswerType,
     Command,
@@ -45,7 +45,7 @@ REPETITION_S = 20e-6
 SIZE_S = 0.025
 """The approximate duration of the repetitions of one pass over a size."""
 
-FEWEST, MOST = 8, 100
+FEWEST_REPETITIONS, MOST_REPETITIONS = 8, 100
 """Repetitions of a pass."""
 
 STREAM_REPETITIONS = 20
@@ -85,8 +85,8 @@ class DriverProbe:
         )
         shortest_s = float(_seconds(self._ask(first).taken_ns).min())
         trips, repetitions = (1, COLD_REPETITIONS) if self._is_cold else _repetitions(shortest_s)
-        others = structs.replace(first, repetitions=repetitions, messages=trips)
-        return _seconds(self._ask(others).taken_ns) / trips / 2
+        series = structs.replace(first, repetitions=repetitions, messages=trips)
+        return _seconds(self._ask(series).taken_ns) / trips / 2
 
     def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LateReceiverPoint:
         """Several messages whose receiver is late."""
@@ -127,37 +127,39 @@ class DriverProbe:
 
     def traffic(self, ranks: Sequence[int], size_bytes: int) -> NDArray[np.float64]:
         """Traffic of all at a common start."""
-        return self._shared(TimeWork(ranks=list(ranks), memory=size_bytes))
+        return self._time_repetitions(TimeWork(ranks=list(ranks), memory=size_bytes))
 
     def flops(self, rank: int, count: int) -> NDArray[np.float64]:
         """Operations without memory traffic."""
-        return self._shared(TimeWork(ranks=[rank], flops=count))
+        return self._time_repetitions(TimeWork(ranks=[rank], flops=count))
 
     def exchange(self, ranks: Sequence[int], size_bytes: int, messages: int) -> NDArray[np.float64]:
         """Messages around a ring, posted at a common start."""
         receivers = [*ranks[1:], ranks[0]]
-        return self._shared(
+        return self._time_repetitions(
             Stream(senders=list(ranks), receivers=receivers, cold=1, bytes=size_bytes, messages=messages)
         )
 
-    def _shared(self, command: TimeWork | Stream) -> NDArray[np.float64]:
-        several = structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2)
-        return _seconds(self._ask(several).taken_ns)
+    def _time_repetitions(self, command: TimeWork | Stream) -> NDArray[np.float64]:
+        repeating_command = structs.replace(command, repetitions=STREAM_REPETITIONS, warmups=2)
+        return _seconds(self._ask(repeating_command).taken_ns)
 
     def _ask(self, command: Command[AnswerType]) -> AnswerType:
-        what = f"'{command.line()}'"
+        quoted_command = f"'{command.line()}'"
         try:
             return self._driver.ask(command, timeout_s=PATIENCE_S)
-        except DriverLost as lost:
-            raise RunFailed(f"the launch was lost at {what}: {lost}") from None
-        except Refused as refused:
-            raise RunFailed(f"{what} was refused: {refused}") from None
+        except DriverLost as loss:
+            raise RunFailed(f"the launch was lost at {quoted_command}: {loss}") from None
+        except CommandRefused as refusal:
+            raise RunFailed(f"{quoted_command} was refused: {refusal}") from None
 
 
 def _repetitions(round_trip_s: float) -> tuple[int, int]:
     """The number of round trips per repetition, and of repetitions."""
     trips = int(np.clip(REPETITION_S / max(round_trip_s, 1e-9), 1, 100))
-    return trips, int(np.clip(SIZE_S / (trips * max(round_trip_s, 1e-9)), FEWEST, MOST))
+    return trips, int(
+        np.clip(SIZE_S / (trips * max(round_trip_s, 1e-9)), FEWEST_REPETITIONS, MOST_REPETITIONS)
+    )
 
 
 def _typical(times_s: NDArray[np.float64]) -> float:
@@ -171,13 +173,13 @@ def _seconds(times_ns: list[int]) -> NDArray[np.float64]:
 def placement(nodes: int, ppn: int, hostfile: Path | None) -> tuple[int, int]:
     """Nodes and processes per node; for 0 two nodes of a job of several, and a process per core."""
     job = batch_job.current()
-    several = (job is not None and job.nodes > 1) or hostfile is not None
+    has_several_nodes = (job is not None and job.nodes > 1) or hostfile is not None
     per_node = job.cores_per_node if job else cores.available().physical
-    return nodes or (2 if several else 1), ppn or max(2, min(per_node, MOST_PER_NODE))
+    return nodes or (2 if has_several_nodes else 1), ppn or max(2, min(per_node, MOST_PER_NODE))
 
 
 @contextmanager
-def launched(
+def launch_driver(
     installation: Installation,
     nodes: int,
     ppn: int,
@@ -213,8 +215,8 @@ def launched(
 def _machine(driver: Driver, installation: Installation, warnings: list[str]) -> Machine:
     try:
         answer = driver.ask(Hello(), timeout_s=PATIENCE_S)
-    except (DriverLost, Refused) as lost:
-        raise RunFailed(f"{installation.name} does not work here: {lost}; see 'offbeat doctor'") from None
+    except (DriverLost, CommandRefused) as reason:
+        raise RunFailed(f"{installation.name} does not work here: {reason}; see 'offbeat doctor'") from None
     return Machine(
         host_of_rank=answer.host_of_rank,
         cores=cores.available().physical,

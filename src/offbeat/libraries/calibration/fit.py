@@ -125,7 +125,7 @@ def _best_partition(costs: Array) -> list[int]:
 LARGEST_OVERHEAD = 0.9
 """Overheads are at most this share of the shortest half round trip: late calls find cold caches."""
 
-SAME = 0.95
+UNSHARED_SHARE = 0.95
 """A message that gets this share of a link is limited only by the link."""
 
 NEVER = 2**31 - 1
@@ -155,31 +155,40 @@ class Overheads(Struct, frozen=True, kw_only=True):
         return self.send_s + self.receive_s
 
 
-def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFile:
+def fit(measurements: Measurements, base: PlatformFile | None = None) -> PlatformFile:
     """The platform that fits best; values that were not measured are those of ``base``, if there is one."""
-    pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
+    pairs = [pair for pair in (measurements.between, measurements.inside) if pair is not None]
     start = base or PlatformFile(
-        nodes=len(measured.hosts), cores=measured.cores, inside=InsideSection(bandwidth=0.0, latency=0.0)
+        nodes=len(measurements.hosts),
+        cores=measurements.cores,
+        inside=InsideSection(bandwidth=0.0, latency=0.0),
     )
-    link, inside = start.link, start.inside
-    if base is not None and measured.between is None:
+    link, inside_section = start.link, start.inside
+    if base is not None and measurements.between is None:
         link, messages = _with_room(base, pairs)
     else:
-        messages = _messages(pairs, measured)
+        messages = _messages(pairs, measurements)
     busy = Overheads(send_s=messages.send_overhead, receive_s=messages.receive_overhead)
-    if measured.between is not None:
-        link, messages = _between(measured.between, busy, messages)
-    if measured.inside is not None:
-        inside_curve = curve(measured.inside.messages, busy, messages.header)
-        inside = InsideSection(
+    if measurements.between is not None:
+        link, messages = _fit_link(measurements.between, busy, messages)
+    if measurements.inside is not None:
+        inside_curve = curve(measurements.inside.messages, busy, messages.header)
+        inside_section = InsideSection(
             bandwidth=inside_curve.bandwidth, latency=inside_curve.latency_s, **inside_curve.factors
         )
     elif base is None:  # the same as between two nodes
-        inside = InsideSection(bandwidth=messages.flow_bandwidth or link.bandwidth, latency=2 * link.latency)
-    fitted: PlatformFile = msgspec.structs.replace(
-        start, name="calibrated", source=source(measured), inside=inside, link=link, messages=messages
+        inside_section = InsideSection(
+            bandwidth=messages.flow_bandwidth or link.bandwidth, latency=2 * link.latency
+        )
+    platform: PlatformFile = msgspec.structs.replace(
+        start,
+        name="calibrated",
+        source=source(measurements),
+        inside=inside_section,
+        link=link,
+        messages=messages,
     )
-    return with_memory(fitted, measured.memory) if measured.memory is not None else fitted
+    return with_memory(platform, measurements.memory) if measurements.memory is not None else platform
 
 
 def _with_room(base: PlatformFile, pairs: Sequence[Pair]) -> tuple[LinkSection, MessagesSection]:
@@ -202,11 +211,11 @@ def _with_room(base: PlatformFile, pairs: Sequence[Pair]) -> tuple[LinkSection, 
     return msgspec.structs.replace(base.link, latency=latency_s), shorter
 
 
-def source(measured: Measurements) -> str:
+def source(measurements: Measurements) -> str:
     """The origin of the values, in one line."""
-    hosts = measured.hosts
+    hosts = measurements.hosts
     where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} nodes, {hosts[0]} to {hosts[-1]}"
-    return f"offbeat platform calibrate on {where}, {measured.library}"
+    return f"offbeat platform calibrate on {where}, {measurements.library}"
 
 
 def overheads(pairs: Sequence[Pair]) -> Overheads:
@@ -259,7 +268,7 @@ def error_of(points: Sequence[Point]) -> float:
     return max(0.03, float(np.median([point.error for point in points])))
 
 
-def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:
+def _messages(pairs: Sequence[Pair], measurements: Measurements) -> MessagesSection:
     """The parameters that do not depend on the distance."""
     busy = overheads(pairs)
     eager = eager_below(pairs[0])
@@ -269,8 +278,8 @@ def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:
         detached_below=eager,
         send_overhead=busy.send_s,
         receive_overhead=busy.receive_s,
-        reduce_bandwidth=_speed(measured.reduce),
-        copy_bandwidth=_speed(measured.copy),
+        reduce_bandwidth=_speed(measurements.reduce),
+        copy_bandwidth=_speed(measurements.copy),
     )
 
 
@@ -288,23 +297,25 @@ def _speed(points: Sequence[Point]) -> float:
     return float(np.median([point.bytes / point.time_s for point in points]))
 
 
-def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
+def _fit_link(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
     """A node's link, and the parameters of a message on it; a message passes two such links."""
     link_curve = curve(pair.messages, busy, messages.header)
     latency_s = busy.both_s + link_curve.latency_s * link_curve.factors["latency_factors"][-1]
     together = [one.flows * one.bytes / max(one.time_s - latency_s, 1e-12) for one in pair.streams]
     capacity = max([link_curve.bandwidth, *together])
-    alone = link_curve.bandwidth if link_curve.bandwidth < SAME * capacity else 0.0
+    alone = link_curve.bandwidth if link_curve.bandwidth < UNSHARED_SHARE * capacity else 0.0
     link = LinkSection(
         bandwidth=capacity if alone else link_curve.bandwidth, latency=link_curve.latency_s / 2
     )
-    changed: MessagesSection = msgspec.structs.replace(messages, flow_bandwidth=alone, **link_curve.factors)
-    return link, changed
+    link_messages: MessagesSection = msgspec.structs.replace(
+        messages, flow_bandwidth=alone, **link_curve.factors
+    )
+    return link, link_messages
 
 
 TRAFFIC = "memory"
 EXCHANGE = "exchange in a domain"
-SHARED = {TRAFFIC: 2, EXCHANGE: 1}
+FITTED_VALUES = {TRAFFIC: 2, EXCHANGE: 1}
 """What is measured for several processes of a memory domain at once, and how many values are fitted to it.
 With no more measurements than values, the model agrees with all of them: its error is unknown."""
 
@@ -325,12 +336,15 @@ class Residual(Struct, frozen=True, kw_only=True):
         return self.model_s / self.measured_s - 1
 
 
-def residuals(measured: Measurements, platform: PlatformFile) -> list[Residual]:
+def residuals(measurements: Measurements, platform: PlatformFile) -> list[Residual]:
     """The residual of each size of each distance, then of several messages at once."""
     of_pairs = [
-        residual for pair, way in _pairs(measured, platform) for residual in _of_pair(pair, way, platform)
+        residual for pair, way in _pairs(measurements, platform) for residual in _of_pair(pair, way, platform)
     ]
-    return [*of_pairs, *(_of_memory(measured.memory, platform) if measured.memory is not None else [])]
+    return [
+        *of_pairs,
+        *(_of_memory(measurements.memory, platform) if measurements.memory is not None else []),
+    ]
 
 
 def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
@@ -339,33 +353,33 @@ def describe_residuals(fit_residuals: list[Residual]) -> list[str]:
     for where in dict.fromkeys(residual.where for residual in fit_residuals):
         here = [residual for residual in fit_residuals if residual.where == where]
         if not here[0].is_tested:
-            sentences.append(f"{where}: the model's error is unknown, as {_determined(len(here))}")
+            sentences.append(f"{where}: the model's error is unknown, as {_determination(len(here))}")
             continue
-        alone = here if where in SHARED else [residual for residual in here if residual.flows == 1]
+        alone = here if where in FITTED_VALUES else [residual for residual in here if residual.flows == 1]
         errors = np.abs([residual.error for residual in alone])
         worst = alone[int(errors.argmax())]
         sentences.append(
             f"{where}: the model's median error is {100 * np.median(errors):.1f}% over {len(alone)}"
-            f" {'measurements' if where in SHARED else 'sizes'}, the largest {100 * errors.max():.1f}% (at"
-            f" {worst.bytes} B{f' of {worst.flows}' if where in SHARED else ''})"
+            f" {'measurements' if where in FITTED_VALUES else 'sizes'}, the largest {100 * errors.max():.1f}%"
+            f" (at {worst.bytes} B{f' of {worst.flows}' if where in FITTED_VALUES else ''})"
         )
     return sentences
 
 
-def _determined(measurements: int) -> str:
+def _determination(measurements: int) -> str:
     verb, values = ("determine", "values") if measurements > 1 else ("determines", "value")
     return f"{amount(measurements, 'measurement')} {verb} the fitted {values}"
 
 
 def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
-    for one in memory.traffic:
+    for point in memory.traffic:
         yield Residual(
             where=TRAFFIC,
-            bytes=one.amount,
-            flows=one.ranks,
-            measured_s=one.time_s,
-            model_s=traffic_s(platform.memory, one.amount, one.ranks),
-            is_tested=len(memory.traffic) > SHARED[TRAFFIC],
+            bytes=point.amount,
+            flows=point.ranks,
+            measured_s=point.time_s,
+            model_s=traffic_s(platform.memory, point.amount, point.ranks),
+            is_tested=len(memory.traffic) > FITTED_VALUES[TRAFFIC],
         )
     for exchange in memory.exchanges:
         yield Residual(
@@ -374,16 +388,16 @@ def _of_memory(memory: Memory, platform: PlatformFile) -> Iterator[Residual]:
             flows=exchange.flows,
             measured_s=exchange.time_s,
             model_s=shared_message_s(platform, exchange.bytes, exchange.flows),
-            is_tested=len(memory.exchanges) > SHARED[EXCHANGE],
+            is_tested=len(memory.exchanges) > FITTED_VALUES[EXCHANGE],
         )
 
 
-def _pairs(measured: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, MessagePath]]:
-    listed = message_paths(platform)
-    if measured.inside is not None:
-        yield measured.inside, listed[0]
-    if measured.between is not None:
-        yield measured.between, listed[1]
+def _pairs(measurements: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, MessagePath]]:
+    paths = message_paths(platform)
+    if measurements.inside is not None:
+        yield measurements.inside, paths[0]
+    if measurements.between is not None:
+        yield measurements.between, paths[1]
 
 
 def _of_pair(pair: Pair, way: MessagePath, platform: PlatformFile) -> Iterator[Residual]:

@@ -15,26 +15,26 @@ from offbeat.model.platform.message_times import inside_transfer_s, shared_messa
 from offbeat.model.platform.schema import MemorySection, PlatformFile
 
 
-def with_memory(platform: PlatformFile, measured: Memory) -> PlatformFile:
+def with_memory(platform: PlatformFile, measurement: Memory) -> PlatformFile:
     """The platform with the measured memory, flop rate and noise of a core.
 
     Its domains are the measured ones, or fewer if these do not divide its cores.
     """
-    core, domain = bandwidths(measured.traffic)
+    core, domain = bandwidths(measurement.traffic)
     memory = MemorySection(
-        domains=even_domains(measured.domains, platform.cores),
+        domains=even_domains(measurement.domains, platform.cores),
         bandwidth=domain,
         core_bandwidth=core,
-        message_bandwidth=message_bandwidth(platform, measured.exchanges),
+        message_bandwidth=message_bandwidth(platform, measurement.exchanges),
     )
-    flops = measured.flops
-    fitted: PlatformFile = msgspec.structs.replace(
+    flops = measurement.flops
+    platform_with_memory: PlatformFile = msgspec.structs.replace(
         platform,
         memory=memory,
         flop_rate=flops.amount / flops.time_s if flops is not None else platform.flop_rate,
-        flop_noise=measured.flop_noise or platform.flop_noise,
+        flop_noise=measurement.flop_noise or platform.flop_noise,
     )
-    return fitted
+    return platform_with_memory
 
 
 def even_domains(domains: int, cores: int) -> int:
@@ -79,14 +79,18 @@ def message_bandwidth(platform: PlatformFile, exchanges: list[StreamPoint]) -> f
     """
     alone: PlatformFile = msgspec.structs.replace(platform, memory=MemorySection())
     candidates = [0.0]
-    for one in exchanges:
-        fixed_s = shared_message_s(alone, one.bytes, 1) - inside_transfer_s(alone, one.bytes)
-        candidates.append(one.flows * one.bytes / max(one.time_s - fixed_s, 0.1 * one.time_s))
+    for exchange in exchanges:
+        fixed_s = shared_message_s(alone, exchange.bytes, 1) - inside_transfer_s(alone, exchange.bytes)
+        candidates.append(
+            exchange.flows * exchange.bytes / max(exchange.time_s - fixed_s, 0.1 * exchange.time_s)
+        )
 
     def error(bandwidth: float) -> float:
         memory = MemorySection(message_bandwidth=bandwidth)
-        shared: PlatformFile = msgspec.structs.replace(platform, memory=memory)
-        ratios = [shared_message_s(shared, one.bytes, one.flows) / one.time_s for one in exchanges]
+        contended_platform: PlatformFile = msgspec.structs.replace(platform, memory=memory)
+        ratios = [
+            shared_message_s(contended_platform, one.bytes, one.flows) / one.time_s for one in exchanges
+        ]
         return float(np.square(np.log(ratios)).sum())
 
     return min(candidates, key=error)
@@ -97,18 +101,18 @@ def traffic_s(memory: MemorySection, amount_bytes: int, ranks: int) -> float:
     return amount_bytes / min(memory.core_bandwidth, memory.bandwidth / ranks)
 
 
-SATURATED = 0.9
+SATURATION_SHARE = 0.9
 """A domain whose bandwidth is this share of the sum of its processes, or more, is not saturated by them."""
 
 
-def unsaturated(measured: Memory, cores: int) -> str:
+def unsaturated_note(memory: Memory, cores: int) -> str:
     """A sentence if more processes than were measured might draw more; empty if not."""
-    core, domain = bandwidths(measured.traffic)
-    most = max(one.ranks for one in measured.traffic)
-    of_domain = max(1, cores // measured.domains)
-    if most >= of_domain or domain < SATURATED * most * core:
+    core, domain = bandwidths(memory.traffic)
+    most_ranks = max(one.ranks for one in memory.traffic)
+    of_domain = max(1, cores // memory.domains)
+    if most_ranks >= of_domain or domain < SATURATION_SHARE * most_ranks * core:
         return ""
     return (
-        f"The memory was measured with {most} of {of_domain} cores of a domain, which did not saturate it:"
-        " its bandwidth may be larger. Use more processes per node (--ppn)."
+        f"The memory was measured with {most_ranks} of {of_domain} cores of a domain, which did not saturate"
+        " it: its bandwidth may be larger. Use more processes per node (--ppn)."
     )

@@ -37,7 +37,7 @@ PASSES = 4
 """How often all sizes are measured."""
 
 TRIES = 3
-DISTURBED = 1.3
+DISTURBANCE_FACTOR = 1.3
 """A message that takes DISTURBED times as long as a larger one is measured again, up to TRIES times."""
 
 LATE_SIZES = [1, 4, 16, 64]
@@ -126,10 +126,10 @@ class Machine(Struct, frozen=True, kw_only=True):
         domain = dict.fromkeys(ranks, 0)
         if self.domain_of_rank:
             domain = {rank: self.domain_of_rank[rank] for rank in ranks}
-        most = Counter(domain.values()).most_common(1)[0][0]
-        return [rank for rank in ranks if domain[rank] == most]
+        largest_domain = Counter(domain.values()).most_common(1)[0][0]
+        return [rank for rank in ranks if domain[rank] == largest_domain]
 
-    def inside(self) -> list[Ranks]:
+    def pairs_inside(self) -> list[Ranks]:
         """Disjoint pairs of processes on the first host that has two."""
         for host in self.hosts:
             ranks = self.ranks_of(host)
@@ -137,7 +137,7 @@ class Machine(Struct, frozen=True, kw_only=True):
                 return list(zip(ranks[::2], ranks[1::2], strict=False))
         return []
 
-    def between(self) -> list[Ranks]:
+    def pairs_between(self) -> list[Ranks]:
         """Disjoint pairs of processes on the first two hosts."""
         if len(self.hosts) < 2:
             return []
@@ -146,13 +146,13 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGEST) -> Measurements:
     """Measure all that the machine allows: messages inside a node, between two nodes, and local work."""
-    inside, between = machine.inside(), machine.between()
+    inside_pairs, between_pairs = machine.pairs_inside(), machine.pairs_between()
     return Measurements(
         library=machine.library,
         hosts=machine.hosts,
         cores=machine.cores,
-        inside=_pair(probe, inside, "inside a node", report, largest) if inside else None,
-        between=_pair(probe, between, "between two nodes", report, largest) if between else None,
+        inside=_pair(probe, inside_pairs, "inside a node", report, largest) if inside_pairs else None,
+        between=_pair(probe, between_pairs, "between two nodes", report, largest) if between_pairs else None,
         reduce=_work(probe, "reduce", report),
         copy=_work(probe, "copy", report),
         memory=measure_memory(probe, machine, report),
@@ -172,11 +172,11 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
             break
         round_trips.add(more)
     messages = round_trips.points()
-    late, waiting = _late(probe, ranks, messages, where, report)
+    late, eager_below = _late(probe, ranks, messages, where, report)
     flows = sorted({min(2**power, len(pairs)) for power in range(len(pairs).bit_length() + 1)})
     report(f"{where}: up to {amount(flows[-1], 'message')} at once")
     streams = [probe.stream(pairs[:number], largest) for number in flows]
-    return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
+    return Pair(messages=messages, late=late, streams=streams, eager_below=eager_below)
 
 
 def measure_memory(probe: Probe, machine: Machine, report: Report) -> Memory:
@@ -241,7 +241,7 @@ class _RoundTripTimes(Struct):
             for size in sizes:
                 self._repeat(size)
         for _ in range(TRIES):
-            for size in self._disturbed():
+            for size in self._disturbed_sizes():
                 self._repeat(size)
 
     def points(self) -> list[Point]:
@@ -252,15 +252,15 @@ class _RoundTripTimes(Struct):
         times_s = self.probe.pingpong(self.ranks, size)
         self.times_s[size] = np.concatenate([self.times_s.get(size, np.zeros(0)), times_s])
 
-    def _disturbed(self) -> list[int]:
+    def _disturbed_sizes(self) -> list[int]:
         """The sizes that took clearly longer than a larger one, because other programs used the machine."""
-        disturbed = []
+        sizes = []
         shortest_s = float("inf")
-        for one in reversed(self.points()):
-            if one.time_s > DISTURBED * shortest_s:
-                disturbed.append(one.bytes)
-            shortest_s = min(shortest_s, one.time_s)
-        return disturbed
+        for half_trip in reversed(self.points()):
+            if half_trip.time_s > DISTURBANCE_FACTOR * shortest_s:
+                sizes.append(half_trip.bytes)
+            shortest_s = min(shortest_s, half_trip.time_s)
+        return sizes
 
 
 def _late(
@@ -268,18 +268,18 @@ def _late(
 ) -> tuple[list[LateReceiverPoint], int]:
     """Messages to a late receiver, and the smallest size whose sender waits for its receiver."""
     report(f"{where}: which senders wait for their receivers")
-    tried: dict[int, LateReceiverPoint] = {}
+    points: dict[int, LateReceiverPoint] = {}
 
     def is_eager(size: int) -> bool:
         slower = min((one for one in messages if one.bytes >= size), key=lambda one: one.bytes)
-        tried[size] = probe.late(ranks, size, slower.time_s)
-        return tried[size].is_eager
+        points[size] = probe.late(ranks, size, slower.time_s)
+        return points[size].is_eager
 
-    waiting = first_waiting(is_eager, messages[-1].bytes)
+    eager_below = first_waiting(is_eager, messages[-1].bytes)
     for size in LATE_SIZES:
-        if size not in tried and size <= messages[-1].bytes:
+        if size not in points and size <= messages[-1].bytes:
             is_eager(size)
-    return [tried[size] for size in sorted(tried)], waiting
+    return [points[size] for size in sorted(points)], eager_below
 
 
 def _work(probe: Probe, work: str, report: Report) -> list[Point]:
@@ -303,14 +303,14 @@ def between_bends(pieces: Sequence[Piece]) -> list[int]:
 
 def first_waiting(is_eager: Callable[[int], bool], largest: int) -> int:
     """The smallest size whose sender waits for its receiver, as all larger ones, by bisection; 0 if none."""
-    below, size = 0, 1
+    eager_size, size = 0, 1
     while size <= largest and is_eager(size):
-        below, size = size, size * 4
+        eager_size, size = size, size * 4
     if size > largest:
-        if below == largest or is_eager(largest):
+        if eager_size == largest or is_eager(largest):
             return 0
         size = largest
-    while size > below + 1:
-        middle = (below + size) // 2
-        below, size = (middle, size) if is_eager(middle) else (below, middle)
+    while size > eager_size + 1:
+        middle = (eager_size + size) // 2
+        eager_size, size = (middle, size) if is_eager(middle) else (eager_size, middle)
     return size

@@ -119,9 +119,9 @@ def point(size_bytes: int, times_s: ArrayLike) -> Point:
     return Point(bytes=size_bytes, time_s=fast, low_s=low, high_s=high, repetitions=times.size)
 
 
-def write(measured: Measurements, path: Path) -> None:
+def write(measurements: Measurements, path: Path) -> None:
     """Write measurements as JSON. Raises :class:`BadInput` if the file cannot be written."""
-    text = msgspec.json.format(msgspec.json.encode(measured), indent=2)
+    text = msgspec.json.format(msgspec.json.encode(measurements), indent=2)
     try:
         write_atomically(path, text + b"\n")
     except OSError as error:
@@ -131,17 +131,17 @@ def write(measured: Measurements, path: Path) -> None:
 def read(path: Path) -> Measurements:
     """Read a file of :func:`write`. Raises :class:`BadInput`."""
     try:
-        measured = decode_json(read_file(path), Measurements)
+        measurements = decode_json(read_file(path), Measurements)
     except OSError as error:
         raise BadInput(f"{path}: the measurements cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        written = "'offbeat platform calibrate --measurements FILE' writes them"
-        raise BadInput(f"{path}: this holds no measurements ({error}); {written}") from None
-    for name, pair in (("inside", measured.inside), ("between", measured.between)):
+        remedy = "'offbeat platform calibrate --measurements FILE' writes them"
+        raise BadInput(f"{path}: this holds no measurements ({error}); {remedy}") from None
+    for name, pair in (("inside", measurements.inside), ("between", measurements.between)):
         if pair is not None and not pair.messages:
             raise BadInput(f"{path}: {name}.messages is empty; measure again")
-    if measured.memory is not None and not measured.memory.traffic:
+    if measurements.memory is not None and not measurements.memory.traffic:
         raise BadInput(f"{path}: memory.traffic is empty; measure again")
-    if measured.inside is None and measured.between is None:
+    if measurements.inside is None and measurements.between is None:
         raise BadInput(f"{path}: nothing was measured, neither inside a node nor between two; measure again")
-    return measured
+    return measurements

@@ -68,9 +68,9 @@ def handle(mpi: Any, comm: Any) -> Any:
     return handle_of(mpi, comm)
 
 
-def handle_of(mpi: Any, thing: Any) -> Any:
+def handle_of(mpi: Any, mpi_object: Any) -> Any:
     """The C handle of an mpi4py communicator, datatype or info object."""
-    return HANDLES[mpi._sizeof(thing)].from_address(mpi._addressof(thing))
+    return HANDLES[mpi._sizeof(mpi_object)].from_address(mpi._addressof(mpi_object))
 
 
 def declare(library: ctypes.CDLL) -> None:
@@ -101,7 +101,7 @@ def declare(library: ctypes.CDLL) -> None:
 
 
 _lock = threading.Lock()
-_library: ctypes.CDLL | None = None
+_cached_library: ctypes.CDLL | None = None
 
 
 def mpi4py() -> Any:
@@ -125,12 +125,12 @@ def library() -> ctypes.CDLL:
 
     Local. Raises :class:`BadInput` without mpi4py, and :class:`RunFailed` if it cannot be built or loaded.
     """
-    global _library
+    global _cached_library
     with _lock:
-        if _library is None:
-            _library = load(mpi4py(), build.HARMONIZE)
-            declare(_library)
-        return _library
+        if _cached_library is None:
+            _cached_library = load(mpi4py(), build.HARMONIZE)
+            declare(_cached_library)
+        return _cached_library
 
 
 def loaded_mpi(maps: Path = Path("/proc/self/maps")) -> Path:
@@ -157,17 +157,17 @@ def load(mpi: Any, name: str) -> ctypes.CDLL:
         version = probe.read_library_version(mpi.Get_library_version(), str(file))
     except probe.UnknownLibrary as reason:
         raise RunFailed(f"mpi4py has loaded an MPI library that offbeat does not know: {reason}") from None
-    place = build.build_folder(version.family, version.numbers, identity(file, version))
-    path = build.built_library(place, name) or _built(file, name)
+    folder = build.build_folder(version.family, version.numbers, identity(file, version))
+    path = build.built_library(folder, name) or _build(file, name)
     try:
-        loaded = ctypes.CDLL(str(path))
+        dll = ctypes.CDLL(str(path))
     except OSError as reason:
         raise RunFailed(f"{path} cannot be loaded beside {file}: {reason}") from None
     loaded_mpi()  # raises if the library was built for another MPI library, which is then loaded too
-    return loaded
+    return dll
 
 
-def _built(file: Path, name: str) -> Path:
+def _build(file: Path, name: str) -> Path:
     driver = build.build_native(find.installation_of_library(file))
     path = build.built_library(driver.parents[1], name)
     if path is None:

@@ -182,8 +182,8 @@ class _StartTime:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, harmonized: Harmonized, owner: type) -> int:
-        return int(getattr(harmonized._start, self._name))
+    def __get__(self, start: Harmonized, owner: type) -> int:
+        return int(getattr(start._start, self._name))
 
 
 class Harmonized:
@@ -239,12 +239,12 @@ def harmonize(comm: Any, delay_s: float = 0.0) -> Harmonized:
     delay_ns = _nanoseconds(delay_s)
     mpi = mpi4py()
     comm_handle = handle(mpi, comm)
-    loaded = library()
+    dll = library()
     start = StartC()
     result = Harmonized(start)
-    code = loaded.MPIX_Harmonize_delayed(comm_handle, delay_ns, ctypes.byref(start))
+    code = dll.MPIX_Harmonize_delayed(comm_handle, delay_ns, ctypes.byref(start))
     if code:
-        raise_for(mpi, code, loaded.offbeat_clock_error)
+        raise_for(mpi, code, dll.offbeat_clock_error)
     return result
 
 

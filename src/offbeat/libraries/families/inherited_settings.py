@@ -88,17 +88,17 @@ def neutral_variables(installation: Installation, settings: Iterable[InheritedSe
     """
     library = library_of(installation)
     variables = {}
-    for one in settings:
-        if not one.is_in_file:
+    for setting in settings:
+        if not setting.is_in_file:
             continue
-        value = library.neutral_value(one.name)
+        value = library.neutral_value(setting.name)
         if value is None:
             raise BadInput(
-                f"{one.source}: {one.name.removeprefix(library.environment_prefix)} = {one.value} changes"
-                " which algorithms run, and no variable can take it back for a measurement; remove the line"
-                " while you measure"
+                f"{setting.source}: {setting.name.removeprefix(library.environment_prefix)} = {setting.value}"
+                " changes which algorithms run, and no variable can take it back for a measurement;"
+                " remove the line while you measure"
             )
-        variables[one.name] = value
+        variables[setting.name] = value
     return variables
 
 
@@ -109,9 +109,9 @@ def overridden(installation: Installation, settings: Iterable[InheritedSetting])
     return {name: value for name, value in values.items() if value is not None}
 
 
-def taken_out(settings: Sequence[InheritedSetting]) -> list[str]:
+def removal_note(settings: Sequence[InheritedSetting]) -> list[str]:
     """A sentence that names the settings without which is measured; none without any."""
     if not settings:
         return []
-    named = enumeration([str(one) for one in settings])
-    return [f"Measurements leave out these settings, which choose algorithms: {named}."]
+    names = enumeration([str(one) for one in settings])
+    return [f"Measurements leave out these settings, which choose algorithms: {names}."]

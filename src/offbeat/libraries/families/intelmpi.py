@@ -57,7 +57,7 @@ class IntelMpiSteering(Steering):
         return msgspec.structs.replace(algorithm, name=f"{word}_{number}")
 
 
-PINNING = {
+PINNING_VARIABLES = {
     "own core": {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"},
     "own thread": {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "unit", "I_MPI_PIN_DOMAIN": "1"},
     "own cores": {"I_MPI_PIN": "0"},
@@ -71,7 +71,7 @@ def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]
 
 
 def environment(
-    installation: Installation, placement: Placement, inherited: Mapping[str, str]
+    installation: Installation, placement: Placement, user_variables: Mapping[str, str]
 ) -> dict[str, str]:
     """Variables that any launch needs; the user's own values are kept.
 
@@ -82,11 +82,13 @@ def environment(
     variables = {"I_MPI_ROOT": str(installation.prefix)}
     if not placement.several_nodes:
         variables["I_MPI_FABRICS"] = "shm"
-    if not any(name.startswith("I_MPI_PIN") for name in inherited):
-        variables |= PINNING[placement.load]
+    if not any(name.startswith("I_MPI_PIN") for name in user_variables):
+        variables |= PINNING_VARIABLES[placement.load]
     if placement.ppn and placement.slots is not None:
         variables["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
-    return {name: value for name, value in variables.items() if name == "I_MPI_ROOT" or name not in inherited}
+    return {
+        name: value for name, value in variables.items() if name == "I_MPI_ROOT" or name not in user_variables
+    }
 
 
 def preset_name(algorithm: Algorithm) -> str:
@@ -96,7 +98,7 @@ def preset_name(algorithm: Algorithm) -> str:
     return f"preset_{number}" if number.isdigit() else algorithm.name
 
 
-FORCING = frozenset(f"I_MPI_ADJUST_{collective.upper()}" for collective in COLLECTIVES)
+FORCING_VARIABLES = frozenset(f"I_MPI_ADJUST_{collective.upper()}" for collective in COLLECTIVES)
 """The variables that force presets; longer names are those of parameters."""
 
 
@@ -125,7 +127,7 @@ LIBRARY = Library(
     setting_prefixes=("I_MPI_",),
     collective_variables=lambda algorithm: (f"I_MPI_ADJUST_{algorithm.collective.upper()}_",),
     chooses_algorithms=chooses_algorithms,
-    forces_algorithms=lambda name: name.startswith("I_MPI_TUNING") or name in FORCING,
+    forces_algorithms=lambda name: name.startswith("I_MPI_TUNING") or name in FORCING_VARIABLES,
     neutral_value=lambda name: "",  # an empty variable is ignored (2021.18)
     name_in_rule=preset_name,
     applies_to_smaller=True,

@@ -18,7 +18,7 @@ def library_of(installation: Installation) -> Library:
     return LIBRARIES[installation.family]
 
 
-def recognised(version_text: str) -> tuple[Library, re.Match[str]] | None:
+def recognise(version_text: str) -> tuple[Library, re.Match[str]] | None:
     """The record of the library whose text of MPI_Get_library_version this is, and the match of its
     ``version_pattern``; None for other libraries."""
     for library in LIBRARIES.values():

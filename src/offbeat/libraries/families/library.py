@@ -125,10 +125,10 @@ class Library(Struct, frozen=True, kw_only=True):
     """Kinds of legal calls (:data:`offbeat.model.study.algorithm.KINDS`) that a tuning file keeps from
     algorithms that are wrong for them."""
 
-    def file_processes(self, p: int, launched: int) -> int:
-        """The processes by which a tuning file finds the rule for communicators of ``p`` of the ``launched``
-        processes."""
-        return launched if self.applies_to_smaller else p
+    def file_processes(self, p: int, launch_size: int) -> int:
+        """The number of processes by which a tuning file finds the rule for communicators of ``p`` processes,
+        in a launch of ``launch_size``."""
+        return launch_size if self.applies_to_smaller else p
 
 
 class Variable(Struct, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class Steering:
         """Variables for every launch: forced algorithms take effect, and silent fallbacks become visible."""
         return {}
 
-    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+    def foreign_choices(self, variables: Sequence[Variable]) -> list[Variable]:
         """Of the variables of a launch in which offbeat forces nothing, those that choose algorithms."""
         return []
 
@@ -184,10 +184,10 @@ class Steering:
 
         An algorithm that the library itself calls ``default`` (allgatherv in Open MPI) gets another name.
         """
-        listed = self.listed_algorithms(collective, variables, installation)
+        library_algorithms = self.listed_algorithms(collective, variables, installation)
         return [
             msgspec.structs.replace(algorithm, name=distinct_from_default(algorithm.name, number))
-            for number, algorithm in enumerate(listed, start=1)
+            for number, algorithm in enumerate(library_algorithms, start=1)
         ]
 
     def listed_algorithms(

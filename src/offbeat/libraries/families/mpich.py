@@ -19,7 +19,7 @@ from offbeat.model.study.algorithm import Algorithm
 from offbeat.model.study.collectives import COLLECTIVES
 
 AUTO = "auto"
-NONBLOCKING = "nb"
+NONBLOCKING_NAME = "nb"
 """Executes the blocking collective by a schedule of its nonblocking form, which has algorithms of its own."""
 
 NEVER_ON_HOST_MEMORY = ("ccl",)
@@ -74,13 +74,13 @@ class MpichSteering(Steering):
         """MPICH falls back silently by default."""
         return {FALLBACK_VARIABLE: SILENT}
 
-    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+    def foreign_choices(self, variables: Sequence[Variable]) -> list[Variable]:
         """Forced algorithms, and the tuning file; algorithms of the device have other variables."""
-        forcing = {_variable(prefix + name) for name in COLLECTIVES for prefix in ("", "i")}
+        forcing_variables = {_variable(prefix + name) for name in COLLECTIVES for prefix in ("", "i")}
         return [
             variable
             for variable in variables
-            if (variable.name in forcing and variable.value != "0")
+            if (variable.name in forcing_variables and variable.value != "0")
             or (variable.name.endswith("_JSON_FILE") and variable.value)
         ]
 
@@ -88,26 +88,30 @@ class MpichSteering(Steering):
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The algorithms in the variable's description; ``nb`` once with each nonblocking algorithm."""
-        blocking, nonblocking = _variable(collective), _variable("i" + collective)
+        blocking_variable, nonblocking_variable = _variable(collective), _variable("i" + collective)
         algorithms: list[Algorithm] = []
-        for name in _algorithm_names(blocking, collective, variables, installation):
-            if name == NONBLOCKING:
+        for name in _algorithm_names(blocking_variable, collective, variables, installation):
+            if name == NONBLOCKING_NAME:
                 algorithms += [
                     Algorithm(
                         collective=collective,
-                        name=f"{NONBLOCKING}({inner})",
-                        settings={blocking: NONBLOCKING, nonblocking: inner},
+                        name=f"{NONBLOCKING_NAME}({inner})",
+                        settings={blocking_variable: NONBLOCKING_NAME, nonblocking_variable: inner},
                     )
-                    for inner in _algorithm_names(nonblocking, "i" + collective, variables, installation)
+                    for inner in _algorithm_names(
+                        nonblocking_variable, "i" + collective, variables, installation
+                    )
                     if inner not in (AUTO, "sched_auto")
                 ]
             elif name == HIERARCHICAL:
-                settings = {blocking: name, FALLBACK_VARIABLE: SILENT}
+                settings = {blocking_variable: name, FALLBACK_VARIABLE: SILENT}
                 algorithms.append(
                     Algorithm(collective=collective, name=name, settings=settings, hierarchical=True)
                 )
             elif name not in NO_ALGORITHMS:
-                algorithms.append(Algorithm(collective=collective, name=name, settings={blocking: name}))
+                algorithms.append(
+                    Algorithm(collective=collective, name=name, settings={blocking_variable: name})
+                )
         return algorithms
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
@@ -168,17 +172,17 @@ def _algorithm_names(
     return [_longest_suffix(mention, suffixes) for mention in _mentions(variable)]
 
 
-def _longest_suffix(mention: str, known: set[str]) -> str:
-    return max((name for name in known if mention.endswith(name)), key=len, default=mention)
+def _longest_suffix(mention: str, names: set[str]) -> str:
+    return max((name for name in names if mention.endswith(name)), key=len, default=mention)
 
 
 def _number(variable: Variable, name: str) -> int | None:
     mentions = _mentions(variable)
     exact = [i for i, mention in enumerate(mentions) if mention == name]
-    glued = [i for i, mention in enumerate(mentions) if mention.endswith(name)]
+    suffix_positions = [i for i, mention in enumerate(mentions) if mention.endswith(name)]
     # "brucks" is also the end of "k_brucks", but a name glued to a sentence has no underscore before it
-    glued_to_sentence = [i for i in glued if not mentions[i].endswith("_" + name)]
-    positions = exact or glued_to_sentence or glued
+    glued_to_sentence = [i for i in suffix_positions if not mentions[i].endswith("_" + name)]
+    positions = exact or glued_to_sentence or suffix_positions
     return positions[0] if positions else None
 
 

@@ -94,7 +94,7 @@ class OpenMpiSteering(Steering):
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
-    def chosen_by_others(self, variables: Sequence[Variable]) -> list[Variable]:
+    def foreign_choices(self, variables: Sequence[Variable]) -> list[Variable]:
         """Forced algorithms, and rules files."""
         return [
             variable
@@ -113,20 +113,20 @@ class OpenMpiSteering(Steering):
         """
         variable_of = by_name(variables)
         name, by_han = _variable(collective), algorithm_of_han_variable(collective)
-        to_tuned, to_han = (
+        tuned_settings, han_settings = (
             _whole_collective_to(component, collective, variable_of, installation)
             for component in ("tuned", "han")
         )
         algorithms = [
-            Algorithm(collective=collective, name=algorithm, settings={name: value, **to_tuned})
+            Algorithm(collective=collective, name=algorithm, settings={name: value, **tuned_settings})
             for value, algorithm in _items(variable_of, name)
         ]
-        if to_han:
+        if han_settings:
             algorithms += [
                 Algorithm(
                     collective=collective,
                     name=f"{HAN}{algorithm}",
-                    settings={by_han: value, **to_han},
+                    settings={by_han: value, **han_settings},
                     hierarchical=True,
                 )
                 for value, algorithm in _items(variable_of, by_han)
@@ -145,12 +145,12 @@ class OpenMpiSteering(Steering):
         for parameter, value in numbers.items():
             if parameter not in PARAMETERS_OF.get(plain.collective, {}).get(plain.name, ()):
                 return None
-            existing = [name for name in _variables_of(parameter, plain) if name in variable_of]
-            if not existing:
+            variable_names = [name for name in _variables_of(parameter, plain) if name in variable_of]
+            if not variable_names:
                 return None
-            settings |= dict.fromkeys(existing, value)
-        inside = ", ".join(f"{parameter}={numbers[parameter]}" for parameter in sorted(numbers))
-        return msgspec.structs.replace(plain, name=f"{plain.name}({inside})", settings=settings)
+            settings |= dict.fromkeys(variable_names, value)
+        parameter_text = ", ".join(f"{parameter}={numbers[parameter]}" for parameter in sorted(numbers))
+        return msgspec.structs.replace(plain, name=f"{plain.name}({parameter_text})", settings=settings)
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """By writing the variables, unless they are constant (those of allgatherv are)."""
@@ -219,14 +219,14 @@ def is_of_han(settings: Mapping[str, str]) -> bool:
     return any(name.startswith("coll_han_use_") for name in settings)
 
 
-def _items(known: Mapping[str, Variable], name: str) -> list[tuple[str, str]]:
+def _items(variables: Mapping[str, Variable], name: str) -> list[tuple[str, str]]:
     """Value and name of each algorithm that a variable can choose."""
-    items = known[name].items if name in known else []
+    items = variables[name].items if name in variables else []
     return [(str(value), name.replace("-", "_")) for value, name in items if value != IGNORE]
 
 
 def _whole_collective_to(
-    component: str, collective: str, known: Mapping[str, Variable], installation: Installation
+    component: str, collective: str, variables: Mapping[str, Variable], installation: Installation
 ) -> dict[str, str]:
     """The setting that gives a whole collective to a component on several nodes, from version 5.0: there
     ``han`` decides, and by default divides the collective itself.
@@ -234,7 +234,7 @@ def _whole_collective_to(
     The variable's description contains the component's number. Empty where ``han`` lacks the collective, and
     for 4.1, where ``han`` has the lowest priority and never decides.
     """
-    variable = known.get(whole_collective_variable(collective))
+    variable = variables.get(whole_collective_variable(collective))
     number = re.search(rf"(\d+) = {component};", variable.description) if variable else None
     if variable is None or number is None or not installation.is_at_least(5):
         return {}

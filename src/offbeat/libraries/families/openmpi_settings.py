@@ -57,11 +57,13 @@ def parameter_files(installation: Installation, environ: Mapping[str, str]) -> l
     """
     home = Path(environ.get("HOME", "/"))
     names = [environ.get(f"{PREFIX}{key}", "") for key in ("mca_base_param_files", "mca_param_files")]
-    named = [Path(name) for names_of_key in names for name in re.split("[:,]", names_of_key) if name]
+    environment_files = [
+        Path(name) for names_of_key in names for name in re.split("[:,]", names_of_key) if name
+    ]
     of_users = [home / ".openmpi/mca-params.conf"]
     if installation.is_at_least(5):
         of_users.append(home / ".pmix/mca-params.conf")
     folders = [installation.prefix / "etc"]
     if installation.prefix == Path("/usr"):
         folders = [Path("/etc/openmpi")]
-    return [*named, *of_users, *(folder / "openmpi-mca-params.conf" for folder in folders)]
+    return [*environment_files, *of_users, *(folder / "openmpi-mca-params.conf" for folder in folders)]

@@ -34,10 +34,12 @@ def assemble(launcher: Path, source: str, environ: Mapping[str, str] = os.enviro
     several MPI libraries side by side. Raises :class:`~offbeat.libraries.installations.probe.UnknownLibrary`
     with the reason if a part is missing.
     """
-    stated = probe.ask_launcher(launcher, environ)
+    launcher_version = probe.ask_launcher(launcher, environ)
     wrapper = _working_wrapper(launcher, environ)
     prefixes = _prefixes(launcher)
-    library, version = _find_library(launcher, stated, _library_folders(prefixes, wrapper), environ)
+    library, version = _find_library(
+        launcher, launcher_version, _folders_to_search(prefixes, wrapper), environ
+    )
     include = _find_include(version, prefixes, wrapper, library)
     return Installation(
         name=f"{version.family}-{version.short}",
@@ -101,7 +103,7 @@ def _prefixes(launcher: Path) -> list[Path]:
     return list(dict.fromkeys([launcher.resolve().parent.parent, launcher.absolute().parent.parent]))
 
 
-def _library_folders(prefixes: list[Path], wrapper: _Wrapper | None) -> list[Path]:
+def _folders_to_search(prefixes: list[Path], wrapper: _Wrapper | None) -> list[Path]:
     of_prefixes = (folder for prefix in prefixes for folder in library_folders(prefix))
     return list(dict.fromkeys([*(wrapper.libraries if wrapper else []), *of_prefixes]))
 
@@ -122,9 +124,9 @@ def _is_library(path: Path) -> bool:
 
 
 def _find_library(
-    launcher: Path, stated: Version | None, folders: list[Path], environ: Mapping[str, str]
+    launcher: Path, launcher_version: Version | None, folders: list[Path], environ: Mapping[str, str]
 ) -> tuple[Path, Version]:
-    agreeing: list[tuple[Path, Version]] = []
+    candidates: list[tuple[Path, Version]] = []
     reasons: list[str] = []
     for library in library_files(folders):
         try:
@@ -132,21 +134,21 @@ def _find_library(
         except UnknownLibrary as reason:
             reasons.append(str(reason))
             continue
-        if stated is None or stated.agrees_with(version):
-            agreeing.append((library, version))
-    if not agreeing:
-        searched = ", ".join(str(folder) for folder in folders if folder.is_dir())
-        of_version = f" of {stated.text}" if stated else ""
+        if launcher_version is None or launcher_version.agrees_with(version):
+            candidates.append((library, version))
+    if not candidates:
+        folder_names = ", ".join(str(folder) for folder in folders if folder.is_dir())
+        of_version = f" of {launcher_version.text}" if launcher_version else ""
         raise UnknownLibrary(
             "; ".join(reasons)
-            or f"no libmpi{of_version} for {launcher} (looked in {searched or 'no folder'})"
+            or f"no libmpi{of_version} for {launcher} (looked in {folder_names or 'no folder'})"
         )
-    if stated is None and len({version.full_text for _, version in agreeing}) > 1:
-        names = ", ".join(str(library) for library, _ in agreeing)
+    if launcher_version is None and len({version.full_text for _, version in candidates}) > 1:
+        names = ", ".join(str(library) for library, _ in candidates)
         raise UnknownLibrary(
             f"{launcher} does not report its version, and several libraries could belong to it: {names}"
         )
-    return agreeing[0]
+    return candidates[0]
 
 
 def _include_folders(
@@ -164,14 +166,14 @@ def _include_folders(
 
 def _find_include(version: Version, prefixes: list[Path], wrapper: _Wrapper | None, library: Path) -> Path:
     """The folder whose mpi.h has the library's version."""
-    others: list[str] = []
+    other_versions: list[str] = []
     for folder in dict.fromkeys(_include_folders(version, prefixes, wrapper, library)):
         header = probe.read_header_version(folder / "mpi.h")
         if header and header.agrees_with(version):
             return folder
         if header:
-            others.append(f"{folder / 'mpi.h'} is of {header.text}")
-    other_headers = f" ({'; '.join(others)})" if others else ""
+            other_versions.append(f"{folder / 'mpi.h'} is of {header.text}")
+    other_headers = f" ({'; '.join(other_versions)})" if other_versions else ""
     raise UnknownLibrary(
         f"{library} is {version.text}, but its mpi.h is missing{other_headers}:"
         " install the development package that belongs to it"

@@ -56,10 +56,10 @@ def build_native(
     title = f"the native parts for {installation.version_text}"
     try:
         return build_once(driver, native_sources(), options, title, echo, environ)
-    except BuildFailed as failed:
+    except BuildFailed as failure:
         raise RunFailed(
-            f"the native parts could not be built for {installation.version_text}: {last_errors(failed.log)}"
-            f" (complete log: {failed.log})"
+            f"the native parts could not be built for {installation.version_text}: {last_errors(failure.log)}"
+            f" (complete log: {failure.log})"
         ) from None
 
 
@@ -90,8 +90,8 @@ def build_once(
     folder = program.parents[1]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        waiting = f"Another process builds {title}; waiting for that process"
-        with exclusive(folder.with_name(f"{folder.name}.lock"), lambda: echo(waiting) if echo else None):
+        message = f"Another process builds {title}; waiting for that process"
+        with exclusive(folder.with_name(f"{folder.name}.lock"), lambda: echo(message) if echo else None):
             if not os.access(program, os.X_OK):
                 if echo:
                     echo(f"Building {title} in {folder}, which takes about a minute")
@@ -253,10 +253,10 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
 
 
 @contextlib.contextmanager
-def exclusive(lock: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+def exclusive(lock: Path, report_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Wait until no other process holds a lock; does nothing where files cannot be locked.
 
-    ``waiting`` is called first if another process holds the lock.
+    ``report_wait`` is called first if another process holds the lock.
     """
     with lock.open("w") as file:
         is_held = False
@@ -266,7 +266,7 @@ def exclusive(lock: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
             except BlockingIOError:
                 is_held = True
         if is_held:
-            waiting()
+            report_wait()
             with contextlib.suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield

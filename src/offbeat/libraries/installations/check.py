@@ -42,7 +42,7 @@ def check(
 def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: float = 60.0) -> LaunchFacts:
     """Run a launch of ``p`` processes of the driver with ``--check``; raises :class:`RunFailed`."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             launch.argv,
             env=launch.environment,
             stdin=subprocess.DEVNULL,
@@ -61,11 +61,11 @@ def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: fl
         raise RunFailed(
             f"{installation.mpirun} cannot be started: {reason.strerror}; {_command_hint(launch)}"
         ) from None
-    answer = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
-    if done.returncode != 0 or not answer:
-        output = (done.stderr or done.stdout).strip().splitlines()[-3:]
+    answer = [line for line in process.stdout.splitlines() if line.startswith(_MARK)]
+    if process.returncode != 0 or not answer:
+        output = (process.stderr or process.stdout).strip().splitlines()[-3:]
         raise RunFailed(
-            f"{p} processes of {installation.name} ended with status {done.returncode} and"
+            f"{p} processes of {installation.name} ended with status {process.returncode} and"
             f" {'no answer' if not answer else 'an answer'}: {' | '.join(output) or 'nothing was printed'};"
             f" {_command_hint(launch)}"
         )
@@ -180,7 +180,7 @@ def _check_host(
     return _node_status(answer.places[0])
 
 
-def _node_status(place: str) -> NodeStatus:
+def _node_status(description: str) -> NodeStatus:
     """A node from the driver's description of a process on it: ``host 0,1``."""
-    host, _, threads = place.partition(" ")
+    host, _, threads = description.partition(" ")
     return NodeStatus(host=host, threads=len(threads.split(",")) if threads else 0)

@@ -88,10 +88,10 @@ def try_installation(
     """
     driver, answer, failure, nodes = "", None, "", []
     try:
-        built = build_native(installation, echo=echo, environ=environ)
-        driver = str(built)
-        answer = check(installation, built, environ=environ)
-        nodes = check_nodes(installation, built, hostfile, allocation.current(environ), environ)
+        driver_file = build_native(installation, echo=echo, environ=environ)
+        driver = str(driver_file)
+        answer = check(installation, driver_file, environ=environ)
+        nodes = check_nodes(installation, driver_file, hostfile, allocation.current(environ), environ)
         failure = " ".join(f"{node.host} does not answer." for node in nodes if node.failure)
     except RunFailed as reason:
         failure = str(reason)
@@ -169,12 +169,12 @@ def _limits_of_installation(installation: Installation, answer: LaunchFacts | No
 def _limits_of_proof(installation: Installation, answer: LaunchFacts | None) -> Iterator[str]:
     """Which evidence identifies an executed algorithm: function names, messages (UCX), or delayed exits."""
     library = installation.library
-    named = probe.has_symbols(library) or library_of(installation).names_functions(library)
-    if named and platform.machine() in ("x86_64", "aarch64"):
+    has_names = probe.has_symbols(library) or library_of(installation).names_functions(library)
+    if has_names and platform.machine() in ("x86_64", "aarch64"):
         return
     why = (
         f"{library.name} has neither symbols nor the names of its functions"
-        if not named
+        if not has_names
         else f"function entries cannot be observed on {platform.machine()}"
     )
     device = re.search(r"^MPICH Device:(.*)$", answer.library if answer else "", flags=re.MULTILINE)

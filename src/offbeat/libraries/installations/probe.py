@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json, read_part, read_text
-from offbeat.libraries.families.libraries import LIBRARIES, recognised, title_of, titles
+from offbeat.libraries.families.libraries import LIBRARIES, recognise, title_of, titles
 
 _PRINT_VERSION = """
 import ctypes, json, sys
@@ -43,10 +43,10 @@ class Version(Struct, frozen=True):
         """For people: ``Open MPI 5.0.11``."""
         return f"{title_of(self.family)} {self.short}"
 
-    def agrees_with(self, other: Version) -> bool:
+    def agrees_with(self, other_version: Version) -> bool:
         """Whether both can belong to one installation: one family, and equal numbers where both have some."""
-        return self.family == other.family and all(
-            a == b for a, b in zip(self.numbers, other.numbers, strict=False)
+        return self.family == other_version.family and all(
+            a == b for a, b in zip(self.numbers, other_version.numbers, strict=False)
         )
 
 
@@ -76,9 +76,9 @@ def ask_library(library: Path, environ: Mapping[str, str] = os.environ, timeout_
 
 def read_library_version(text: str, source: str) -> Version:
     """Parse the text of MPI_Get_library_version; raises :class:`UnknownLibrary` for other libraries."""
-    known = recognised(text)
-    if known is not None:
-        library, match = known
+    recognition = recognise(text)
+    if recognition is not None:
+        library, match = recognition
         return _version(library.family, match["short"], text)
     first_line = text.strip().splitlines()[0] if text.strip() else "nothing"
     raise UnknownLibrary(f"{source} calls itself '{first_line[:80]}'; offbeat supports {', '.join(titles())}")

@@ -70,7 +70,7 @@ class Allocation(Struct, frozen=True, kw_only=True):
         """How many processes the batch system expects on the nodes that launchers use."""
         return self.groups[0].slots
 
-    def joined(self) -> Allocation:
+    def join_groups(self) -> Allocation:
         """The same job with the nodes of all groups in one."""
         together = NodeGroup(
             nodes=sum(group.nodes for group in self.groups),
@@ -94,11 +94,11 @@ def current(environ: Mapping[str, str] = os.environ) -> Allocation | None:
             time_left_s=_slurm_time_left_s(environ),
         )
     if environ.get("PBS_JOBID") and environ.get("PBS_NODEFILE"):
-        return _listed(
+        return _read_host_list(
             "PBS", environ["PBS_JOBID"], "PBS_NODEFILE", environ, _number(environ.get("NCPUS", ""))
         )
     if environ.get("LSB_JOBID") and environ.get("LSB_DJOB_HOSTFILE"):
-        return _listed("LSF", environ["LSB_JOBID"], "LSB_DJOB_HOSTFILE", environ)
+        return _read_host_list("LSF", environ["LSB_JOBID"], "LSB_DJOB_HOSTFILE", environ)
     return None
 
 
@@ -110,14 +110,14 @@ def _slurm_groups(environ: Mapping[str, str]) -> Iterator[NodeGroup]:
     """
     names = {"SLURM_HET_SIZE": "_HET_GROUP_", "SLURM_PACK_SIZE": "_PACK_GROUP_"}
     suffix = next((suffix for size, suffix in names.items() if _number(environ.get(size, ""))), "")
-    first = _slurm_group(environ, f"{suffix}0") or _slurm_group(environ, "")
+    first = _read_slurm_group(environ, f"{suffix}0") or _read_slurm_group(environ, "")
     if first:
         yield first
-        further = (_slurm_group(environ, f"{suffix}{number}") for number in itertools.count(1))
+        further = (_read_slurm_group(environ, f"{suffix}{number}") for number in itertools.count(1))
         yield from itertools.takewhile(bool, further if suffix else ())
 
 
-def _slurm_group(environ: Mapping[str, str], suffix: str) -> NodeGroup | None:
+def _read_slurm_group(environ: Mapping[str, str], suffix: str) -> NodeGroup | None:
     """The nodes that variables with a suffix describe; ``None`` if there are no such variables."""
 
     def value(name: str) -> str:
@@ -186,7 +186,7 @@ def slurm_duration_s(text: str) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def _listed(
+def _read_host_list(
     system: str, job: str, variable: str, environ: Mapping[str, str], least_cores: int = 0
 ) -> Allocation | None:
     """A job of PBS or LSF, which list a host once for each process that they expect there.

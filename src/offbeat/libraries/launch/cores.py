@@ -48,11 +48,14 @@ def memory_domains(root: Path = Path("/")) -> int:
     usable = os.sched_getaffinity(0)
     folders = (root / "sys/devices/system/node").glob("node[0-9]*")
     return max(
-        1, sum(not usable.isdisjoint(_listed(read_system_text(folder / "cpulist"))) for folder in folders)
+        1,
+        sum(
+            not usable.isdisjoint(_parse_cpu_list(read_system_text(folder / "cpulist"))) for folder in folders
+        ),
     )
 
 
-def _listed(text: str) -> set[int]:
+def _parse_cpu_list(text: str) -> set[int]:
     """The hardware threads of a list such as ``0-3,8``."""
     numbers: set[int] = set()
     for part in text.split(",") if text else []:

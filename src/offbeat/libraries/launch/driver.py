@@ -46,7 +46,7 @@ def is_lost(failure: str) -> bool:
     return bool(failure) and not failure.startswith(HUNG)
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """The driver answered that it cannot carry out a command; the text is its reason."""
 
 
@@ -106,23 +106,25 @@ class Driver:
         Raises what :meth:`ask` raises. If not all answers are taken, the launch can only be ended.
         """
         lines = [command.line() for command in commands]
-        sent = ahead_bytes = 0
-        for place, command in enumerate(commands):
-            while sent < len(lines) and (sent <= place or ahead_bytes + len(lines[sent]) < MOST_AHEAD_BYTES):
-                self._send(lines[sent])
-                ahead_bytes += len(lines[sent])
-                sent += 1
-            yield driver_protocol.decode(command, self._checked(self._next_answer(timeout_s)))
-            ahead_bytes -= len(lines[place])
+        sent_count = ahead_bytes = 0
+        for number, command in enumerate(commands):
+            while sent_count < len(lines) and (
+                sent_count <= number or ahead_bytes + len(lines[sent_count]) < MOST_AHEAD_BYTES
+            ):
+                self._send(lines[sent_count])
+                ahead_bytes += len(lines[sent_count])
+                sent_count += 1
+            yield driver_protocol.decode(command, self._check(self._next_answer(timeout_s)))
+            ahead_bytes -= len(lines[number])
 
     def exchange(self, line: str, *, timeout_s: float) -> bytes:
         """Send one line and wait for its answer, a JSON object.
 
         Raises :class:`DriverLost` if the launch ends or does not answer within ``timeout_s`` seconds (it is
-        then killed), and :class:`Refused` if the driver refuses the command.
+        then killed), and :class:`CommandRefused` if the driver refuses the command.
         """
         self._send(line)
-        return self._checked(self._next_answer(timeout_s))
+        return self._check(self._next_answer(timeout_s))
 
     def _send(self, line: str) -> None:
         try:
@@ -138,7 +140,7 @@ class Driver:
         Raises what :meth:`exchange` raises, but leaves a program that does not answer running.
         """
         answer = self._answer_within(seconds)
-        return self._checked(answer) if answer is not None else None
+        return self._check(answer) if answer is not None else None
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
         """End the launch: by the command ``quit``, after ``patience_s`` seconds by force."""
@@ -180,10 +182,10 @@ class Driver:
             if not self._read(remaining_s):
                 raise DriverLost(self._end_reason())
 
-    def _checked(self, answer: bytes) -> bytes:
+    def _check(self, answer: bytes) -> bytes:
         verdict = self._decode(answer)
         if not verdict.ok:
-            raise Refused(verdict.why)
+            raise CommandRefused(verdict.why)
         return answer
 
     def _decode(self, text: bytes) -> Verdict:

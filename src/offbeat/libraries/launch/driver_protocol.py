@@ -82,19 +82,19 @@ def decode(command: Command[AnswerType], answer: bytes) -> AnswerType:
     try:
         fields = decode_json(answer, dict[str, msgspec.Raw])
         fields.pop("ok", None)
-        decoded: Any = decode_json(msgspec.json.encode(fields), command.answer())
+        answer_object: Any = decode_json(msgspec.json.encode(fields), command.answer())
     except msgspec.DecodeError as error:
         raise RunFailed(
             f"the driver's answer to '{command.verb}' is not that of this offbeat: {error}; remove the folder"
             " 'native' in offbeat's cache, so that the driver is built again"
         ) from None
-    version = getattr(decoded, "protocol", VERSION)
+    version = getattr(answer_object, "protocol", VERSION)
     if version != VERSION:
         raise RunFailed(
             f"the driver speaks version {version} of the protocol, this offbeat version {VERSION};"
             " remove the folder 'native' in offbeat's cache, so that the driver is built again"
         )
-    result: AnswerType = decoded
+    result: AnswerType = answer_object
     return result
 
 
@@ -161,14 +161,14 @@ class VariablesAnswer(Answer, frozen=True, kw_only=True):
     variables: list[Variable]
 
 
-class Checked(Answer, frozen=True, kw_only=True):
+class CheckAnswer(Answer, frozen=True, kw_only=True):
     """The number of wrong elements, and the MPI error, empty without one."""
 
     wrong: int
     error: str
 
 
-class Drawn(Answer, frozen=True, kw_only=True):
+class CallAnswer(Answer, frozen=True, kw_only=True):
     """The number of wrong basic elements, of bytes that MPI must not write and wrote, and the MPI error.
 
     If anything is wrong, ``misplaced`` is the number of datatypes that MPI_Pack or MPI_Unpack get wrong, too.
@@ -193,7 +193,7 @@ class ReductionBits(Answer, frozen=True, kw_only=True):
         return "" if self.error else hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class Observed(Answer, frozen=True, kw_only=True):
+class ObservationAnswer(Answer, frozen=True, kw_only=True):
     """An observed call: function names separated by blanks; messages as sender, receiver and size."""
 
     sees_functions: bool
@@ -208,7 +208,7 @@ class Observed(Answer, frozen=True, kw_only=True):
         return evidence.from_observation(self.functions, messages)
 
 
-class Measured(Answer, frozen=True, kw_only=True):
+class MeasurementAnswer(Answer, frozen=True, kw_only=True):
     """The number of repetitions, and of valid ones; of a sequence its number of calls, and the next call."""
 
     tried: int
@@ -217,7 +217,7 @@ class Measured(Answer, frozen=True, kw_only=True):
     next: int = 0
 
 
-class PartitionedMeasured(Answer, frozen=True, kw_only=True):
+class PartitionedAnswer(Answer, frozen=True, kw_only=True):
     """The number of repetitions, of valid ones, and of wrong bytes that the receiver got."""
 
     tried: int
@@ -242,7 +242,7 @@ class FingerprintTaken(Answer, frozen=True, kw_only=True):
         return evidence.from_fingerprint([row for row in self.late if row])
 
 
-class Timed(Answer, frozen=True, kw_only=True):
+class TimesAnswer(Answer, frozen=True, kw_only=True):
     """The duration of each repetition."""
 
     taken_ns: list[int]
@@ -255,7 +255,7 @@ class LateTimed(Answer, frozen=True, kw_only=True):
     receive_ns: list[int]
 
 
-class Started(Answer, frozen=True, kw_only=True):
+class StartAnswer(Answer, frozen=True, kw_only=True):
     """What is known of each start; see :class:`offbeat.measurement.clock_check.rows.Start`."""
 
     skew_ns: list[int]
@@ -268,7 +268,7 @@ class Started(Answer, frozen=True, kw_only=True):
     lags_ns: list[int]
 
 
-class Synchronised(Answer, frozen=True, kw_only=True):
+class SyncAnswer(Answer, frozen=True, kw_only=True):
     """What is known of each synchronisation; see :class:`offbeat.measurement.clock_check.rows.Sync`."""
 
     shared: bool
@@ -277,7 +277,7 @@ class Synchronised(Answer, frozen=True, kw_only=True):
     bound_ns: list[int]
 
 
-class Compared(Answer, frozen=True, kw_only=True):
+class AccuracyAnswer(Answer, frozen=True, kw_only=True):
     """The bounds of comparisons of clocks: ``Accuracy`` of :mod:`offbeat.measurement.clock_check.rows`."""
 
     physical: bool
@@ -332,7 +332,7 @@ class CallInLayout(Call, frozen=True, kw_only=True):
     stride: int | UnsetType = UNSET
 
 
-class Check(CallInLayout, Command[Checked], frozen=True, kw_only=True, tag="check"):
+class Check(CallInLayout, Command[CheckAnswer], frozen=True, kw_only=True, tag="check"):
     """Calls the collective once and checks its result."""
 
     in_place: int | UnsetType = UNSET
@@ -341,7 +341,7 @@ class Check(CallInLayout, Command[Checked], frozen=True, kw_only=True, tag="chec
     members: list[int] | UnsetType = UNSET
 
 
-class CallDrawn(Command[Drawn], frozen=True, kw_only=True, tag="call"):
+class CallDrawn(Command[CallAnswer], frozen=True, kw_only=True, tag="call"):
     """Makes one legal call and checks it; its line is the descriptor of the call."""
 
     collective: str
@@ -363,11 +363,11 @@ class Bits(CallInLayout, Command[ReductionBits], frozen=True, kw_only=True, tag=
     """Calls a reduction with numbers whose sum depends on the order of its additions."""
 
 
-class Observe(CallInLayout, Command[Observed], frozen=True, kw_only=True, tag="observe"):
+class Observe(CallInLayout, Command[ObservationAnswer], frozen=True, kw_only=True, tag="observe"):
     """Calls the collective once and observes functions and messages."""
 
 
-class Measure(CallInLayout, Command[Measured], frozen=True, kw_only=True, tag="measure"):
+class Measure(CallInLayout, Command[MeasurementAnswer], frozen=True, kw_only=True, tag="measure"):
     """Measures the collective, and writes the sample file."""
 
     warmups: int | UnsetType = UNSET
@@ -382,7 +382,7 @@ class Measure(CallInLayout, Command[Measured], frozen=True, kw_only=True, tag="m
     tolerance_bounds: int | UnsetType = UNSET
 
 
-class MeasurePartitioned(Command[PartitionedMeasured], frozen=True, kw_only=True, tag="partitioned"):
+class MeasurePartitioned(Command[PartitionedAnswer], frozen=True, kw_only=True, tag="partitioned"):
     """Measures a message in partitions from rank 0 to rank 1, and writes the sample file."""
 
     approach: str
@@ -418,7 +418,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     warmups: int | UnsetType = UNSET
 
 
-class PingPong(Transfer, Command[Timed], frozen=True, kw_only=True, tag="pingpong"):
+class PingPong(Transfer, Command[TimesAnswer], frozen=True, kw_only=True, tag="pingpong"):
     """Round trips between two ranks."""
 
     sender: int | UnsetType = field(default=UNSET, name="from")
@@ -434,7 +434,7 @@ class LateReceiver(Transfer, Command[LateTimed], frozen=True, kw_only=True, tag=
     delay_ns: int | UnsetType = UNSET
 
 
-class Stream(Transfer, Command[Timed], frozen=True, kw_only=True, tag="stream"):
+class Stream(Transfer, Command[TimesAnswer], frozen=True, kw_only=True, tag="stream"):
     """Messages of several pairs of ranks at the same time."""
 
     senders: list[int]
@@ -442,13 +442,13 @@ class Stream(Transfer, Command[Timed], frozen=True, kw_only=True, tag="stream"):
     cold: int | UnsetType = UNSET
 
 
-class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True, tag="local"):
+class LocalWork(Transfer, Command[TimesAnswer], frozen=True, kw_only=True, tag="local"):
     """Reductions or copies on rank 0."""
 
     work: str | UnsetType = UNSET
 
 
-class TimeWork(Command[Timed], frozen=True, kw_only=True, tag="work"):
+class TimeWork(Command[TimesAnswer], frozen=True, kw_only=True, tag="work"):
     """Work that some ranks do at a common start."""
 
     ranks: list[int]
@@ -458,7 +458,7 @@ class TimeWork(Command[Timed], frozen=True, kw_only=True, tag="work"):
     warmups: int | UnsetType = UNSET
 
 
-class MeasureStart(CallOptions, Command[Started], frozen=True, kw_only=True, tag="start"):
+class MeasureStart(CallOptions, Command[StartAnswer], frozen=True, kw_only=True, tag="start"):
     """Starts, by a barrier or harmonised, each followed by a collective or by nothing."""
 
     by: str | UnsetType = UNSET
@@ -467,7 +467,7 @@ class MeasureStart(CallOptions, Command[Started], frozen=True, kw_only=True, tag
     collective: str | UnsetType = UNSET
 
 
-class MeasureSync(Command[Synchronised], frozen=True, kw_only=True, tag="sync"):
+class MeasureSync(Command[SyncAnswer], frozen=True, kw_only=True, tag="sync"):
     """Synchronises one clock repeatedly."""
 
     method: str | UnsetType = UNSET
@@ -477,7 +477,7 @@ class MeasureSync(Command[Synchronised], frozen=True, kw_only=True, tag="sync"):
     exchanges: int | UnsetType = UNSET
 
 
-class MeasureAccuracy(Command[Compared], frozen=True, kw_only=True, tag="accuracy"):
+class MeasureAccuracy(Command[AccuracyAnswer], frozen=True, kw_only=True, tag="accuracy"):
     """Compares clocks of several methods with rank 0's."""
 
     methods: list[str] | UnsetType = UNSET

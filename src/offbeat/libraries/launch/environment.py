@@ -72,7 +72,7 @@ _SET_BY_LAUNCHES = (
     "I_MPI_MPIRUN",
     "I_MPI_INTERNAL_",
 )
-_KEPT = ("PMIX_MCA_",)
+_KEPT_PREFIXES = ("PMIX_MCA_",)
 _PREFIXES_OF_OPENMPI = ("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX")
 
 
@@ -94,4 +94,4 @@ def _is_stale(name: str, value: str, installation: Installation) -> bool:
     """Whether a variable belongs to an enclosing launch, or to another installation of Open MPI."""
     if name in _PREFIXES_OF_OPENMPI:
         return Path(value).resolve() != installation.prefix.resolve()
-    return name.startswith(_SET_BY_LAUNCHES) and not name.startswith(_KEPT)
+    return name.startswith(_SET_BY_LAUNCHES) and not name.startswith(_KEPT_PREFIXES)

@@ -14,7 +14,7 @@ from offbeat.base.errors import BadInput
 from offbeat.libraries.families.inherited_settings import (
     inherited_settings,
     neutral_variables,
-    taken_out,
+    removal_note,
     without_settings,
 )
 from offbeat.libraries.families.libraries import library_of
@@ -23,14 +23,14 @@ from offbeat.libraries.launch import cores as this_node
 from offbeat.libraries.launch.batch_job import Allocation
 from offbeat.libraries.launch.cores import Cores
 from offbeat.libraries.launch.environment import clean_environment
-from offbeat.libraries.launch.placement import Placement, place
+from offbeat.libraries.launch.placement import Placement, place_processes
 
 
 class LaunchCommand(Struct, frozen=True, kw_only=True):
     """A command ready to run: ``subprocess.Popen(command.argv, env=command.environment)``.
 
     ``environment`` is complete; ``changes`` is how it differs from the environment in which the command was
-    created (``None``: removed). ``warnings`` are sentences for the user. ``oversubscribed`` says that
+    created (``None``: removed). ``warnings`` are sentences for the user. ``is_oversubscribed`` says that
     processes share cores.
     """
 
@@ -38,7 +38,7 @@ class LaunchCommand(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     changes: dict[str, str | None]
     warnings: list[str]
-    oversubscribed: bool
+    is_oversubscribed: bool
 
 
 def command(
@@ -71,7 +71,7 @@ def command(
     """
     program = _launcher(installation, launcher, environ)
     by_srun = launcher == "srun"
-    placement, warnings = place(
+    placement, warnings = place_processes(
         p,
         nodes=nodes,
         ppn=ppn,
@@ -85,22 +85,22 @@ def command(
     )
     library = library_of(installation)
     user_variables = dict(environment or {})
-    inherited = clean_environment(environ, installation)
-    settings = inherited_settings(installation, inherited)
-    inherited = without_settings(inherited, settings)
-    warnings += taken_out(settings)
-    library_variables = library.environment(installation, placement, inherited | user_variables)
+    base_environment = clean_environment(environ, installation)
+    settings = inherited_settings(installation, base_environment)
+    base_environment = without_settings(base_environment, settings)
+    warnings += removal_note(settings)
+    library_variables = library.environment(installation, placement, base_environment | user_variables)
     for_processes = (
         neutral_variables(installation, settings)
         | _process_variables(installation, placement, steerable)
         | user_variables
     )
     if by_srun:
-        launcher_options = _srun_options(placement, library.srun_plugin, inherited)
-        complete = inherited | library_variables | for_processes
+        launcher_options = _srun_options(placement, library.srun_plugin, base_environment)
+        complete = base_environment | library_variables | for_processes
     else:
         launcher_options = library.arguments(placement, for_processes)
-        complete = inherited | library_variables | user_variables
+        complete = base_environment | library_variables | user_variables
     if library.launcher_folder_on_path:
         complete["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{complete.get('PATH', os.defpath)}"
     driver_command = [str(driver)] if isinstance(driver, Path) else [str(argument) for argument in driver]
@@ -109,7 +109,7 @@ def command(
         environment=complete,
         changes=_changes(environ, complete),
         warnings=warnings,
-        oversubscribed=placement.load == "oversubscribed",
+        is_oversubscribed=placement.load == "oversubscribed",
     )
 
 
@@ -117,8 +117,8 @@ def shell_line(launch: LaunchCommand) -> str:
     """The command as one line for a POSIX shell, with the variables it needs set and unset."""
     changes = sorted(launch.changes.items())
     unset = [argument for name, value in changes if value is None for argument in ("-u", name)]
-    assigned = [_assignment(name, value) for name, value in changes if value is not None]
-    return " ".join([*(["env", *unset] if unset else []), *assigned, shlex.join(launch.argv)])
+    assignments = [_assignment(name, value) for name, value in changes if value is not None]
+    return " ".join([*(["env", *unset] if unset else []), *assignments, shlex.join(launch.argv)])
 
 
 def _assignment(name: str, value: str) -> str:
@@ -145,7 +145,7 @@ def _launcher(installation: Installation, launcher: str, environ: Mapping[str, s
     return program
 
 
-def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str]) -> list[str]:
+def _srun_options(placement: Placement, plugin: str, environment: Mapping[str, str]) -> list[str]:
     """Options of Slurm's srun, whatever the library; ``plugin`` starts this library's processes, unless the
     site or the user chose one.
 
@@ -159,7 +159,7 @@ def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str
     options = ["--ntasks", str(placement.p)]
     if placement.nodes:
         options += ["--nodes", str(placement.nodes), "--ntasks-per-node", str(placement.ppn)]
-    if not placement.mentions("--mpi") and "SLURM_MPI_TYPE" not in inherited:
+    if not placement.mentions("--mpi") and "SLURM_MPI_TYPE" not in environment:
         options += [f"--mpi={plugin}"]
     if placement.load == "oversubscribed":
         options += ["--overcommit"]
@@ -178,6 +178,6 @@ def _process_variables(installation: Installation, placement: Placement, steerab
     return variables
 
 
-def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
-    removed: dict[str, str | None] = {name: None for name in before if name not in after}
-    return removed | {name: value for name, value in after.items() if before.get(name) != value}
+def _changes(base: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str | None]:
+    removals: dict[str, str | None] = {name: None for name in base if name not in target}
+    return removals | {name: value for name, value in target.items() if base.get(name) != value}

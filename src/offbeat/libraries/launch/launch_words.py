@@ -122,9 +122,9 @@ def is_launcher(command: Sequence[str]) -> bool:
 def launch_words(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Iterator[Word]:
     """The words of a launch command after its launcher. ``environ`` has the PATH on which programs are."""
     grammar = _SRUN if is_srun(command) else _MPIRUN
-    place, in_options = 1, True
-    while place < len(command):
-        text = command[place]
+    position, in_options = 1, True
+    while position < len(command):
+        text = command[position]
         is_next = text == NEXT_PROGRAM
         in_options = is_next or (in_options and text.startswith("-") and text != "-")
         if is_next or not in_options:
@@ -132,9 +132,9 @@ def launch_words(command: Sequence[str], environ: Mapping[str, str] = os.environ
         elif text == END_OF_OPTIONS:
             word, in_options = Word(text=[text], option=text), False
         else:
-            word = _option(command[place:], grammar, environ)
+            word = _option(command[position:], grammar, environ)
         yield word
-        place += len(word.text)
+        position += len(word.text)
 
 
 def process_count(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> int | None:
@@ -168,7 +168,7 @@ def _option(command: Sequence[str], grammar: Grammar, environ: Mapping[str, str]
     """The option at the beginning of some words, with its values."""
     name, is_joined, value = command[0].partition("=")
     if grammar.joins and not name.startswith("--"):
-        if (split := _joined(command[0], grammar)) is not None:
+        if (split := _split_joined_option(command[0], grammar)) is not None:
             return split
         name = f"-{command[0][-1]}"  # the last of joined letters may take the next word: -ln 4
     elif is_joined:
@@ -188,17 +188,17 @@ def _plain(name: str, grammar: Grammar) -> str:
     return name if grammar.joins else name.lstrip("-")
 
 
-def _joined(text: str, grammar: Grammar) -> Word | None:
+def _split_joined_option(text: str, grammar: Grammar) -> Word | None:
     """A short option of srun that is joined with its value, after flags: ``-n4``, ``-ln4``."""
-    for place, letter in enumerate(text[1:], 1):
+    for position, letter in enumerate(text[1:], 1):
         if letter in grammar.joins:
-            value = text[place + 1 :]
+            value = text[position + 1 :]
             return Word(text=[text], option=f"-{letter}", values=[value]) if value else None
     return None
 
 
-def _value_count(following: Sequence[str], environ: Mapping[str, str]) -> int:
+def _value_count(next_words: Sequence[str], environ: Mapping[str, str]) -> int:
     """How many values an unknown option has: the next word is one if it is no program."""
-    if not following or following[0].startswith("-"):
+    if not next_words or next_words[0].startswith("-"):
         return 0
-    return 0 if shutil.which(following[0], path=environ.get("PATH", os.defpath)) is not None else 1
+    return 0 if shutil.which(next_words[0], path=environ.get("PATH", os.defpath)) is not None else 1

@@ -56,7 +56,7 @@ class Placement(Struct, frozen=True, kw_only=True):
         return any(option in names or option.split("=")[0] in names for option in self.options)
 
 
-def place(
+def place_processes(
     p: int,
     *,
     nodes: int,
@@ -76,7 +76,7 @@ def place(
     hosts = hosts_of(hostfile)
     nodes, ppn = _nodes_and_ppn(p, nodes, ppn)
     if allocation and by_srun and any(option.split("=")[0] in _NAME_GROUPS for option in options):
-        allocation = allocation.joined()
+        allocation = allocation.join_groups()
     _check_nodes(nodes, hostfile, hosts, options, allocation, by_srun)
     ranks, logical, physical, where = _share(p, nodes, ppn, hosts, allocation, cores)
     placement = Placement(
@@ -110,7 +110,7 @@ def _thread_warnings(placement: Placement, threads: int, logical: int, where: st
     if placement.load != "oversubscribed":
         return []
     return [
-        f"{threads} threads of all processes share {_counted(logical, 'hardware thread')} {where}: times"
+        f"{threads} threads of all processes share {_amount(logical, 'hardware thread')} {where}: times"
         " include waiting for a core."
     ]
 
@@ -181,7 +181,7 @@ def _share(
         job = f"the {allocation.system} job's"
         if ppn:
             return ppn, allocation.cores_per_node, allocation.cores_per_node, f"on each of {job} nodes"
-        return p, allocation.cores, allocation.cores, f"on {job} {_counted(allocation.nodes, 'node')}"
+        return p, allocation.cores, allocation.cores, f"on {job} {_amount(allocation.nodes, 'node')}"
     if ppn:
         where = "on each node, if all have as many as this one" if nodes > 1 else "here"
         return ppn, cores.logical, cores.physical, where
@@ -197,26 +197,26 @@ def _share(
 
 def _warnings(placement: Placement, ranks: int, logical: int, physical: int, where: str) -> list[str]:
     if placement.load == "oversubscribed":
-        shared = "core" if logical == physical else "hardware thread"
+        unit = "core" if logical == physical else "hardware thread"
         return [
-            f"{ranks} processes share {_counted(logical, shared)} {where}: times include waiting for a core."
+            f"{ranks} processes share {_amount(logical, unit)} {where}: times include waiting for a core."
             " They show that everything works, but not which algorithm is faster on a machine with a core for"
-            f" each process; {_at_most(physical)} reliable times."
+            f" each process; {_limit_phrase(physical)} reliable times."
         ]
     if placement.load == "own thread":
         return [
-            f"{ranks} processes run on {_counted(physical, 'core')} with {logical} hardware threads {where}:"
-            f" pairs of processes slow each other down. At most {_counted(physical, 'process')}"
+            f"{ranks} processes run on {_amount(physical, 'core')} with {logical} hardware threads {where}:"
+            f" pairs of processes slow each other down. At most {_amount(physical, 'process')}"
             f" {'has' if physical == 1 else 'have'} a core of their own."
         ]
     return []
 
 
-def _at_most(cores: int) -> str:
+def _limit_phrase(cores: int) -> str:
     """``only 1 process gives``, ``at most 2 processes give``."""
     return "only 1 process gives" if cores == 1 else f"at most {cores} processes give"
 
 
-def _counted(number: int, noun: str) -> str:
+def _amount(number: int, noun: str) -> str:
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

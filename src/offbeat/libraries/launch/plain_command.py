@@ -40,13 +40,13 @@ def plain_command(
 
     Raises :class:`BadInput` for a setting of a parameter file that cannot be taken back.
     """
-    kept, of_options = without_choices(argv, installation, environ)
-    inherited = inherited_settings(installation, environ)
+    arguments, of_options = without_choices(argv, installation, environ)
+    inherited_choices = inherited_settings(installation, environ)
     return PlainCommand(
-        argv=kept,
-        environment=without_settings(environ, inherited),
-        variables=neutral_variables(installation, inherited),
-        settings=[*of_options, *inherited],
+        argv=arguments,
+        environment=without_settings(environ, inherited_choices),
+        variables=neutral_variables(installation, inherited_choices),
+        settings=[*of_options, *inherited_choices],
     )
 
 
@@ -58,23 +58,23 @@ def without_choices(
     if not (is_launcher(argv) or by_srun):
         return list(argv), []
     chooses = library_of(installation).chooses_algorithms
-    kept, settings = [argv[0]], list[InheritedSetting]()
+    arguments, settings = [argv[0]], list[InheritedSetting]()
     for word in launch_words(argv, environ):
-        chosen = {
+        choices = {
             name: value
             for name, value in settings_of(word, environ, by_srun=by_srun).items()
             if chooses(name, value)
         }
         settings += [
-            InheritedSetting(name=name, value=value, source=OPTIONS) for name, value in chosen.items()
+            InheritedSetting(name=name, value=value, source=OPTIONS) for name, value in choices.items()
         ]
-        kept += _without(word, chosen) if chosen else word.text
-    return kept, settings
+        arguments += _remove_variables(word, choices) if choices else word.text
+    return arguments, settings
 
 
-def _without(word: Word, chosen: Mapping[str, str]) -> list[str]:
+def _remove_variables(word: Word, choices: Mapping[str, str]) -> list[str]:
     """The text of an option without some of its variables: srun's option has several."""
     if word.option != EXPORT:
         return []
-    items = [item for item in word.values[0].split(",") if item.partition("=")[0] not in chosen]
+    items = [item for item in word.values[0].split(",") if item.partition("=")[0] not in choices]
     return [f"{EXPORT}={','.join(items)}"] if items else []

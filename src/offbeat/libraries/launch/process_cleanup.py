@@ -44,11 +44,11 @@ def end_processes(mark: str, patience_s: float = 3.0) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + patience_s
-        remaining = marked_processes(mark)
-        _send(number, remaining)
-        while remaining and time.monotonic() < deadline:
+        processes = marked_processes(mark)
+        _send(number, processes)
+        while processes and time.monotonic() < deadline:
             time.sleep(POLL_S)
-            remaining = marked_processes(mark)
+            processes = marked_processes(mark)
 
 
 def _send(number: signal.Signals, targets: Iterable[int]) -> None:

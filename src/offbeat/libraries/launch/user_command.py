@@ -113,7 +113,7 @@ def with_variables(
     if is_launcher(command):
         return forward_variables(command, variables, installation, environ), {}
     if is_srun(command):
-        return _exporting(command, variables), dict(variables)
+        return _export_variables(command, variables), dict(variables)
     return list(command), dict(variables)
 
 
@@ -134,7 +134,7 @@ def forward_variables(
         _check_programs(command, installation, environ)
     options = library.forwarding_options(variables)
     argv = [command[0], *options]
-    for text in _without(command, variables, environ):
+    for text in _remove_options(command, variables, environ):
         argv += text
         if text == [NEXT_PROGRAM] and library.forwards_per_program:
             argv += options
@@ -160,15 +160,15 @@ def following_environment(
     None if its launcher passes no variables of the environment on.
     """
     if is_srun(command):
-        return _exporting(command, names)
+        return _export_variables(command, names)
     if not is_launcher(command):
         return list(command)
     if any(word.option in _ONLY_LISTED for word in launch_words(command, environ)):
         return None
-    return [command[0], *(part for text in _without(command, names, environ) for part in text)]
+    return [command[0], *(part for text in _remove_options(command, names, environ) for part in text)]
 
 
-def _without(
+def _remove_options(
     command: Sequence[str], names: Collection[str], environ: Mapping[str, str]
 ) -> Iterator[list[str]]:
     """The words of a command without options that set some variables."""
@@ -177,7 +177,7 @@ def _without(
             yield word.text
 
 
-def _exporting(command: Sequence[str], names: Collection[str]) -> list[str]:
+def _export_variables(command: Sequence[str], names: Collection[str]) -> list[str]:
     """A command of srun whose option --export passes some variables of the environment on."""
     argv = [command[0]]
     for word in launch_words(command):
@@ -185,8 +185,8 @@ def _exporting(command: Sequence[str], names: Collection[str]) -> list[str]:
             argv += word.text
             continue
         items = [item for item in word.values[0].split(",") if item.partition("=")[0] not in names]
-        kept = [item for item in items if item not in _NO_VARIABLES]
-        argv.append(f"{EXPORT}={','.join([*kept, *names])}")
+        values = [item for item in items if item not in _NO_VARIABLES]
+        argv.append(f"{EXPORT}={','.join([*values, *names])}")
     return argv
 
 

@@ -9,15 +9,15 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from offbeat.base.errors import RunFailed
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import (
+    AccuracyAnswer,
     Command,
-    Compared,
     MeasureAccuracy,
     MeasureStart,
     MeasureSync,
-    Started,
-    Synchronised,
+    StartAnswer,
+    SyncAnswer,
 )
 from offbeat.measurement.clock_check.check_plan import (
     AGE_ROUNDS,
@@ -79,7 +79,7 @@ class LaunchedProber:
             failures.append(str(lost))
             self._require_launches()
             return failed(step, str(lost), self._settings)
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return failed(step, str(refusal), self._settings)
         return row_of(step, structs.asdict(answer), self._settings)
 
@@ -100,7 +100,7 @@ class LaunchedProber:
         named = [(BARRIER, step.start if step.start != HARMONIZE else ""), (step.collective, step.algorithm)]
         return [self._algorithms[pair] for pair in named if not is_default(pair[1])]
 
-    def _command(self, step: Step) -> Command[Started | Synchronised | Compared]:
+    def _command(self, step: Step) -> Command[StartAnswer | SyncAnswer | AccuracyAnswer]:
         if step.kind == "start":
             return start_command(step, repetitions_of(self._settings, step.round))
         source = distorted_source(self._settings.p, self._settings.seed) if step.distorted else UNSET

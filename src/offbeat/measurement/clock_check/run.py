@@ -18,7 +18,7 @@ from offbeat.base.errors import RunFailed
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import batch_job, cores, launch_command
-from offbeat.libraries.launch.driver import DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import Hello
 from offbeat.measurement.clock_check import check_plan
 from offbeat.measurement.clock_check.check_plan import BARRIER, CheckSettings, Step
@@ -110,7 +110,7 @@ def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
     command = engine.launches.command(place)
     try:
         answer = engine.launches.get(place).ask(Hello(), timeout_s=RepetitionsSection().hang_after)
-    except (DriverLost, Refused) as lost:
+    except (DriverLost, CommandRefused) as lost:
         raise RunFailed(
             f"{engine.installation.name} cannot be launched with {settings.p} processes: {lost}; 'offbeat"
             " doctor' shows what works here"
@@ -129,7 +129,7 @@ def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
         hosts=list(dict.fromkeys(hosts)),
         clock=answer.clock_source,
         shared=answer.clock_shared,
-        oversubscribed=command.oversubscribed,
+        oversubscribed=command.is_oversubscribed,
         cores=job.cores if job else cores.available().logical * len(set(hosts)),
         command=launch_command.shell_line(command),
         time=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -20,7 +20,7 @@ from offbeat.libraries.families.library import Variable
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import launch_command
 from offbeat.libraries.launch.batch_job import Allocation
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused, is_lost
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import Force, Hello, ListVariables
 from offbeat.measurement.runs.repetition import sample_bytes
 from offbeat.model.study.schema import MpiSection
@@ -171,7 +171,7 @@ class Launches:
 
         try:
             repeat_if_lost(greet)
-        except (DriverLost, Refused) as error:
+        except (DriverLost, CommandRefused) as error:
             return str(error)
         return ""
 

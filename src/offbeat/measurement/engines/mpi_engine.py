@@ -22,13 +22,13 @@ from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import launch_command
 from offbeat.libraries.launch.batch_job import current
-from offbeat.libraries.launch.driver import DriverLost, Refused, is_lost
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import (
     Hello,
     Measure,
-    Measured,
+    MeasurementAnswer,
     MeasurePartitioned,
-    PartitionedMeasured,
+    PartitionedAnswer,
 )
 from offbeat.measurement.engines.engine import ProofResult
 from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
@@ -84,7 +84,7 @@ def nanoseconds(delays_s: NDArray[np.float64]) -> list[int]:
     return [round(delay * 1e9) for delay in delays_s]
 
 
-def wrong_bytes(answer: PartitionedMeasured) -> str:
+def wrong_bytes(answer: PartitionedAnswer) -> str:
     """Why a measurement of partitioned messages does not count; empty if all data were right."""
     if not answer.wrong:
         return ""
@@ -154,7 +154,7 @@ class MpiEngine:
                 self._variables = self.launches.variables(
                     self.steering.variables_regex, self._environment(), self._hang_after_s
                 )
-            except (DriverLost, Refused) as error:
+            except (DriverLost, CommandRefused) as error:
                 raise RunFailed(
                     f"{self.installation.name} could not list its algorithms: {error}. "
                     "'offbeat doctor' shows what works here."
@@ -210,14 +210,14 @@ class MpiEngine:
                 if losses == 1 and is_lost(str(lost)):
                     return batch(repetitions, attempts)
                 return str(lost)
-            except Refused as refusal:
+            except CommandRefused as refusal:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
-            answer = cast("Measured | PartitionedMeasured", reply)
+            answer = cast("MeasurementAnswer | PartitionedAnswer", reply)
             self.launches.check_samples(answer.tried, case.processes, case.partitions)
             unrecorded = self._unrecorded(algorithm, delays_s, is_first_batch=False)
             command = msgspec.structs.replace(command, unrecorded=unrecorded)
-            if isinstance(answer, PartitionedMeasured):
+            if isinstance(answer, PartitionedAnswer):
                 return wrong_bytes(answer)
             if calls:
                 self.launches.check_sequence(answer.calls, delays_s)
@@ -269,7 +269,7 @@ class MpiEngine:
         """
         if isinstance(self._start.tolerance, float | int):
             return float(self._start.tolerance)
-        oversubscribed = self.launches.command(spec).oversubscribed
+        oversubscribed = self.launches.command(spec).is_oversubscribed
         floor = OVERSUBSCRIBED_START_TOLERANCE_S if oversubscribed else START_TOLERANCE_S
         return max(floor, TOLERANCE_OF_SKEW * self._skew_s(delays_s))
 
@@ -309,7 +309,7 @@ class MpiEngine:
         try:
             with self.launches.running(spec) as driver:
                 answer = msgspec.structs.asdict(driver.ask(Hello(), timeout_s=self._hang_after_s))
-        except (DriverLost, Refused) as error:
+        except (DriverLost, CommandRefused) as error:
             return facts | {"failure": str(error)}
         return facts | {name: value for name, value in answer.items() if name not in ("p", "protocol")}
 
@@ -367,7 +367,7 @@ class MpiEngine:
             if case.p <= 2 or name not in alike or not functions(one.evidence):
                 continue
             report(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
-            with contextlib.suppress(DriverLost, Refused):
+            with contextlib.suppress(DriverLost, CommandRefused):
                 delayed_exits = repeat_if_lost(partial(self._fingerprint, one.algorithm, case))
                 one.evidence = with_fingerprint(one.evidence, delayed_exits)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.base.errors import RunFailed
-from offbeat.libraries.launch.driver import DriverLost, Refused, is_lost
+from offbeat.libraries.launch.driver import CommandRefused, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import ListApproaches, MeasurePartitioned
 from offbeat.measurement.engines.engine import ProofResult
 from offbeat.measurement.engines.launches import LaunchSpec
@@ -66,7 +66,7 @@ class PartitionedEngine(MpiEngine):
             spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(self._environment().items())))
             try:
                 answer = self.launches.get(spec).ask(ListApproaches(), timeout_s=self._hang_after_s)
-            except (DriverLost, Refused) as error:
+            except (DriverLost, CommandRefused) as error:
                 self.launches.drop()
                 raise RunFailed(
                     f"{self.installation.name} could not list its approaches: {error}. 'offbeat doctor' shows"
@@ -142,7 +142,7 @@ class PartitionedEngine(MpiEngine):
             failures.append(str(lost))
             self._require_launches(case)
             return "quarantined", str(lost)
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return "refused", str(refusal)
         return ("wrong", reason) if (reason := wrong_bytes(answer)) else ("proved", "")
 

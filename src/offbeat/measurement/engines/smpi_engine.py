@@ -15,7 +15,7 @@ import numpy as np
 
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.libraries.launch.cores import available
-from offbeat.libraries.launch.driver import HUNG, DriverLost, Refused
+from offbeat.libraries.launch.driver import HUNG, CommandRefused, DriverLost
 from offbeat.measurement.engines import smpi_platform
 from offbeat.measurement.engines.engine import Batch, Exits
 from offbeat.measurement.engines.simulated_machine import Simulator, failed_exits
@@ -169,7 +169,7 @@ class SmpiEngine(Simulator):
             self._drop_thread_program()
             failures.append(_reason(lost))
             return failed_exits(case.p, failures[-1])
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return failed_exits(case.p, str(refusal))
         return Exits(exits_s=np.stack(exits))
 
@@ -179,7 +179,7 @@ class SmpiEngine(Simulator):
         except DriverLost as lost:
             self._drop_thread_program()
             return "quarantined", _reason(lost)
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return "refused", str(refusal)
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
 

@@ -88,8 +88,8 @@ class SimGridProcess:
     ``platform`` is SimGrid's XML, ``hosts`` the name of each rank's host, ``settings`` SimGrid's options as
     ``name:value``. Its files are written to ``folder``, and SimGrid's output to ``log``. Every command raises
     :class:`offbeat.libraries.launch.driver.DriverLost` if the program dies or does not answer within
-    ``patience_s`` seconds (it is then killed), and :class:`offbeat.libraries.launch.driver.Refused` if SMPI
-    refuses the call. ``version`` is SimGrid's.
+    ``patience_s`` seconds (it is then killed), and :class:`offbeat.libraries.launch.driver.CommandRefused`
+    if SMPI refuses the call. ``version`` is SimGrid's.
     """
 
     def __init__(

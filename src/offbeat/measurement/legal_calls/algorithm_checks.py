@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.base.units import amount
-from offbeat.libraries.launch.driver import HUNG, DriverLost, Refused
-from offbeat.libraries.launch.driver_protocol import Drawn, Hello
+from offbeat.libraries.launch.driver import HUNG, CommandRefused, DriverLost
+from offbeat.libraries.launch.driver_protocol import CallAnswer, Hello
 from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.measurement.legal_calls.call_kinds import features, singled_out, without
 from offbeat.measurement.legal_calls.corpus import corpus_calls
@@ -287,7 +287,7 @@ class _Trial:
                         return done, outcome
                     self.misplaced += [calls[done]] if outcome else []
                     done += 1
-        except Refused as refusal:
+        except CommandRefused as refusal:
             self._launches.kill()
             return done, str(refusal)
         except DriverLost as lost:
@@ -335,7 +335,7 @@ class _Trial:
         return RIGHT if outcome and reference and reference.outcome(call) else outcome
 
 
-def describe(answer: Drawn) -> str:
+def describe(answer: CallAnswer) -> str:
     """What is wrong with a call; :data:`RIGHT` if nothing is."""
     if answer.error:
         return f"it returns the error {answer.error.splitlines()[0].strip()}"

@@ -70,7 +70,7 @@ def refuse_forced(loaded: LoadedStudy, installation: Installation) -> None:
 
 def refuse_chosen(steering: Steering, variables: Sequence[Variable], installation: Installation) -> None:
     """Raise :class:`RunFailed` if variables choose algorithms in a launch in which offbeat forces none."""
-    chosen = steering.chosen_by_others(variables)
+    chosen = steering.foreign_choices(variables)
     if chosen:
         named = enumeration([f"{one.name} = {one.value}" for one in chosen])
         raise RunFailed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused, is_lost
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import Bits, CallArguments, Check, Fingerprint, Observe
 from offbeat.measurement.engines.launches import Launches, LaunchSpec
 from offbeat.measurement.proofs.verdicts import Observation
@@ -70,7 +70,7 @@ def _observe_once(
     except DriverLost as lost:
         launches.drop()
         observation.failure = str(lost)
-    except Refused as refusal:
+    except CommandRefused as refusal:
         observation.error = str(refusal)
     return observation
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.libraries.calibration.fit import SHARED, Residual
+from offbeat.libraries.calibration.fit import FITTED_VALUES, Residual
 from offbeat.libraries.calibration.measurements import Measurements
 from offbeat.presentation.drawing.axes import style_axes
 from offbeat.presentation.drawing.palette import LINES
@@ -17,7 +17,7 @@ from offbeat.presentation.drawing.pictures import write_picture
 
 def picture(measured: Measurements, fit_residuals: list[Residual], path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
-    fit_residuals = [residual for residual in fit_residuals if residual.where not in SHARED]
+    fit_residuals = [residual for residual in fit_residuals if residual.where not in FITTED_VALUES]
     several = any(residual.flows > 1 for residual in fit_residuals)
     figure = Figure(figsize=(12 if several else 8, 3.8), layout="constrained")
     where = measured.hosts[0] if len(measured.hosts) == 1 else f"{len(measured.hosts)} nodes"

@@ -18,7 +18,7 @@ from offbeat.libraries.families.libraries import library_of, title_of
 from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import ListVariables, Observe
 from offbeat.libraries.launch.launch_command import LaunchCommand
 from offbeat.model.study.algorithm import Algorithm, split_name
@@ -124,7 +124,7 @@ def _observed(
     what = f"{name}: {phase.collective} by {algorithm.name}, forced by {by}"
     try:
         answer = driver.ask(call, timeout_s=PATIENCE_S)
-    except Refused as refused:
+    except CommandRefused as refused:
         return f"{what}; which function ran could not be observed: {refused}."
     function = steering.identify_executed(phase.collective, answer.functions.split())
     if not function:

@@ -14,7 +14,7 @@ from offbeat.base.errors import BadInput, RunFailed
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import batch_job, launch_command
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.launch_command import LaunchCommand
 from offbeat.programs.description.program_file import Program
 from offbeat.programs.execution.forced_algorithms import forced
@@ -155,7 +155,7 @@ class ProgramLaunch:
             hung = self._watch(driver, on_progress)
             patience_s = 0.0 if hung else Driver.PATIENCE_S
             return hung
-        except Refused as refused:
+        except CommandRefused as refused:
             raise RunFailed(f"the program cannot be run: {refused}") from None
         except DriverLost as lost:
             return f"the run failed: {lost}"

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.installation import Installation
-from offbeat.libraries.launch.driver import Driver, DriverLost, Refused
+from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import CallArguments, Check
 from offbeat.measurement.engines.launches import Launches, LaunchSpec
 from offbeat.measurement.proofs.prove import call_arguments, fingerprint, observe_evidence
@@ -336,7 +336,7 @@ class Verifier:
         except DriverLost as error:
             self.launches.drop()
             return Observation(why=str(error))
-        except Refused as refusal:
+        except CommandRefused as refusal:
             return Observation(why=str(refusal))
 
     def _evidence(self, driver: Driver, probe: Probe, call: CallArguments) -> str:

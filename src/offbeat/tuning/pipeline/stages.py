@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from offbeat.base.campaign.directory import OtherSettings
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.base.units import amount, enumeration, format_time
-from offbeat.libraries.families.inherited_settings import overridden, taken_out
+from offbeat.libraries.families.inherited_settings import overridden, removal_note
 from offbeat.libraries.launch.launch_words import is_launcher, process_count
 from offbeat.libraries.launch.plain_command import plain_command
 from offbeat.libraries.launch.user_command import following_environment, with_variables
@@ -136,7 +136,7 @@ class Outcome(Struct, frozen=True, kw_only=True, eq=False):
 def tune(tuning: Tuning) -> Outcome:
     """All stages. Raises :class:`BadInput` and :class:`RunFailed` as they do."""
     settings = plain_command(tuning.argv, tuning.installation).settings
-    for sentence in taken_out(settings):
+    for sentence in removal_note(settings):
         tuning.listener.say(f"{sentence} 'default' is the library without them.")
     trace = traced_run(tuning)
     if trace.size == 1:

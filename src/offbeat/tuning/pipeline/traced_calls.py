@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from offbeat.base.units import amount
-from offbeat.libraries.families.libraries import recognised
+from offbeat.libraries.families.libraries import recognise
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.model.study.schema import EXTENTS
 from offbeat.trace.calls.call_site_stats import CallSiteStats, file_stem_of
@@ -96,7 +96,7 @@ def select_calls(trace: Trace, summary: Summary, share: float) -> Selected:
     calls: list[SelectedCalls] = []
     notes: list[str] = []
     covered_s = 0.0
-    known = recognised(trace.headers[0].library)
+    known = recognise(trace.headers[0].library)
     sizeless = known[0].sizeless if known else ()
     enough = tunable_s >= LEAST_GAIN * run_s
     for one in _heaviest(ranked, share * tunable_s, run_s, sizeless) if enough else []:
