@@ -7,6 +7,7 @@
 #include <offbeat/clock.h>
 
 #include "testing/mpi_assert.h"
+#include "testing/virtual_clocks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

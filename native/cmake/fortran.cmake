@@ -75,7 +75,7 @@ if(missing_for_fortran)
 endif()
 
 set(OFFBEAT_FORTRAN_INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/offbeat/fortran")
-foreach(name IN ITEMS harmonize partitioned)
+foreach(name IN LISTS OFFBEAT_PARTS)
     add_library(${name}_fortran STATIC
         fortran/${name}_c.f90 fortran/offbeat_${name}.f90 fortran/${name}_mpif.f90)
     target_link_libraries(${name}_fortran PUBLIC ${name}_shared MPI::MPI_Fortran)
@@ -88,7 +88,7 @@ foreach(name IN ITEMS harmonize partitioned)
         EXPORT_NAME ${name}_fortran
         POSITION_INDEPENDENT_CODE ON
         Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fortran)
-    install(TARGETS ${name}_fortran EXPORT offbeat-harmonize-fortran ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS ${name}_fortran EXPORT offbeat-${name}-fortran ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(FILES
         ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_${name}.mod
         ${CMAKE_CURRENT_BINARY_DIR}/fortran/offbeat_${name}_c.mod
@@ -98,4 +98,3 @@ foreach(name IN ITEMS harmonize partitioned)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-${name}-fortran.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-install(EXPORT offbeat-harmonize-fortran NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})

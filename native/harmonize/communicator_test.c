@@ -9,6 +9,7 @@
 
 #include "testing/fault_injection.h"
 #include "testing/mpi_assert.h"
+#include "testing/virtual_clocks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 
 #include "testing/fault_injection.h"
 #include "testing/mpi_assert.h"
+#include "testing/virtual_clocks.h"
 
 #include <stdlib.h>
 #include <string.h>

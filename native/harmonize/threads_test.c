@@ -6,6 +6,7 @@
 #include <offbeat/harmonize.h>
 
 #include "testing/mpi_assert.h"
+#include "testing/virtual_clocks.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random transfers with checked data: sizes, partitions, datatypes, orders, tags, settings and, with
- * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default: 4000 with one process, 2000 with
- * two, 500 with more), seed (default 1), `serialized` (at this thread level instead). All processes draw the
- * same numbers, so that both sides of a transfer agree.
+ * MPI_THREAD_MULTIPLE, threads. Arguments: number of transfers (default: 1000 with one process or two,
+ * 250 with more; give more for a search), seed (default 1), `serialized` (at this thread level instead). All
+ * processes draw the same numbers, so that both sides of a transfer agree.
  */
 #include <offbeat/partitioned.h>
 
@@ -225,7 +225,7 @@ int main(int argc, char **argv) {
     right = (rank + 1) % size;
     left = (rank + size - 1) % size;
     threads_allowed = provided == MPI_THREAD_MULTIPLE;
-    const long transfers = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 500 : size == 2 ? 2000 : 4000;
+    const long transfers = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 250 : 1000;
     state = (uint64_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u;
     for (long done = 0; done < transfers; done += run_on_new_communicator())
         ;

@@ -24,9 +24,8 @@ add_executable(partitioned_sessions_test partitioned/sessions_test.c)
 foreach(program IN ITEMS partitioned_test partitioned_misuse_test partitioned_faults_test
         partitioned_random_test partitioned_collective_test partitioned_collective_random_test
         partitioned_progress_thread_test partitioned_sessions_test)
-    target_link_libraries(${program} PRIVATE partitioned harmonize Threads::Threads m
-        "-Wl,--whole-archive" yielding "-Wl,--no-whole-archive")
-    set_target_properties(${program} PROPERTIES ENABLE_EXPORTS ON)
+    target_link_libraries(${program} PRIVATE partitioned Threads::Threads m)
+    offbeat_yielding_program(${program})
 endforeach()
 offbeat_test(partitioned_test 1 2 3)
 offbeat_test(partitioned_misuse_test 1 2)
@@ -59,7 +58,7 @@ set_tests_properties(partitioned_progress_thread_test.2 partitioned_sessions_tes
 function(add_sanitized_partitioned_tests sanitizer)
     get_target_property(sources partitioned_objects SOURCES)
     set(library partitioned_with_${sanitizer}_sanitizer)
-    add_library(${library} STATIC EXCLUDE_FROM_ALL testing/mpi_assert.c clock/source.c clock/virtual_clock.c ${sources})
+    add_library(${library} STATIC EXCLUDE_FROM_ALL testing/mpi_assert.c ${sources})
     target_include_directories(${library} PUBLIC include)
     target_link_libraries(${library} PUBLIC offbeat_mpi Threads::Threads)
     target_compile_options(${library} PUBLIC ${ARGN})

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file mpi_assert.h
- * Support for native MPI tests: assertions that abort the job, a count of the collectives that the tested
- * library calls, and virtual clocks whose true values the test knows. Link mpi_assert.c into the test.
+ * Assertions of native MPI tests that abort the job. Link mpi_assert.c into the test.
  */
 #ifndef OFFBEAT_TESTING_MPI_ASSERT_H
 #define OFFBEAT_TESTING_MPI_ASSERT_H
 
 #include <mpi.h>
-#include <stdint.h>
 
 /** When the condition is false, prints the rank and the message (printf style) on stderr and aborts the job
  * with status 1. */
@@ -16,41 +14,5 @@ __attribute__((format(printf, 2, 3))) void mpi_assert(int condition, const char 
 
 /** Aborts the job with status 1 unless an MPI call succeeded. */
 void mpi_assert_success(int rc, const char *call);
-
-/** The number of collectives that this process called by their public MPI names; MPI_Comm_dup and
- * MPI_Comm_free are not counted. */
-int collectives_called(void);
-
-/** The largest value over a communicator (by PMPI, not counted). */
-int64_t largest_of(int64_t value, MPI_Comm comm);
-
-/** The value of the communicator's rank 0 (by PMPI, not counted). */
-int64_t first_of(int64_t value, MPI_Comm comm);
-
-/**
- * Gives each rank of MPI_COMM_WORLD a virtual clock with a constant offset: a mix of small and large,
- * positive and negative ones; rank 0 gets one when @p offset_rank_0 is set. Affects clocks created from now
- * on.
- */
-void offset_clocks(int offset_rank_0);
-
-/**
- * Gives each rank of MPI_COMM_WORLD a virtual clock with the largest drift and wander that the error bound
- * permits. Affects clocks created from now on. Collective over MPI_COMM_WORLD, for a common epoch.
- * @param step_ns a step of the clocks of odd ranks, once, after @p step_after_ns; 0: none
- */
-void drift_clocks(int64_t step_ns, int64_t step_after_ns);
-
-/** After drift_clocks: the reading of a rank's virtual clock at a physical time. */
-int64_t drifting_clock_ns(int rank, int64_t physical_ns);
-
-/** Removes the virtual clocks for clocks created from now on. */
-void restore_clocks(void);
-
-/** The virtual offset of this process in nanoseconds; 0 when there is none. */
-int64_t own_virtual_offset_ns(void);
-
-/** CLOCK_MONOTONIC in nanoseconds: the physical clock that all processes of a machine share. */
-int64_t physical_now_ns(void);
 
 #endif

@@ -22,6 +22,13 @@ def launch_command(mpi: Installation) -> LaunchCommand:
     return command(mpi, Path("program"), P)
 
 
+def launcher_words(mpi: Installation) -> str:
+    """The value of OFFBEAT_TEST_LAUNCHER for a library."""
+    words = launch_command(mpi).argv[:-1]
+    words[words.index(str(P))] = "NPROCS"
+    return ";".join(words)
+
+
 def lock_of(folder: Path) -> Path:
     """The lock of a folder in which test processes build in turn."""
     return folder.with_name(f"{folder.name}.lock")
@@ -30,12 +37,10 @@ def lock_of(folder: Path) -> Path:
 @functools.cache
 def configured(mpi: Installation) -> Path:
     """The folder in which the native tests are built for a library; it stays in ``build`` for later runs."""
-    words = launch_command(mpi).argv[:-1]
-    words[words.index(str(P))] = "NPROCS"
     options = [
         *build.configure_options(mpi),
         "-DOFFBEAT_BUILD_TESTING=ON",
-        f"-DOFFBEAT_TEST_LAUNCHER={';'.join(words)}",
+        f"-DOFFBEAT_TEST_LAUNCHER={launcher_words(mpi)}",
     ]
     folder = REPOSITORY / "build/native-tests" / mpi.name
     folder.mkdir(parents=True, exist_ok=True)

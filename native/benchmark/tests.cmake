@@ -1,0 +1,45 @@
+# The tests of the driver, and of what it consists of.
+# Waiting processes give their core away (OFFBEAT_YIELD=1) in tests as in the driver: there are more than cores.
+add_library(yielding STATIC control/p2p_collectives.c library/messages.c library/ucx.c)
+target_link_libraries(yielding PUBLIC harmonize offbeat_mpi ${CMAKE_DL_LIBS})
+
+foreach(subject IN ITEMS collectives element)
+    add_executable(${subject}_test collectives/${subject}_test.c)
+    target_link_libraries(${subject}_test PRIVATE offbeat_collectives m)
+endforeach()
+# tests/engines/test_drawn_calls.py compiles this source as a library that is preloaded.
+add_library(naive_collectives OBJECT EXCLUDE_FROM_ALL testing/naive_collectives.c)
+target_link_libraries(naive_collectives PRIVATE offbeat_mpi)
+add_executable(control_test control/control_test.c)
+target_link_libraries(control_test PRIVATE offbeat_mpi)
+add_executable(command_test protocol/command_test.c protocol/answer.c protocol/command.c
+    protocol/print.c protocol/protocol.c)
+add_executable(functions_test library/functions_test.c library/functions.c library/func_names.c
+    library/symbols.c)
+target_link_libraries(functions_test PRIVATE Threads::Threads)
+add_executable(func_names_test library/func_names_test.c library/func_names.c library/symbols.c)
+target_link_options(func_names_test PRIVATE -s)
+# A library with the name of UCX, outside the search path.
+file(GENERATE OUTPUT ucx_stub.c CONTENT "int ucp_tag_send_nbx(void);\nint ucp_tag_send_nbx(void) { return 1; }\n")
+add_library(ucx_stub SHARED ${CMAKE_CURRENT_BINARY_DIR}/ucx_stub.c)
+set_target_properties(ucx_stub PROPERTIES OUTPUT_NAME ucp SOVERSION 0
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ucx_stub)
+add_executable(ucx_test library/ucx_test.c library/ucx.c)
+target_compile_definitions(ucx_test PRIVATE UCX_STUB="$<TARGET_FILE:ucx_stub>")
+target_link_libraries(ucx_test PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(ucx_test ucx_stub)
+add_executable(partition_data_test benchmark/partition_data_test.c benchmark/partition_data.c)
+add_executable(approaches_test approaches/approaches_test.c testing/mpi_assert.c)
+target_link_libraries(approaches_test PRIVATE offbeat_approaches harmonize Threads::Threads)
+foreach(program IN ITEMS approaches_test control_test collectives_test)
+    offbeat_yielding_program(${program})
+endforeach()
+offbeat_test(partition_data_test 0)
+offbeat_test(approaches_test 2 3)
+offbeat_test(collectives_test 1 3)
+offbeat_test(control_test 1 2 5)
+offbeat_test(element_test 0)
+offbeat_test(command_test 0)
+offbeat_test(functions_test 0)
+offbeat_test(func_names_test 0)
+offbeat_test(ucx_test 0)
