@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,12 +21,14 @@ from offbeat.base.errors import BadInput
 from offbeat.measurement.results import layout
 from offbeat.measurement.results.import_csv import import_csv
 from offbeat.measurement.results.read import read_study
+from offbeat.measurement.results.records import encode_record
 from offbeat.measurement.results.store import Store
 from offbeat.model.study.algorithm import Algorithm, Verdict
 
 pytestmark = pytest.mark.slow
 
 COUNT = 5
+KINDS = ["stream", "rank stream", "repetitions", "ranks", "cases", "verdicts"]
 IDS = [make_case(number).id for number in range(COUNT)]
 VERDICTS = [
     Verdict(collective="reduce", algorithm=f"chain(fanout={number})", p=3, bytes=1024, status="proved")
@@ -35,7 +39,7 @@ ALGORITHMS = [Algorithm(collective="reduce", name=one.algorithm, settings={"a": 
 
 
 def study_directory(directory: Path) -> Path:
-    """Five cases with verdicts, whose samples are still a stream, as a killed writer leaves them."""
+    """Five cases with verdicts, a record for each, as a killed writer leaves them."""
     with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
         store.add_algorithms(ALGORITHMS)
         store.add_verdicts(VERDICTS)
@@ -108,7 +112,10 @@ def test_a_changed_digit_in_a_line_is_detected_named_excluded_and_measured_again
 
 @pytest.mark.parametrize("damage", [flip, insert])
 @settings(max_examples=25)
-@given(place=st.floats(0, 1), kind=st.sampled_from(["stream", "repetitions", "ranks", "cases", "verdicts"]))
+@given(
+    place=st.floats(0, 1),
+    kind=st.sampled_from(KINDS),
+)
 def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     streams: Path,
     parts: Path,
@@ -118,10 +125,11 @@ def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     kind: str,
 ) -> None:
     left = Path(
-        shutil.copytree(streams if kind == "stream" else parts, tmp_path_factory.mktemp("one") / "left")
+        shutil.copytree(streams if "stream" in kind else parts, tmp_path_factory.mktemp("one") / "left")
     )
     (path,) = {
-        "stream": lambda: list((left / layout.SAMPLES).iterdir()),
+        "stream": lambda: list((left / layout.REPETITIONS).iterdir()),
+        "rank stream": lambda: list((left / layout.RANKS).iterdir()),
         "repetitions": lambda: list((left / layout.REPETITIONS).iterdir()),
         "ranks": lambda: list((left / layout.RANKS).iterdir()),
         "cases": lambda: [left / layout.CASES],
@@ -146,25 +154,34 @@ def test_rows_of_a_case_that_is_measured_again_count_once(parts: Path, tmp_path:
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     flip(left / layout.CASES, 0.01)
     assert goes_on(left) == {IDS[0]}
-    assert list((left / layout.DAMAGED).glob("repetitions-part-0001.parquet*"))
+    assert list((left / layout.DAMAGED).glob("repetitions-session-0001.records*"))
 
 
-def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_path: Path) -> None:
-    """A few megabytes of Parquet can hold a billion equal rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def test_a_file_with_more_rows_than_all_cases_have_is_not_read(
+    parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("offbeat.measurement.results.recorded.SPARE_ROWS", 0)
     left = Path(shutil.copytree(parts, tmp_path / "left"))
-    (part,) = (left / layout.REPETITIONS).iterdir()
-    table = pq.read_table(part).slice(0, 1)
-    rows = pa.concat_tables([table] * 1000).combine_chunks()
-    with pq.ParquetWriter(part, rows.schema, compression="zstd") as writer:
-        for _ in range(1002):
-            writer.write_table(rows)
+    (path,) = (left / layout.REPETITIONS).iterdir()
+    path.write_bytes(path.read_bytes() * 3)
     results = read_study(left)
     assert results.cases.is_empty()
-    assert any("1002000 rows" in note for note in results.notes)
+    assert any("it has 60 rows, and all cases together have 20 at most" in note for note in results.notes)
     assert goes_on(left) == set(IDS)
+
+
+def test_a_record_with_other_columns_is_damaged(parts: Path, tmp_path: Path) -> None:
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    table = io.BytesIO()
+    pl.DataFrame({"case": [IDS[0]], "repetition": [0]}).write_ipc_stream(table)
+    for content in (table.getvalue(), b"", b"no table"):
+        for folder in (layout.REPETITIONS, layout.RANKS):
+            with (left / folder / "session-0001.records").open("ab") as file:
+                file.write(encode_record(content))
+    results = read_study(left)
+    assert results.cases["case"].to_list() == IDS
+    assert "3 damaged records" in results.notes[0]
+    assert goes_on(left) == set()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 import json
 
 import offbeat
+from offbeat.measurement.results.layout import SCHEMA_VERSION
 from offbeat.measurement.results.provenance import provenance
 
 
 def test_provenance_has_library_machine_and_time():
     facts = provenance({"library": "Open MPI 5.0.6"})
-    assert facts["schema_version"] == 2
+    assert facts["schema_version"] == SCHEMA_VERSION
     assert facts["offbeat_version"] == offbeat.__version__
     assert facts["library"] == "Open MPI 5.0.6"
     assert facts["topology"]["usable_threads"] >= 1

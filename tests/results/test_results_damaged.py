@@ -19,7 +19,7 @@ HEADER = "collective,algorithm,p,bytes,pattern,last_delay_us\n"
 
 @pytest.fixture
 def imported(tmp_path: Path) -> Path:
-    """A directory with samples as Parquet."""
+    """A directory with the samples of an import."""
     csv = tmp_path / "made.csv"
     csv.write_text(HEADER + "reduce,lin,4,8,no_delay,1\nreduce,lin,4,8,no_delay,2\n", encoding="utf-8")
     import_csv(csv, tmp_path / "made")
@@ -27,8 +27,8 @@ def imported(tmp_path: Path) -> Path:
 
 
 def test_foreign_files_among_the_tables_are_ignored(imported: Path) -> None:
-    (imported / layout.REPETITIONS / "part-0001 (copy).parquet").write_bytes(b"x")
-    (imported / layout.REPETITIONS / "part-copy.parquet").write_bytes(b"x")
+    (imported / layout.REPETITIONS / "session-0001 (copy).records").write_bytes(b"x")
+    (imported / layout.REPETITIONS / "session-copy.records").write_bytes(b"x")
     assert len(read_study(imported).repetitions) == 2
 
 

@@ -14,6 +14,7 @@ import offbeat
 from offbeat.base.errors import BadInput
 from offbeat.cli.results import app
 from offbeat.measurement.results.export import export_csv, export_file, export_json, table
+from offbeat.measurement.results.layout import SCHEMA_VERSION
 from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 
 SCHEMAS = {"cases": CASES, "repetitions": REPETITIONS, "ranks": RANKS}
@@ -61,7 +62,7 @@ def test_json_preserves_every_value_with_study_and_provenance(results, name):
     stream = io.BytesIO()
     export_json(results, stream, name)
     content = json.loads(stream.getvalue())
-    assert (content["schema_version"], content["table"]) == (2, name)
+    assert (content["schema_version"], content["table"]) == (SCHEMA_VERSION, name)
     assert content["study"] == {"name": "a study"}
     assert content["provenance"]["host"] == "here"
     frame = pl.DataFrame(content["rows"], schema=polars_schema(SCHEMAS[name]))

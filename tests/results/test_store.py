@@ -12,6 +12,7 @@ from sample_cases import FACTS, STUDY, make_case, make_samples
 import offbeat
 from offbeat.base.errors import BadInput, RunFailed, SignalExit
 from offbeat.measurement.results.blocks import Samples
+from offbeat.measurement.results.layout import SCHEMA_VERSION
 from offbeat.measurement.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 from offbeat.measurement.results.store import Store
 from offbeat.model.study.algorithm import Algorithm, Verdict
@@ -118,13 +119,12 @@ def test_a_study_resumed_in_another_session_keeps_the_order(directory):
     )
     assert len(results.ranks()) == 6 * 4 * 3
     assert len(list((directory / "ranks").iterdir())) == 3
-    assert not list((directory / "samples").iterdir())
 
 
 def test_a_session_that_adds_nothing_leaves_no_files(directory):
     Store.create(directory, study_toml=STUDY, provenance={}).close()
     Store.open(directory).close()
-    assert not any(list((directory / folder).iterdir()) for folder in ("samples", "ranks", "repetitions"))
+    assert not any(list((directory / folder).iterdir()) for folder in ("ranks", "repetitions"))
 
 
 def test_algorithms_and_verdicts_are_stored_and_the_last_verdict_counts(store, directory):
@@ -148,7 +148,7 @@ def test_algorithms_and_verdicts_are_stored_and_the_last_verdict_counts(store, d
 def test_provenance_can_be_completed_later(store, directory):
     store.update_provenance({"clock_residual_s": 1e-7})
     assert offbeat.read_study(directory).provenance == {
-        "schema_version": 2,
+        "schema_version": SCHEMA_VERSION,
         "host": "here",
         "clock_residual_s": 1e-7,
     }
@@ -230,7 +230,7 @@ def test_another_schema_version_is_refused_with_both_versions(store, directory):
     path = directory / "provenance.json"
     path.write_text(json.dumps({"schema_version": 7, "offbeat_version": "9.1"}))
     for use in (Store.open, offbeat.read_study):
-        with pytest.raises(BadInput, match=r"offbeat 9\.1 in schema version 7; this one reads version 2"):
+        with pytest.raises(BadInput, match=r"offbeat 9\.1 in schema version 7; this one reads version 3"):
             use(directory)
 
 

@@ -78,7 +78,7 @@ def test_an_interrupt_in_the_middle_of_a_write_leaves_no_half_case(store, direct
     assert len(results.repetitions) == 8
 
 
-def test_without_space_for_parquet_the_samples_are_kept(store, directory, monkeypatch):
+def test_without_space_to_join_records_the_samples_are_kept(store, directory, monkeypatch):
     store.append(make_case(), FACTS, make_samples())
 
     def full(*_):

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
+from offbeat.measurement.results.records import read_records
+from offbeat.measurement.results.sample_files import FOLDERS
 from offbeat.measurement.results.store import Store
 
 pytestmark = pytest.mark.slow
@@ -24,7 +26,7 @@ IDS = [make_case(number).id for number in range(COUNT)]
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
-    """A result directory as a killed writer leaves it: five cases, their samples still a stream."""
+    """A result directory as a killed writer leaves it: five cases, a record for each."""
     running = tmp_path_factory.mktemp("killed") / "running"
     copy = running.with_name("copy")
     with Store.create(running, study_toml=STUDY, provenance={}) as store:
@@ -67,16 +69,18 @@ def test_cases_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path):
         assert_whole(directory, IDS[: sum(end <= size for end in ends)])
 
 
-def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path):
-    whole = next((killed / "samples").iterdir()).read_bytes()
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path, folder):
+    whole = next((killed / folder).iterdir()).read_bytes()
     recovered = set()
     for size in sorted({0, 1, 7, 8, *range(0, len(whole), 211), len(whole) - 1}):
         directory = Path(shutil.copytree(killed, tmp_path / str(size)))
-        next((directory / "samples").iterdir()).write_bytes(whole[:size])
+        next((directory / folder).iterdir()).write_bytes(whole[:size])
         results = offbeat.read_study(directory)
-        ids = results.cases["case"].to_list()
+        ids = results.ranks()["case"].unique(maintain_order=True).to_list()
         assert ids == IDS[: len(ids)]
         assert bool(results.notes) == (len(ids) < COUNT)
+        Store.open(directory).close()
         assert_whole(directory, ids)
         recovered.add(len(ids))
     assert recovered == set(range(COUNT))
@@ -86,7 +90,7 @@ def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path)
 @given(data=st.data())
 def test_cases_and_samples_cut_anywhere_hold_a_prefix(killed, tmp_path_factory, data):
     directory = Path(shutil.copytree(killed, tmp_path_factory.mktemp("cut") / "left"))
-    for path in (directory / "cases.jsonl", next((directory / "samples").iterdir())):
+    for path in (directory / "cases.jsonl", next((directory / "repetitions").iterdir())):
         whole = path.read_bytes()
         path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
     ids = offbeat.read_study(directory).cases["case"].to_list()
@@ -94,8 +98,9 @@ def test_cases_and_samples_cut_anywhere_hold_a_prefix(killed, tmp_path_factory, 
     assert_whole(directory, ids)
 
 
-def test_a_study_that_lost_cases_measures_just_those_again(left):
-    stream = next((left / "samples").iterdir())
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_study_that_lost_cases_measures_just_those_again(left, folder):
+    stream = next((left / folder).iterdir())
     stream.write_bytes(stream.read_bytes()[:-1])
     with Store.open(left) as store:
         assert store.done == set(IDS[:-1])
@@ -120,9 +125,9 @@ def test_a_last_line_of_garbage_does_not_count(left, name):
     assert_whole(left, IDS)
 
 
-def test_a_deleted_parquet_file_means_measuring_its_cases_again(left):
+def test_a_deleted_file_means_measuring_its_cases_again(left):
     Store.open(left).close()
-    (left / "repetitions" / "part-0001.parquet").unlink()
+    (left / "repetitions" / "session-0001.records").unlink()
     results = offbeat.read_study(left)
     assert len(results.cases) == 0
     assert "5 cases are left out" in results.notes[0]
@@ -130,15 +135,25 @@ def test_a_deleted_parquet_file_means_measuring_its_cases_again(left):
         assert not store.done
 
 
-@pytest.mark.parametrize("folders", [["ranks"], ["ranks", "repetitions"]])
-def test_a_kill_while_converting_counts_nothing_twice(left, tmp_path, folders):
-    converted = Path(shutil.copytree(left, tmp_path / "converted"))
-    Store.open(converted).close()
+@pytest.mark.parametrize("folders", [[], ["repetitions"], ["ranks", "repetitions"]])
+def test_a_kill_while_records_are_joined_loses_and_repeats_nothing(left, tmp_path, folders):
+    joined = Path(shutil.copytree(left, tmp_path / "joined"))
+    Store.open(joined).close()
     for folder in folders:
-        shutil.copy(converted / folder / "part-0001.parquet", left / folder)
-    (left / "ranks" / "part-0002.parquet.tmp").write_bytes(b"half a file")
+        shutil.copy(joined / folder / "session-0001.records", left / folder)
+    (left / "ranks" / "session-0001.records.tmp").write_bytes(b"half a file")
+    (left / "ranks" / "session-0001.records.tmp.tmp").hardlink_to(left / "ranks" / "session-0001.records")
     assert_whole(left, IDS)
     assert not list(left.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_records_of_a_killed_session_are_joined_when_the_study_resumes(left, folder):
+    small = next((left / folder).iterdir()).stat().st_size
+    Store.open(left).close()
+    (path,) = (left / folder).iterdir()
+    assert len(list(read_records(path))) == 1
+    assert path.stat().st_size < small
 
 
 @pytest.mark.parametrize(
@@ -157,6 +172,8 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from sample_cases import FACTS, STUDY, make_case, make_samples
+from offbeat.measurement.results.records import read_records
+from offbeat.measurement.results.sample_files import FOLDERS
 from offbeat.measurement.results.store import Store
 directory = Path(sys.argv[1])
 if (directory / "provenance.json").exists():

@@ -279,7 +279,7 @@ def export_trace(
     ranks: Annotated[str, typer.Option(help="Only these ranks, such as 0-3,8.")] = "",
 ) -> None:
     """Write the trace for other tools; Perfetto's JSON opens at https://ui.perfetto.dev."""
-    from offbeat.trace.exports.exports import EXPORTS, export, ranks_of  # importing pyarrow is slow
+    from offbeat.trace.exports.exports import EXPORTS, export, ranks_of  # importing polars is slow
     from offbeat.trace.files.trace_folder import ReadProgress, open_trace
 
     if to not in EXPORTS:

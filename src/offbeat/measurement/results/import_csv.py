@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from offbeat.base.reading import read_file
 from offbeat.base.units import amount
-from offbeat.measurement.results import sample_files
 from offbeat.measurement.results.blocks import Block, Blocks
 from offbeat.measurement.results.import_table import ImportedCase, ImportedTable, read_table
 from offbeat.measurement.results.provenance import written_by
+from offbeat.measurement.results.sample_files import Records, encode_delays
 from offbeat.measurement.results.store import Store
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.model.study.case_expansion import REPLAY
 
 
 class Imported(Struct, kw_only=True):
@@ -66,8 +67,8 @@ def import_csv(
         store.add_algorithms(_algorithms(table))
         store.add_verdicts(_verdicts(csv, table))
         rows = [_row(csv, imported) for imported in table.cases]
-        batches = [
-            sample_files.encode_delays(
+        records = [
+            encode_delays(
                 _identity(imported),
                 imported.last_delay_s,
                 imported.total_delay_s,
@@ -77,7 +78,8 @@ def import_csv(
             for imported in table.cases
             if not imported.is_summary
         ]
-        store.append_rows(rows, b"".join(batches))
+        repetitions = b"".join(record.repetitions for record in records)
+        store.append_rows(rows, Records(repetitions=repetitions))
     measurements = sum(len(imported.last_delay_s) for imported in table.cases)
     return Imported(cases=len(rows), measurements=measurements, remarks=_remarks(table))
 
@@ -191,8 +193,8 @@ def _study(csv: Path, table: ImportedTable) -> str:
         }
         for name in dict.fromkeys(case.collective for case in cases)
     ]
-    labels = dict.fromkeys(case.shape for case in cases if not case.is_replay)
-    replays = dict.fromkeys(case.shape for case in cases if case.is_replay)
+    labels = dict.fromkeys(case.shape for case in cases if case.skew_policy != REPLAY)
+    replays = dict.fromkeys(case.shape for case in cases if case.skew_policy == REPLAY)
     placed = {(case.nodes, case.ppn) for case in cases} - {(0, 0)}
     processes = {"p": sorted({case.p for case in cases})}
     if placed:

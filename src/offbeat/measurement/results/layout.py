@@ -19,7 +19,7 @@ from offbeat.base.campaign.lock import LOCK as LOCK
 from offbeat.base.errors import BadInput
 from offbeat.model.study.algorithm import Algorithm, Verdict
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of the columns and files; in provenance. Importing this module does not load polars."""
 
 UNFINISHED_CASE = "unfinished"
@@ -34,7 +34,6 @@ VERDICTS = "verdicts.jsonl"
 CASES = "cases.jsonl"
 REPETITIONS = "repetitions"
 RANKS = "ranks"
-SAMPLES = "samples"
 LOGS = "logs"
 DAMAGED = "damaged"
 

@@ -19,9 +19,9 @@ from offbeat.base.errors import BadInput
 from offbeat.base.reading import TOML_BYTES, read_file
 from offbeat.measurement.results import layout, sample_files
 from offbeat.measurement.results.layout import DamagedRecord, describe_case, key, latest
-from offbeat.measurement.results.parts import committed_rows, row_checksums
 from offbeat.measurement.results.plan import Plan, read_plan
 from offbeat.measurement.results.recorded import committed, damage_note, max_rows, read_recorded, stated_sums
+from offbeat.measurement.results.row_checksums import committed_rows, row_checksums
 from offbeat.measurement.results.schema import CASES, COMMUNICATORS, PARTITIONS, polars_schema
 from offbeat.model.study.algorithm import Algorithm, Verdict
 

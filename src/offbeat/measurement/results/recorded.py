@@ -20,8 +20,8 @@ from offbeat.base.units import amount, format_list
 from offbeat.measurement.results import layout, sample_files
 from offbeat.measurement.results.blocks import Block, Blocks
 from offbeat.measurement.results.layout import DamagedRecord, describe_case
-from offbeat.measurement.results.parts import committed_rows, row_checksums
 from offbeat.measurement.results.plausible import implausible
+from offbeat.measurement.results.row_checksums import committed_rows, row_checksums
 from offbeat.measurement.results.schema import CASES, COMMUNICATORS, PARTITIONS
 from offbeat.model.study.case import OPTIONAL
 
@@ -154,11 +154,6 @@ def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
 def committed(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Case → number of its committed repetitions, as stated by the lines of these cases."""
     return {row["case"]: row["repetitions"] + row["invalid"] for row in rows}
-
-
-def has_partitions(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a case has several partitions."""
-    return any(row[PARTITIONS] > 1 for row in rows)
 
 
 def max_rows(rows: Any, ranks: bool = False) -> int:

@@ -19,21 +19,21 @@ from offbeat.base.campaign.append_file import AppendFile, encode_lines
 from offbeat.base.campaign.checksum import document_with_checksum
 from offbeat.base.campaign.directory import LockedDirectory
 from offbeat.base.campaign.lock import Lock, locked_while_opening
-from offbeat.measurement.results import layout, sample_files
+from offbeat.measurement.results import layout
 from offbeat.measurement.results.blocks import Blocks, Samples
 from offbeat.measurement.results.layout import UNFINISHED_CASE, DamagedRecord
-from offbeat.measurement.results.parts import add_checksums
 from offbeat.measurement.results.plan import Plan, plan_of, read_plan
 from offbeat.measurement.results.read import key, read_cases, read_study_toml
 from offbeat.measurement.results.recorded import (
     SAMPLES_KEY,
     committed,
-    has_partitions,
     read_blocks,
     stated_sums,
     sums_text,
 )
 from offbeat.measurement.results.repair import repair_cases, repair_lines
+from offbeat.measurement.results.row_checksums import add_checksums
+from offbeat.measurement.results.sample_files import FOLDERS, Records, SessionFiles, encode, record_checksums
 from offbeat.measurement.results.schema import CASES, SCHEMA_VERSION
 from offbeat.model.study.algorithm import Algorithm, Verdict
 from offbeat.model.study.case import Case, columns_of
@@ -72,8 +72,8 @@ class Store(LockedDirectory):
         self.provenance = layout.read_provenance(directory)
         self.study_toml = read_study_toml(directory / layout.STUDY)
         self.logs = directory / layout.LOGS
-        self._stream: AppendFile | None = None
-        for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
+        self._samples = SessionFiles(directory)
+        for folder in (*FOLDERS, layout.LOGS):
             (directory / folder).mkdir(exist_ok=True)
         self.damaged: list[DamagedRecord] = []
         self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
@@ -225,11 +225,11 @@ class Store(LockedDirectory):
             blocks_to_encode.append((case.id, before.total_repetitions, samples))
             if facts["status"] == UNFINISHED_CASE:
                 unfinished[case.id] = blocks
-        self.append_rows(rows, sample_files.encode(blocks_to_encode))
+        self.append_rows(rows, encode(blocks_to_encode))
         self._unfinished |= unfinished
 
-    def append_rows(self, rows: Sequence[Mapping[str, Any]], batches: bytes) -> None:
-        """Write rows of CASES with the record batches of their samples: all or none."""
+    def append_rows(self, rows: Sequence[Mapping[str, Any]], records: Records) -> None:
+        """Write rows of CASES with the records of their samples: all or none."""
         if not rows:
             return
         for row in rows:
@@ -237,7 +237,7 @@ class Store(LockedDirectory):
                 raise ValueError(f"case {row['case']} is finished already")
             if row.keys() != CASES.keys():
                 raise ValueError(f"a case needs exactly the columns of CASES, not {sorted(row)}")
-        sums = sample_files.stream_checksums(batches)
+        sums = record_checksums(records)
         repetitions = committed(rows)
         states = {
             row["case"]: _CaseOnDisk(
@@ -253,17 +253,14 @@ class Store(LockedDirectory):
             | {SAMPLES_KEY: sums_text(*states[row["case"]].sums)}
             for row in rows
         ]
-        stream = self._open_stream()
-        start = stream.end
+        ends = self._samples.ends
         try:
-            if batches:
-                stream.append(batches)
+            self._samples.append(records)
             self._cases.append(encode_lines(lines))
         except BaseException:
-            stream.rewind(start)
+            self._samples.rewind(ends)
             raise
         self._on_disk |= states
-        self._has_partitions |= has_partitions(rows)
         for row in rows:
             if row["status"] != UNFINISHED_CASE:
                 self.done.add(row["case"])
@@ -304,30 +301,15 @@ class Store(LockedDirectory):
         return self._unfinished.get(case.id, Blocks())
 
     def close(self) -> None:
-        """Convert the samples of this session to Parquet and release the directory.
+        """Join the records of this session and release the directory.
 
-        Raises RunFailed if the disk is full; the samples then stay in their stream, readable.
+        Raises RunFailed if the disk is full; the samples then stay in their small records, readable.
         """
         try:
-            if self._stream is not None:
-                self._stream.close()
-                self._stream = None
-                committed_repetitions = {case: state.repetitions for case, state in self._on_disk.items()}
-                sample_files.convert_streams(self.directory, committed_repetitions, self._has_partitions)
+            self._samples.close({case: state.repetitions for case, state in self._on_disk.items()})
         finally:
             self._cases.close()
             super().close()
-
-    def _open_stream(self) -> AppendFile:
-        if self._stream is None:
-            path = sample_files.new_stream(self.directory)
-            stream = AppendFile(path, end=0)
-            try:
-                durable.sync_directory(path.parent)
-            except OSError as error:
-                raise durable.disk_failure(path, error) from error
-            self._stream = stream
-        return self._stream
 
     def _recover_cases(self) -> set[str]:
         """Remove everything that does not count; returns the ids of the finished cases."""
@@ -338,7 +320,6 @@ class Store(LockedDirectory):
             row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row), row["status"])
             for row in rows
         }
-        self._has_partitions = has_partitions(rows)
         unfinished = [row for row in rows if row["status"] == UNFINISHED_CASE]
         self._unfinished = read_blocks(self.directory, unfinished) if unfinished else {}
         return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}

@@ -59,7 +59,7 @@ def domains_of(trace: Trace, ranks: NDArray[np.int64], *, size: int = 0, listed:
 
 
 def _listed(trace: Trace, ranks: NDArray[np.int64], listed: str) -> Domains:
-    from offbeat.trace.exports.exports import ranks_of  # importing pyarrow is slow
+    from offbeat.trace.exports.exports import ranks_of  # importing polars is slow
 
     of: dict[int, int] = {}
     for number, part in enumerate(listed.split("/")):

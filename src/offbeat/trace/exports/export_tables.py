@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as parquet
 
 from offbeat.base.atomic_write import atomic_writer
+from offbeat.base.parquet_file import write_parquet
 from offbeat.trace.files.trace_folder import Trace
 
 Columns = dict[str, tuple[type[pl.DataType], str]]
@@ -32,17 +32,10 @@ def csv_table(path: Path, columns: Columns, frames: Iterable[pl.DataFrame], _tra
 
 def parquet_table(path: Path, columns: Columns, frames: Iterable[pl.DataFrame], trace: Trace) -> None:
     """A Parquet file, with the notes on the trace in its metadata."""
-    schema = _empty(columns).to_arrow().schema
-    headers = {
-        b"offbeat.trace": str(trace.directory).encode(),
-        b"offbeat.words": "\n".join(trace.notes).encode(),
-    }
-    with (
-        atomic_writer(path) as stream,
-        parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
-    ):
-        for piece in frames:
-            writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
+    metadata = {"offbeat.trace": str(trace.directory), "offbeat.words": "\n".join(trace.notes)}
+    schema = {name: dtype for name, (dtype, _) in columns.items()}
+    with atomic_writer(path) as stream:
+        write_parquet(stream, schema, frames, metadata)
 
 
 TABLES = {"parquet": parquet_table, "csv": csv_table}
